@@ -1,0 +1,85 @@
+//! A file open for reading: positioned reads, metadata of what is open, holes.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
+
+use crate::stat::{MASK, Stat};
+
+/// A file open for reading.
+///
+/// It is opened without following a link and without blocking, so a FIFO that takes the place of
+/// a regular file between listing and opening does not hang the program; callers compare
+/// [`File::stat`] with what they expected before they trust a byte.
+#[derive(Debug)]
+pub struct File {
+    fd: OwnedFd,
+    #[cfg(feature = "faults")]
+    name: Vec<u8>,
+}
+
+const FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY);
+
+impl File {
+    /// Opens the file at `path`; links in its directories are followed, a link as the last
+    /// component is not.
+    pub fn open(path: &Path) -> io::Result<File> {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+        File::open_at(CWD, &name)
+    }
+
+    pub(crate) fn open_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+        let fd = rustix::fs::openat(dir, name, FLAGS, Mode::empty())?;
+        Ok(File {
+            fd,
+            #[cfg(feature = "faults")]
+            name: name.to_bytes().to_vec(),
+        })
+    }
+
+    /// Returns the metadata of the open file, whatever its name is by now.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
+    }
+
+    /// Reads into `buffer` from `offset` until it is full or the file ends; returns the number of
+    /// bytes read.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::Read, &self.name)?;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match rustix::io::pread(&self.fd, &mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Returns where the next data at or after `offset` starts, or `None` if only a hole is left.
+    ///
+    /// A file system that does not know holes answers `offset`.
+    pub fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        match rustix::fs::seek(&self.fd, SeekFrom::Data(offset)) {
+            Ok(at) => Ok(Some(at)),
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(Some(offset)),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

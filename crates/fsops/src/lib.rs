@@ -1,0 +1,36 @@
+//! System calls on directory descriptors, identities of files, and errors that carry paths.
+//!
+//! This is the bottom layer. It is the only crate with `unsafe` code and the only one that may
+//! change a file system. Everything here is relative to a held directory descriptor and follows
+//! no link, except [`Dir::open`] and [`File::open`], which take a path that the user typed.
+//!
+//! It deliberately knows nothing of trees, digests or catalogs, never prints, never exits and
+//! never reads the environment.
+//!
+//! # Errors
+//!
+//! Calls on a descriptor return a plain [`std::io::Error`]: the caller alone knows the path, and
+//! building one for every file would cost more than the call. [`Context::context`] adds operation
+//! and path when an error is kept or shown.
+
+mod dir;
+mod error;
+mod extents;
+#[cfg(feature = "faults")]
+pub mod faults;
+mod file;
+mod limits;
+mod publish;
+mod stat;
+mod volume;
+mod watch;
+
+pub use dir::{Dir, DirBuffer, DirItem};
+pub use error::{Context, Error, Op};
+pub use extents::Storage;
+pub use file::File;
+pub use limits::{own_descriptor_table, raise_descriptor_limit};
+pub use publish::{Lock, create_dir_private, publish_new, remove_file};
+pub use stat::{FileKey, Kind, Stat};
+pub use volume::Volume;
+pub use watch::{Interrupted, Stage, Watch};

@@ -1,0 +1,108 @@
+//! The few changes lop makes to its own files: a private folder, a lock, a finished file put in
+//! the place of nothing.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
+
+use crate::error::{Context, Error, Op};
+
+/// Makes the directory `path` and its missing parents, for the owner alone (mode 0700).
+///
+/// # Errors
+///
+/// The first directory that could not be made; those above it exist by then.
+pub fn create_dir_private(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(path).context(Op::Create, || path)
+}
+
+/// An advisory lock (`flock`) on a file, held until dropped or until the process ends.
+#[derive(Debug)]
+pub struct Lock {
+    fd: OwnedFd,
+}
+
+impl Lock {
+    /// Locks the file at `path`, made if missing, and writes this process's number into it.
+    ///
+    /// If another process holds it, `waiting` is called once with that process's number, and
+    /// the call waits.
+    pub fn take(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Lock, Error> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600))
+            .map_err(io::Error::from)
+            .context(Op::Create, || path)?;
+        let lock = Lock { fd };
+        match rustix::fs::flock(&lock.fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                waiting(lock.holder());
+                lock.wait().context(Op::Lock, || path)?;
+            }
+            Err(e) => return Err(io::Error::from(e)).context(Op::Lock, || path),
+        }
+        lock.sign().context(Op::Create, || path)?;
+        Ok(lock)
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        loop {
+            match rustix::fs::flock(&self.fd, FlockOperation::LockExclusive) {
+                Err(rustix::io::Errno::INTR) => {}
+                answer => return Ok(answer?),
+            }
+        }
+    }
+
+    fn holder(&self) -> Option<u32> {
+        let mut text = [0; 16];
+        let n = rustix::io::pread(&self.fd, &mut text, 0).ok()?;
+        std::str::from_utf8(&text[..n]).ok()?.trim().parse().ok()
+    }
+
+    fn sign(&self) -> io::Result<()> {
+        rustix::fs::ftruncate(&self.fd, 0)?;
+        let text = format!("{}\n", std::process::id());
+        rustix::io::pwrite(&self.fd, text.as_bytes(), 0)?;
+        Ok(())
+    }
+}
+
+/// Gives the finished file `from` the name `to` in the same directory, which must be free.
+///
+/// The file's bytes and then the directory are synced, so after a crash `to` is either absent or
+/// whole.
+///
+/// # Errors
+///
+/// If `to` exists (`EEXIST`) or a step fails; `from` then keeps its name.
+pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
+    let file = std::fs::File::open(from).context(Op::Open, || from)?;
+    file.sync_all().context(Op::Create, || from)?;
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        // File systems without RENAME_NOREPLACE (some network ones): link, then unlink.
+        Err(rustix::io::Errno::INVAL) => {
+            rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())
+                .map_err(io::Error::from)
+                .context(Op::Rename, || to)?;
+            remove_file(from)?;
+        }
+        Err(e) => return Err(io::Error::from(e)).context(Op::Rename, || to),
+    }
+    let parent = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = std::fs::File::open(parent).context(Op::Open, || parent)?;
+    dir.sync_all().context(Op::Create, || parent)
+}
+
+/// Removes one of lop's own files; a missing one is no error.
+pub fn remove_file(path: &Path) -> Result<(), Error> {
+    match rustix::fs::unlinkat(CWD, path, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(e) => Err(io::Error::from(e)).context(Op::Remove, || path),
+    }
+}

@@ -1,0 +1,127 @@
+//! Who a file is ([`FileKey`]) and what is known of it without reading it ([`Stat`]).
+
+use rustix::fs::{Statx, StatxFlags};
+
+/// Identity of an inode while the system runs: device and inode number.
+///
+/// Never an inode alone: two file systems use the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileKey {
+    /// `st_dev`, major and minor packed as in [`Stat::device`].
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// What an entry is, as far as lop treats entries differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A regular file, the only kind ever opened for reading.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link, never followed.
+    Symlink,
+    /// A FIFO.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A block or character device.
+    Device,
+    /// The directory listing did not say; ask [`crate::Dir::stat_child`].
+    Unknown,
+}
+
+/// Metadata of one inode at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// Identity of the mount the entry was reached through (0 before Linux 5.8).
+    pub mount: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// Allocated bytes (512 times the block count).
+    pub allocated: u64,
+    /// Names the inode has.
+    pub links: u32,
+    /// Modification time, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+}
+
+/// The smallest mask that answers every field of [`Stat`].
+pub(crate) const MASK: StatxFlags = StatxFlags::TYPE
+    .union(StatxFlags::INO)
+    .union(StatxFlags::SIZE)
+    .union(StatxFlags::BLOCKS)
+    .union(StatxFlags::NLINK)
+    .union(StatxFlags::MTIME)
+    .union(StatxFlags::CTIME)
+    .union(StatxFlags::MNT_ID);
+
+impl Stat {
+    /// Returns the metadata of what `path` names, a link itself rather than its target.
+    pub fn of_path(path: &std::path::Path) -> std::io::Result<Stat> {
+        use rustix::fs::{AtFlags, CWD};
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        Ok(rustix::fs::statx(CWD, path, flags, MASK)?.into())
+    }
+
+    /// Returns the inode's identity.
+    pub fn key(&self) -> FileKey {
+        FileKey { device: self.device, inode: self.inode }
+    }
+
+    /// Returns whether `self` and `other` are the same inode with nothing changed between them:
+    /// identity, size, mtime and ctime.
+    pub fn same_version(&self, other: &Stat) -> bool {
+        self.key() == other.key()
+            && self.size == other.size
+            && self.mtime_ns == other.mtime_ns
+            && self.ctime_ns == other.ctime_ns
+    }
+}
+
+impl From<Statx> for Stat {
+    fn from(raw: Statx) -> Stat {
+        let time = |t: rustix::fs::StatxTimestamp| {
+            // Saturates at the years 1677 and 2262, where nanoseconds leave 64 bits.
+            t.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(t.tv_nsec))
+        };
+        Stat {
+            device: u64::from(raw.stx_dev_major) << 32 | u64::from(raw.stx_dev_minor),
+            inode: raw.stx_ino,
+            mount: raw.stx_mnt_id,
+            kind: kind_of_mode(raw.stx_mode),
+            size: raw.stx_size,
+            allocated: raw.stx_blocks.saturating_mul(512),
+            links: raw.stx_nlink,
+            mtime_ns: time(raw.stx_mtime),
+            ctime_ns: time(raw.stx_ctime),
+        }
+    }
+}
+
+fn kind_of_mode(mode: u16) -> Kind {
+    use rustix::fs::FileType;
+    kind_of_type(FileType::from_raw_mode(u32::from(mode)))
+}
+
+pub(crate) fn kind_of_type(file_type: rustix::fs::FileType) -> Kind {
+    use rustix::fs::FileType;
+    match file_type {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Dir,
+        FileType::Symlink => Kind::Symlink,
+        FileType::Fifo => Kind::Fifo,
+        FileType::Socket => Kind::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => Kind::Device,
+        FileType::Unknown => Kind::Unknown,
+    }
+}

@@ -1,0 +1,76 @@
+//! Counters an engine keeps while it works, and the flag that stops it.
+//!
+//! One struct of atomics rather than a trait with callbacks: the engines add to it in batches
+//! and never wait, and whoever shows progress reads it at leisure from another thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// What an engine is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    /// Finding entries.
+    Walk,
+    /// Reading the beginnings of files.
+    Heads,
+    /// Comparing whole contents.
+    Compare,
+    /// Writing the catalog.
+    Commit,
+}
+
+/// The work was stopped on request; nothing was changed by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// Progress so far, and the request to stop. All counters only grow.
+#[derive(Debug, Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    stage: AtomicU8,
+    /// Entries of any kind seen by a walk.
+    pub entries: AtomicU64,
+    /// Size in bytes of the regular files seen by a walk.
+    pub bytes_seen: AtomicU64,
+    /// Files whose content has to be looked at.
+    pub files_total: AtomicU64,
+    /// Of those, files that are done.
+    pub files_done: AtomicU64,
+    /// Bytes that may have to be read: an upper bound that `bytes_done` reaches at the end.
+    pub bytes_total: AtomicU64,
+    /// Of those, bytes read or found unnecessary.
+    pub bytes_done: AtomicU64,
+    /// Bytes of content read.
+    pub bytes_read: AtomicU64,
+    /// Files opened to read their content.
+    pub opened: AtomicU64,
+}
+
+impl Watch {
+    /// Asks the engines to stop soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Returns whether a stop was asked for.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Returns [`Interrupted`] as an error once a stop was asked for.
+    pub fn check(&self) -> Result<(), Interrupted> {
+        if self.stopped() { Err(Interrupted) } else { Ok(()) }
+    }
+
+    /// Says what is being done now.
+    pub fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Relaxed);
+    }
+
+    /// Returns what is being done now.
+    pub fn stage(&self) -> Stage {
+        [Stage::Walk, Stage::Heads, Stage::Compare, Stage::Commit]
+            [usize::from(self.stage.load(Relaxed))]
+    }
+}
