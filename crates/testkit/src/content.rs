@@ -1,0 +1,171 @@
+//! What a file holds, as data: bytes, seeded noise, noise with one byte changed, holes with islands.
+//!
+//! The noise is a fixed function of its seed, so a failing test fails again.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// The content of one regular file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Exactly these bytes.
+    Bytes(Vec<u8>),
+    /// `len` pseudo-random bytes that depend on `seed` alone; a shorter one is a prefix of a longer.
+    Seeded {
+        /// Which noise.
+        seed: u64,
+        /// Length in bytes.
+        len: u64,
+    },
+    /// [`Content::Seeded`] with the byte at offset `at` changed by XOR with `variant`.
+    ///
+    /// Equal before and after that byte; `variant` 0, or `at` past the end, changes nothing.
+    Differing {
+        /// Which noise.
+        seed: u64,
+        /// Length in bytes.
+        len: u64,
+        /// Offset in bytes of the byte that differs.
+        at: u64,
+        /// The other operand of the XOR: each value gives another content.
+        variant: u8,
+    },
+    /// A hole of `len` bytes with data written at some offsets; reads as zeros elsewhere.
+    Sparse {
+        /// Length in bytes.
+        len: u64,
+        /// Offset in bytes and data; an island past `len` makes the file longer.
+        islands: Vec<(u64, Vec<u8>)>,
+    },
+}
+
+impl Content {
+    /// Returns every byte the file will hold, holes as zeros: takes that much memory.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Seeded { seed, len } => noise(*seed, *len),
+            Self::Differing {
+                seed,
+                len,
+                at,
+                variant,
+            } => {
+                let mut bytes = noise(*seed, *len);
+                if let Some(byte) = usize::try_from(*at).ok().and_then(|at| bytes.get_mut(at)) {
+                    *byte ^= variant;
+                }
+                bytes
+            }
+            Self::Sparse { len, islands } => {
+                let mut bytes = vec![0; index(*len)];
+                for (offset, data) in islands {
+                    let end = index(*offset) + data.len();
+                    bytes.resize(bytes.len().max(end), 0);
+                    bytes[index(*offset)..end].copy_from_slice(data);
+                }
+                bytes
+            }
+        }
+    }
+
+    /// Writes the content into a new, empty `file`; holes are left as holes.
+    pub(crate) fn write_to(&self, file: &File) -> io::Result<()> {
+        let Self::Sparse { len, islands } = self else {
+            return file.write_all_at(&self.bytes(), 0);
+        };
+        file.set_len(*len)?;
+        islands
+            .iter()
+            .try_for_each(|(offset, data)| file.write_all_at(data, *offset))
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Content {
+    fn from(bytes: &[u8; N]) -> Self {
+        Self::Bytes(bytes.to_vec())
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::Bytes(text.as_bytes().to_vec())
+    }
+}
+
+/// Returns `len` bytes of `SplitMix64` output, little-endian.
+///
+/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+fn noise(seed: u64, len: u64) -> Vec<u8> {
+    let len = index(len);
+    let mut bytes = Vec::with_capacity(len + 8);
+    let mut state = seed;
+    while bytes.len() < len {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bytes.extend_from_slice(&(z ^ (z >> 31)).to_le_bytes());
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a content that fits in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Content;
+
+    #[test]
+    fn a_variant_changes_exactly_one_byte() {
+        let same = Content::Seeded { seed: 7, len: 5000 }.bytes();
+        let other = Content::Differing {
+            seed: 7,
+            len: 5000,
+            at: 4999,
+            variant: 3,
+        }
+        .bytes();
+        let differing: Vec<_> = (0..5000).filter(|&i| same[i] != other[i]).collect();
+        assert_eq!(differing, [4999]);
+        let none = Content::Differing {
+            seed: 7,
+            len: 5000,
+            at: 4999,
+            variant: 0,
+        };
+        assert_eq!(none.bytes(), same);
+    }
+
+    #[test]
+    fn shorter_noise_is_a_prefix_and_seeds_are_unlike() {
+        let long = Content::Seeded { seed: 1, len: 100 }.bytes();
+        assert_eq!(Content::Seeded { seed: 1, len: 13 }.bytes(), long[..13]);
+        assert_ne!(Content::Seeded { seed: 2, len: 100 }.bytes(), long);
+    }
+
+    #[test]
+    fn islands_lie_in_zeros() {
+        let sparse = Content::Sparse {
+            len: 10,
+            islands: vec![(3, b"ab".to_vec())],
+        };
+        assert_eq!(sparse.bytes(), b"\0\0\0ab\0\0\0\0\0");
+    }
+}

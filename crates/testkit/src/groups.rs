@@ -1,0 +1,203 @@
+//! Groups of equal files as sets of path bytes, and how two answers are compared.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::oracle::{regular_files, smallest_paths};
+use crate::path_bytes::PathBytes;
+
+/// Groups of duplicates: order tells nothing, neither of groups nor within one.
+pub type Groups = BTreeSet<BTreeSet<Vec<u8>>>;
+
+/// How many groups of each kind a difference shows.
+const GROUPS_SHOWN: usize = 10;
+/// How many paths of a group a difference shows.
+const PATHS_SHOWN: usize = 8;
+/// How many bytes of a path, once escaped, a difference shows.
+const PATH_BYTES_SHOWN: usize = 160;
+
+/// Returns the groups written out by hand.
+pub fn groups_of<G, P>(groups: impl IntoIterator<Item = G>) -> Groups
+where
+    G: IntoIterator<Item = P>,
+    P: PathBytes,
+{
+    let group = |g: G| {
+        g.into_iter()
+            .map(|path| path.path_bytes().to_vec())
+            .collect()
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// Returns the groups with `root/` taken off the front of every path.
+///
+/// # Panics
+///
+/// When a path does not begin with it.
+pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
+    let mut prefix = root.path_bytes().to_vec();
+    if !prefix.ends_with(b"/") {
+        prefix.push(b'/');
+    }
+    let relative = |path: &Vec<u8>| {
+        let rest = path.strip_prefix(prefix.as_slice());
+        rest.unwrap_or_else(|| panic!("{} is not in {}", shown(path), shown(&prefix)))
+            .to_vec()
+    };
+    groups
+        .iter()
+        .map(|group| group.iter().map(relative).collect())
+        .collect()
+}
+
+/// Maps every path to the smallest path below `root` of its inode, and drops groups of one.
+///
+/// Makes answers comparable that chose different names of one file. Relative paths are taken, and
+/// returned, relative to `root`; a path that leads to no regular file below it is left as it is.
+pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
+    let root = root.as_ref();
+    let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
+    let collapse = |path: &Vec<u8>| {
+        let given = Path::new(OsStr::from_bytes(path));
+        let identity = fs::symlink_metadata(root.join(given)).map(|m| (m.dev(), m.ino()));
+        let Some(found) = identity.ok().and_then(|id| smallest.get(&id)) else {
+            return path.clone();
+        };
+        let relative = found.strip_prefix(root).unwrap_or(found);
+        let kept = if given.is_absolute() { found } else { relative };
+        kept.as_os_str().as_bytes().to_vec()
+    };
+    let collapsed = groups
+        .iter()
+        .map(|group| group.iter().map(collapse).collect());
+    collapsed
+        .filter(|group: &BTreeSet<_>| group.len() > 1)
+        .collect()
+}
+
+/// Returns a bounded account of how `actual` differs from `expected`, or `None` when it does not.
+pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
+    if expected == actual {
+        return None;
+    }
+    let mut text = format!(
+        "{} groups expected, {} found\n",
+        expected.len(),
+        actual.len()
+    );
+    list(
+        &mut text,
+        "expected but not found",
+        expected.difference(actual).collect(),
+    );
+    list(
+        &mut text,
+        "found but not expected",
+        actual.difference(expected).collect(),
+    );
+    Some(text)
+}
+
+/// Returns `Ok` when the groups are the same, and else the account of [`diff_groups`].
+pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
+    diff_groups(expected, actual).map_or(Ok(()), Err)
+}
+
+/// Asserts that the groups are the same.
+///
+/// # Panics
+///
+/// When they are not, with the account of [`diff_groups`].
+#[track_caller]
+pub fn assert_groups(expected: &Groups, actual: &Groups) {
+    if let Some(difference) = diff_groups(expected, actual) {
+        panic!("the duplicate groups differ: {difference}");
+    }
+}
+
+fn list(text: &mut String, title: &str, groups: Vec<&BTreeSet<Vec<u8>>>) {
+    let total = groups.len();
+    if total == 0 {
+        return;
+    }
+    let _ = writeln!(text, "{title}: {total}");
+    for group in groups.into_iter().take(GROUPS_SHOWN) {
+        let paths: Vec<_> = group
+            .iter()
+            .take(PATHS_SHOWN)
+            .map(|path| shown(path))
+            .collect();
+        let _ = write!(text, "  {{ {}", paths.join(", "));
+        let _ = match group.len().saturating_sub(PATHS_SHOWN) {
+            0 => writeln!(text, " }}"),
+            more => writeln!(text, ", and {more} more }}"),
+        };
+    }
+    if total > GROUPS_SHOWN {
+        let _ = writeln!(text, "  and {} more groups", total - GROUPS_SHOWN);
+    }
+}
+
+/// Returns a path for people: escaped, and cut in the middle when long.
+pub(crate) fn shown(path: &[u8]) -> String {
+    let text = path.escape_ascii().to_string();
+    if text.len() <= PATH_BYTES_SHOWN {
+        return text;
+    }
+    let half = PATH_BYTES_SHOWN / 2;
+    format!("{}[...]{}", &text[..half], &text[text.len() - half..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{collapse_links, diff_groups, groups_of, relative_to};
+    use crate::TreeBuilder;
+
+    #[test]
+    fn links_collapse_to_the_smallest_name_whatever_was_chosen() {
+        let tree = TreeBuilder::new()
+            .hard_links("x", &["a/2", "a/1", "b"])
+            .file("copy", "x")
+            .hard_links("y", &["y1", "y2"])
+            .make_temp();
+        let chosen = groups_of([
+            vec!["b", "a/2", "copy"],
+            vec!["y1", "y2"],
+            vec!["gone", "away"],
+        ]);
+        let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
+        assert_eq!(collapse_links(&tree, &chosen), expected);
+        let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
+        let collapsed = collapse_links(&tree, &absolute);
+        assert_eq!(
+            relative_to(tree.path(), &collapsed),
+            groups_of([["a/1", "copy"]])
+        );
+    }
+
+    #[test]
+    fn a_difference_names_the_groups_and_stays_short() {
+        assert_eq!(
+            diff_groups(&groups_of([["a", "b"]]), &groups_of([["b", "a"]])),
+            None
+        );
+        let name = |i: u32, j: u32| format!("{i}-{j}-{}", "long".repeat(100));
+        let many = groups_of((0..500).map(|i| (0..500).map(move |j| name(i, j))));
+        let text = diff_groups(&groups_of([[&b"only\nhere"[..], b"\xff"]]), &many).expect("differ");
+        assert!(
+            text.contains(r"only\nhere") && text.contains(r"\xff"),
+            "{text}"
+        );
+        assert!(
+            text.contains("and 490 more groups") && text.contains("and 492 more }"),
+            "{text}"
+        );
+        assert!(text.len() < 20_000, "{} bytes", text.len());
+    }
+}

@@ -1,0 +1,261 @@
+//! One run of a sandbox's binary: described as data, then started.
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::{self, Write, pipe};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::output::{Output, Scene};
+use crate::path_bytes::PathBytes;
+use crate::process::Capture;
+use crate::running::{Running, When};
+use crate::sandbox::Sandbox;
+
+/// One run of the sandbox's binary, as data, until [`run`](Self::run) or [`spawn`](Self::spawn).
+#[derive(Debug, Clone)]
+#[must_use = "describes a run that does not happen until `run` or `spawn`"]
+pub struct Invocation<'a> {
+    sandbox: &'a Sandbox,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    cwd: PathBuf,
+    user: Option<(u32, u32)>,
+    descriptors: Option<u32>,
+    stdin: Vec<u8>,
+    stdout_limit: Option<u64>,
+    signals: Vec<(Signal, When)>,
+    timeout: Duration,
+}
+
+impl<'a> Invocation<'a> {
+    pub(crate) fn new(sandbox: &'a Sandbox) -> Self {
+        Self {
+            sandbox,
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: sandbox.work(),
+            user: None,
+            descriptors: None,
+            stdin: Vec::new(),
+            stdout_limit: None,
+            signals: Vec::new(),
+            timeout: sandbox.timeout,
+        }
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl PathBytes) -> Self {
+        self.args.push(arg.to_path().into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<A: PathBytes>(self, args: impl IntoIterator<Item = A>) -> Self {
+        args.into_iter().fold(self, Self::arg)
+    }
+
+    /// Sets an environment variable.
+    pub fn env(mut self, name: &str, value: impl PathBytes) -> Self {
+        self.env.push((name.into(), value.to_path().into()));
+        self
+    }
+
+    /// Sets the working directory, relative to the usual one.
+    pub fn cwd(mut self, dir: impl PathBytes) -> Self {
+        self.cwd = self.sandbox.path(dir);
+        self
+    }
+
+    /// Runs as another user and group, without further groups (needs root).
+    ///
+    /// Home, state and `TMPDIR` are handed over to them; the working directory and its files are not
+    /// (see [`TreeBuilder::owner`](crate::TreeBuilder::owner)).
+    pub fn as_user(mut self, uid: u32, gid: u32) -> Self {
+        self.user = Some((uid, gid));
+        self
+    }
+
+    /// Limits the descriptors the program may have open (`ulimit -n`).
+    pub fn descriptor_limit(mut self, descriptors: u32) -> Self {
+        self.descriptors = Some(descriptors);
+        self
+    }
+
+    /// Sets what the program reads from standard input.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Closes standard output after this many bytes were read from it: a broken pipe.
+    ///
+    /// With 0 the pipe is broken before the program starts; otherwise the program may fill a pipe's
+    /// buffer (64 KiB) before it notices.
+    pub fn close_stdout_after(mut self, bytes: u64) -> Self {
+        self.stdout_limit = Some(bytes);
+        self
+    }
+
+    /// Sends a signal at that moment, after those asked for before; [`run`](Self::run) only.
+    ///
+    /// [`Output::signals_sent`] tells whether the program was still there.
+    pub fn signal(mut self, signal: Signal, when: When) -> Self {
+        self.signals.push((signal, when));
+        self
+    }
+
+    /// Sets the time that this run has to end in.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Runs the program to its end.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs.
+    pub fn run(self) -> Output {
+        let mut running = self.spawn();
+        for (signal, when) in &self.signals {
+            if running.wait_for(when) {
+                running.signal(*signal);
+            }
+        }
+        running.wait()
+    }
+
+    /// Starts the program and returns it running.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started.
+    pub fn spawn(&self) -> Running {
+        let argv = self.argv();
+        let scene = Scene {
+            cwd: self.cwd.clone(),
+            argv: argv.clone(),
+        };
+        match self.start(&argv) {
+            Ok((child, captures)) => Running::new(child, captures, scene, self.timeout),
+            Err(e) => panic!(
+                "{}",
+                scene.account(&format!("cannot be started: {e}"), b"", b"")
+            ),
+        }
+    }
+
+    fn start(&self, argv: &[OsString]) -> io::Result<(Child, [Capture; 2])> {
+        let (reader, writer) = pipe()?;
+        let mut command = Command::new(&argv[0]);
+        command
+            .args(&argv[1..])
+            .current_dir(&self.cwd)
+            .process_group(0);
+        self.set_environment(&mut command);
+        command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .stdin(match self.stdin.len() {
+                0 => Stdio::null(),
+                _ => Stdio::piped(),
+            });
+        if let Some((uid, gid)) = self.user {
+            command.uid(uid).gid(gid);
+            self.hand_over(uid, gid)?;
+        }
+        let stdout = match self.stdout_limit {
+            Some(0) => {
+                drop(reader);
+                Capture::start(io::empty(), None)
+            }
+            limit => Capture::start(reader, limit),
+        };
+        let mut child = spawn_when_free(&mut command)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let bytes = self.stdin.clone();
+            // A program need not read its input: a broken pipe is fine.
+            thread::spawn(move || stdin.write_all(&bytes));
+        }
+        let stderr = Capture::start(child.stderr.take().expect("piped"), None);
+        Ok((child, [stdout, stderr]))
+    }
+
+    fn set_environment(&self, command: &mut Command) {
+        let sandbox = self.sandbox;
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", sandbox.home())
+            .env("XDG_STATE_HOME", sandbox.state())
+            .env("TMPDIR", sandbox.root.join("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("COLUMNS", "80")
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+    }
+
+    /// Returns the program and its arguments, in a shell that sets limits where some are wanted.
+    fn argv(&self) -> Vec<OsString> {
+        let mut argv: Vec<OsString> = Vec::new();
+        if let Some(descriptors) = self.descriptors {
+            let script = format!("ulimit -n {descriptors} && exec \"$@\"");
+            argv.extend(["/bin/sh", "-c", script.as_str(), "sh"].map(OsString::from));
+        }
+        let binary = match self.user {
+            Some(_) => self.binary_for_others(),
+            None => self.sandbox.binary.clone(),
+        };
+        argv.push(binary.into());
+        argv.extend(self.args.iter().cloned());
+        argv
+    }
+
+    /// Returns the binary, or a link to it or copy of it where every user can reach it.
+    fn binary_for_others(&self) -> PathBuf {
+        let binary = &self.sandbox.binary;
+        let open = |p: &Path| fs::metadata(p).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
+        if binary
+            .ancestors()
+            .all(|p| p.as_os_str().is_empty() || open(p))
+        {
+            return binary.clone();
+        }
+        let reachable = self.sandbox.root.join("binary");
+        if !reachable.exists() {
+            let made = fs::hard_link(binary, &reachable)
+                .or_else(|_| fs::copy(binary, &reachable).map(drop))
+                .and_then(|()| fs::set_permissions(&reachable, Permissions::from_mode(0o755)));
+            made.unwrap_or_else(|e| panic!("cannot copy {} for others: {e}", binary.display()));
+        }
+        reachable
+    }
+
+    fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
+        let (sandbox, tmp) = (self.sandbox, self.sandbox.root.join("tmp"));
+        let own = |dir: PathBuf| chown(dir, Some(uid), Some(gid));
+        [sandbox.home(), sandbox.state(), tmp]
+            .into_iter()
+            .try_for_each(own)
+    }
+}
+
+/// Spawns, again when the binary is held open for writing by a child that another thread forks.
+fn spawn_when_free(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
+    command.spawn()
+}

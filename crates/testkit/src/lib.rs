@@ -1,0 +1,74 @@
+//! What the tests of the workspace stand on: trees as data, the naive truth, hermetic runs, mounts.
+//!
+//! This crate is the independent oracle. It depends on no other crate of the workspace, so a
+//! mistake in the program cannot repeat itself here, and it prefers the obvious way over the fast
+//! one. It never ships: everything panics with a full account when the *test* is at fault (a tree
+//! that cannot be made, a program that hangs) and returns data when the *program* is to be judged.
+//!
+//! | module | for |
+//! |---|---|
+//! | [`tree`], [`content`], [`deep`], [`temp`] | describe a tree, make it, remove it again |
+//! | [`hostile`], [`random`] | trees nobody would write by hand |
+//! | [`oracle`], [`formats`], [`groups`], [`peers`] | what the duplicates are, who says so, how answers differ |
+//! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
+//! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "testkit makes and removes the trees of tests; it never touches a user's files"
+)]
+
+pub mod content;
+pub mod deep;
+pub mod formats;
+pub mod groups;
+pub mod hostile;
+pub mod invocation;
+mod listing;
+pub mod mounts;
+pub mod oracle;
+pub mod output;
+pub mod path_bytes;
+pub mod peers;
+mod process;
+pub mod random;
+mod remove;
+pub mod running;
+pub mod sandbox;
+pub mod temp;
+pub mod tree;
+
+pub use content::Content;
+pub use deep::{BOTTOM, deep_path, open_beneath};
+pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
+pub use groups::{
+    Groups, assert_groups, collapse_links, diff_groups, groups_match, groups_of, relative_to,
+};
+pub use hostile::{Hostile, hostile_tree};
+pub use invocation::Invocation;
+pub use mounts::{FileSystem, Mount};
+pub use oracle::{Rules, Truth, naive_groups, naive_truth};
+pub use output::{Ending, Output};
+pub use path_bytes::PathBytes;
+pub use peers::jdupes;
+pub use random::{RandomTree, random_tree};
+pub use remove::remove_tree;
+pub use running::{Running, When};
+pub use rustix::process::Signal;
+pub use sandbox::{NOBODY, Sandbox};
+pub use temp::TempTree;
+pub use tree::{Made, TreeBuilder};
+
+/// Returns whether this process has root's rights (effective uid 0).
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Prints that a check was not run, and why, for whoever reads the log of the tests.
+#[expect(
+    clippy::print_stderr,
+    reason = "a skipped check must not look like a passed one"
+)]
+pub fn skipped(reason: impl std::fmt::Display) {
+    eprintln!("skipped: {reason}");
+}

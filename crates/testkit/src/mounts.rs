@@ -1,0 +1,218 @@
+//! Real file systems for tests: images on loop devices, tmpfs, bind mounts; unmounted on drop.
+//!
+//! Everything here needs root and a kernel that permits mounts; where it does not work the reason
+//! comes back as text, for the caller to print with [`skipped`](crate::skipped).
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::process::{find_tool, run_tool};
+use crate::temp::TempTree;
+
+/// Far longer than a mkfs or a mount of some hundred megabytes takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a mount or unmount that finds the device or place busy is tried again.
+const ATTEMPTS: u32 = 20;
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A kind of file system that can be mounted for a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4 on an image; at most 65,000 links to an inode.
+    Ext4,
+    /// XFS on an image, with reflinks.
+    Xfs,
+    /// btrfs on an image, with reflinks.
+    Btrfs,
+    /// A file system in memory.
+    Tmpfs,
+}
+
+impl FileSystem {
+    /// Every kind, for tests that run on each.
+    pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Tmpfs];
+
+    /// Returns the name that `mount -t` knows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::Tmpfs => "tmpfs",
+        }
+    }
+
+    /// Returns the least size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
+    fn least_bytes(self) -> u64 {
+        match self {
+            Self::Ext4 => 16 << 20,
+            Self::Xfs => 320 << 20,
+            Self::Btrfs => 128 << 20,
+            Self::Tmpfs => 1 << 20,
+        }
+    }
+
+    /// Returns the mkfs command's arguments before the image; none for tmpfs.
+    fn mkfs(self) -> &'static [&'static str] {
+        match self {
+            Self::Ext4 => &["mkfs.ext4", "-q", "-F"],
+            Self::Xfs => &["mkfs.xfs", "-q", "-f"],
+            Self::Btrfs => &["mkfs.btrfs", "-q", "-f"],
+            Self::Tmpfs => &[],
+        }
+    }
+}
+
+/// A mounted file system; dropping it unmounts it and removes its image.
+#[derive(Debug)]
+#[must_use = "dropping it unmounts it"]
+pub struct Mount {
+    point: PathBuf,
+    /// Holds the image and the mount point; none for a bind mount.
+    _home: Option<TempTree>,
+}
+
+impl Mount {
+    /// Makes and mounts an empty file system of about `size_bytes`, or of the least size it can have.
+    ///
+    /// # Errors
+    ///
+    /// The reason: not root, mkfs missing or failing, mount not permitted.
+    pub fn new(kind: FileSystem, size_bytes: u64) -> Result<Self, String> {
+        needs_root()?;
+        let home = TempTree::new();
+        let (image, point) = (home.join("image"), home.join("mnt"));
+        fs::create_dir(&point).map_err(|e| format!("no mount point: {e}"))?;
+        let size_bytes = size_bytes.max(kind.least_bytes());
+        if kind == FileSystem::Tmpfs {
+            mount(
+                &[
+                    "-t",
+                    "tmpfs",
+                    "-o",
+                    &format!("size={size_bytes},mode=755"),
+                    "tmpfs",
+                ],
+                &point,
+            )?;
+        } else {
+            make_image(kind, &image, size_bytes)?;
+            let image = image
+                .to_str()
+                .ok_or("the temporary directory's name is not UTF-8")?;
+            mount(&["-t", kind.name(), "-o", "loop", image], &point)?;
+        }
+        // From here on the guard unmounts, whatever happens.
+        let mount = Self {
+            point,
+            _home: Some(home),
+        };
+        drop(fs::remove_dir(mount.point.join("lost+found")));
+        Ok(mount)
+    }
+
+    /// Mounts the directory `source` a second time on the directory `target`.
+    ///
+    /// # Errors
+    ///
+    /// The reason: not root, mount not permitted.
+    pub fn bind(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
+        needs_root()?;
+        let source = source
+            .as_ref()
+            .to_str()
+            .ok_or("the source's name is not UTF-8")?;
+        mount(&["--bind", source], target.as_ref())?;
+        Ok(Self {
+            point: target.as_ref().to_path_buf(),
+            _home: None,
+        })
+    }
+
+    /// Returns the directory it is mounted on, empty at first (but for a bind mount).
+    pub fn path(&self) -> &Path {
+        &self.point
+    }
+
+    /// Mounts again with other options, such as `ro`.
+    ///
+    /// # Errors
+    ///
+    /// What mount said.
+    pub fn remount(&self, options: &str) -> Result<(), String> {
+        mount(&["-o", &format!("remount,{options}")], &self.point)
+    }
+}
+
+impl AsRef<Path> for Mount {
+    fn as_ref(&self) -> &Path {
+        &self.point
+    }
+}
+
+impl Drop for Mount {
+    #[expect(
+        clippy::print_stderr,
+        reason = "a drop cannot fail, but what it leaves must be known"
+    )]
+    fn drop(&mut self) {
+        for _ in 0..ATTEMPTS {
+            if tool(&["umount"], &self.point).is_ok() {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        if let Err(reason) = tool(&["umount", "--lazy"], &self.point) {
+            eprintln!("testkit: {} stays mounted: {reason}", self.point.display());
+        }
+    }
+}
+
+fn needs_root() -> Result<(), String> {
+    if crate::is_root() {
+        Ok(())
+    } else {
+        Err("only root can mount".to_owned())
+    }
+}
+
+fn make_image(kind: FileSystem, image: &Path, size_bytes: u64) -> Result<(), String> {
+    let sized = File::create(image).and_then(|file| file.set_len(size_bytes));
+    sized.map_err(|e| format!("no image of {size_bytes} bytes: {e}"))?;
+    tool(kind.mkfs(), image)
+}
+
+/// Mounts, again when all loop devices were taken by tests at the same moment.
+fn mount(args: &[&str], point: &Path) -> Result<(), String> {
+    let command = [&["mount"], args].concat();
+    let mut result = tool(&command, point);
+    for _ in 0..ATTEMPTS {
+        if !result
+            .as_ref()
+            .is_err_and(|reason| reason.contains("loop device"))
+        {
+            break;
+        }
+        thread::sleep(PAUSE);
+        result = tool(&command, point);
+    }
+    result
+}
+
+/// Runs a tool with its arguments and `last`; its complaint is the error.
+fn tool(command: &[&str], last: &Path) -> Result<(), String> {
+    let (name, args) = command.split_first().expect("a tool to run");
+    let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;
+    let finished = run_tool(Command::new(program).args(args).arg(last), PATIENCE);
+    if finished.status.success() {
+        return Ok(());
+    }
+    Err(format!("{name} failed, {}", finished.account()))
+}

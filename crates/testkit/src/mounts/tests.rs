@@ -1,0 +1,101 @@
+//! Each kind of mount comes up empty and writable and leaves nothing behind.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::{FileSystem, Mount};
+use crate::{TreeBuilder, is_root, naive_groups, skipped};
+
+fn is_mounted(point: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("a proc file system");
+    let point = point.to_str().expect("a plain name");
+    mounts
+        .lines()
+        .any(|line| line.split(' ').nth(1) == Some(point))
+}
+
+fn comes_and_goes(kind: FileSystem) {
+    let mount = match Mount::new(kind, 0) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    let point = mount.path().to_path_buf();
+    assert!(is_mounted(&point));
+    assert_eq!(
+        fs::read_dir(&point).expect("listed").count(),
+        0,
+        "{kind:?} is empty"
+    );
+    TreeBuilder::new()
+        .file("a", "x")
+        .file("d/b", "x")
+        .fifo("f")
+        .make(&point);
+    assert_eq!(naive_groups(&point).len(), 1);
+    mount.remount("ro").expect("remounted");
+    assert!(fs::File::create(point.join("new")).is_err(), "read-only");
+    drop(mount);
+    assert!(!is_mounted(&point) && !point.exists());
+}
+
+#[test]
+fn ext4_comes_and_goes() {
+    comes_and_goes(FileSystem::Ext4);
+}
+
+#[test]
+fn xfs_comes_and_goes() {
+    comes_and_goes(FileSystem::Xfs);
+}
+
+#[test]
+fn btrfs_comes_and_goes() {
+    comes_and_goes(FileSystem::Btrfs);
+}
+
+#[test]
+fn tmpfs_comes_and_goes() {
+    comes_and_goes(FileSystem::Tmpfs);
+}
+
+#[test]
+fn a_busy_mount_goes_all_the_same() {
+    let mount = match Mount::new(FileSystem::Tmpfs, 0) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    let point = mount.path().to_path_buf();
+    let held = fs::File::create(point.join("held")).expect("made");
+    drop(mount);
+    assert!(!is_mounted(&point) && !point.exists());
+    drop(held);
+}
+
+#[test]
+fn a_bind_mount_shows_the_same_inodes() {
+    let tree = TreeBuilder::new()
+        .file("source/file", "x")
+        .dir("target")
+        .make_temp();
+    let mount = match Mount::bind(tree.join("source"), tree.join("target")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    let inode = |path: &str| fs::metadata(tree.join(path)).expect("there").ino();
+    assert_eq!(inode("source/file"), inode("target/file"));
+    assert!(naive_groups(&tree).is_empty(), "one file by two paths");
+    drop(mount);
+    assert!(!tree.join("target/file").exists());
+}
+
+#[test]
+fn what_cannot_be_mounted_is_a_reason_and_no_panic() {
+    let reason = Mount::bind("/no/such/source", "/no/such/target").expect_err("cannot be mounted");
+    let expected = if is_root() {
+        "mount failed"
+    } else {
+        "only root"
+    };
+    assert!(reason.contains(expected), "{reason}");
+}

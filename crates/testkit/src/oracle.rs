@@ -1,0 +1,183 @@
+//! The naive truth: read every file whole, and files of equal size and SHA-256 are duplicates.
+//!
+//! Walks with `std` alone and shares no code with the program. Regular files only; symbolic links are
+//! not followed, except that a root may be one; hidden files are in; empty files are out unless asked
+//! for; hard links are one file under its smallest path unless asked for. No staging, no shortcuts:
+//! a large sparse file is read from end to end. What lies beyond `PATH_MAX` cannot be reached by
+//! `std` and is reported as unread.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::groups::Groups;
+
+/// What counts as a duplicate; the default is what `lop scan` does without options.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rules {
+    /// Empty files are duplicates of each other.
+    pub empty: bool,
+    /// Every name of an inode counts, so two names of one file are a group.
+    pub every_link: bool,
+}
+
+/// What the oracle found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Truth {
+    /// Groups of 2 or more equal files.
+    pub groups: Groups,
+    /// Paths that could not be examined: directories not listed, files not read.
+    pub unread: BTreeSet<Vec<u8>>,
+}
+
+/// Device and inode: which file a path leads to.
+pub(crate) type Identity = (u64, u64);
+
+/// One name of a regular file.
+pub(crate) struct Name {
+    pub(crate) path: PathBuf,
+    pub(crate) identity: Identity,
+    size_bytes: u64,
+}
+
+/// Returns the duplicates below one directory by the default [`Rules`].
+///
+/// Paths are `root` joined with the rest, so absolute when `root` is.
+///
+/// # Panics
+///
+/// When anything could not be read: use [`naive_truth`] where that is expected.
+pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
+    let truth = naive_truth(&[root], Rules::default());
+    let unread: Vec<_> = truth
+        .unread
+        .iter()
+        .map(|path| String::from_utf8_lossy(path))
+        .collect();
+    assert!(unread.is_empty(), "the oracle could not read {unread:?}");
+    truth.groups
+}
+
+/// Returns the duplicates among everything below `roots`, and what could not be read.
+///
+/// A file reached by several paths (roots that overlap, bind mounts) is one file, unless
+/// [`Rules::every_link`], which takes each different path for a name.
+pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
+    let mut truth = Truth::default();
+    let mut classes: BTreeMap<(u64, [u8; 32]), BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for name in chosen(regular_files(roots, &mut truth.unread), rules) {
+        let path = name.path.as_os_str().as_bytes().to_vec();
+        if let Ok(digest) = sha256(&name.path) {
+            classes
+                .entry((name.size_bytes, digest))
+                .or_default()
+                .insert(path);
+        } else {
+            truth.unread.insert(path);
+        }
+    }
+    truth.groups = classes
+        .into_values()
+        .filter(|class| class.len() > 1)
+        .collect();
+    truth
+}
+
+/// Drops the names that the rules leave out.
+fn chosen(names: Vec<Name>, rules: Rules) -> Vec<Name> {
+    let smallest = smallest_paths(&names);
+    let counts = |name: &Name| {
+        (rules.empty || name.size_bytes > 0)
+            && (rules.every_link || smallest[&name.identity] == name.path)
+    };
+    names.into_iter().filter(counts).collect()
+}
+
+/// Returns, for each inode, the smallest of its paths by their bytes.
+pub(crate) fn smallest_paths(names: &[Name]) -> BTreeMap<Identity, PathBuf> {
+    let mut smallest: BTreeMap<Identity, PathBuf> = BTreeMap::new();
+    for name in names {
+        let path = smallest
+            .entry(name.identity)
+            .or_insert_with(|| name.path.clone());
+        if name.path.as_os_str().as_bytes() < path.as_os_str().as_bytes() {
+            path.clone_from(&name.path);
+        }
+    }
+    smallest
+}
+
+/// Returns every name of a regular file below `roots`, once per path, in no order.
+pub(crate) fn regular_files(
+    roots: &[impl AsRef<Path>],
+    unread: &mut BTreeSet<Vec<u8>>,
+) -> Vec<Name> {
+    let mut names = BTreeMap::new();
+    let mut unlisted: Vec<PathBuf> = Vec::new();
+    for root in roots.iter().map(AsRef::as_ref) {
+        match fs::metadata(root) {
+            Ok(metadata) => sort_in(root.to_path_buf(), &metadata, &mut names, &mut unlisted),
+            Err(_) => drop(unread.insert(root.as_os_str().as_bytes().to_vec())),
+        }
+    }
+    while let Some(dir) = unlisted.pop() {
+        if list(&dir, &mut names, &mut unlisted).is_err() {
+            unread.insert(dir.as_os_str().as_bytes().to_vec());
+        }
+    }
+    names.into_values().collect()
+}
+
+fn list(
+    dir: &Path,
+    names: &mut BTreeMap<PathBuf, Name>,
+    unlisted: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        sort_in(path.clone(), &fs::symlink_metadata(&path)?, names, unlisted);
+    }
+    Ok(())
+}
+
+fn sort_in(
+    path: PathBuf,
+    metadata: &Metadata,
+    names: &mut BTreeMap<PathBuf, Name>,
+    unlisted: &mut Vec<PathBuf>,
+) {
+    if metadata.is_dir() {
+        unlisted.push(path);
+    } else if metadata.is_file() {
+        let identity = (metadata.dev(), metadata.ino());
+        names.insert(
+            path.clone(),
+            Name {
+                path,
+                identity,
+                size_bytes: metadata.len(),
+            },
+        );
+    }
+}
+
+fn sha256(path: &Path) -> io::Result<[u8; 32]> {
+    let mut file = File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let n = file.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(digest.finalize().into());
+        }
+        digest.update(&buffer[..n]);
+    }
+}

@@ -1,0 +1,173 @@
+//! How a run ended and what it printed, with assertions that tell the whole story when they fail.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use crate::listing::listing;
+
+/// How many entries of the working directory a failure lists.
+const ENTRIES_SHOWN: usize = 100;
+/// How many bytes of each stream a failure shows: half from its beginning, half from its end.
+const STREAM_BYTES_SHOWN: usize = 16 * 1024;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+impl From<ExitStatus> for Ending {
+    fn from(status: ExitStatus) -> Self {
+        let signal = || Self::Signal(status.signal().expect("no code, so a signal"));
+        status.code().map_or_else(signal, Self::Code)
+    }
+}
+
+/// Where and how a program was run.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) cwd: PathBuf,
+    pub(crate) argv: Vec<OsString>,
+}
+
+impl Scene {
+    /// Returns the account of a failure.
+    pub(crate) fn account(&self, what: &str, stdout: &[u8], stderr: &[u8]) -> String {
+        let argv: Vec<_> = self
+            .argv
+            .iter()
+            .map(|a| a.as_bytes().escape_ascii().to_string())
+            .collect();
+        format!(
+            "{what}\ncwd: {}\nargv: {argv:?}\n--- listing of cwd\n{}--- stdout\n{}\n--- stderr\n{}\n---",
+            self.cwd.display(),
+            listing(&self.cwd, ENTRIES_SHOWN),
+            excerpt(stdout),
+            excerpt(stderr),
+        )
+    }
+}
+
+/// What a run left; assert on it at once, while the sandbox's files are there to be listed.
+#[derive(Debug, Clone)]
+#[must_use = "a run that nobody looks at tests nothing"]
+pub struct Output {
+    /// How it ended.
+    pub ending: Ending,
+    /// Everything on standard output (what was read of it, if it was closed early).
+    pub stdout: Vec<u8>,
+    /// Everything on standard error.
+    pub stderr: Vec<u8>,
+    /// How many of the signals asked for reached the running program: count them in race tests.
+    pub signals_sent: usize,
+    pub(crate) scene: Scene,
+}
+
+impl Output {
+    /// Asserts exit code 0.
+    #[track_caller]
+    pub fn success(&self) -> &Self {
+        self.code(0)
+    }
+
+    /// Asserts this exit code.
+    #[track_caller]
+    pub fn code(&self, expected: i32) -> &Self {
+        self.ended(Ending::Code(expected))
+    }
+
+    /// Asserts that this signal ended the program.
+    #[track_caller]
+    pub fn signal(&self, expected: crate::Signal) -> &Self {
+        self.ended(Ending::Signal(expected.as_raw()))
+    }
+
+    /// Returns standard output as text.
+    ///
+    /// # Panics
+    ///
+    /// When it is not UTF-8.
+    #[track_caller]
+    pub fn stdout_str(&self) -> &str {
+        self.text(&self.stdout, "stdout")
+    }
+
+    /// Returns standard error as text.
+    ///
+    /// # Panics
+    ///
+    /// When it is not UTF-8.
+    #[track_caller]
+    pub fn stderr_str(&self) -> &str {
+        self.text(&self.stderr, "stderr")
+    }
+
+    /// Fails the test with `what` and the account of the run.
+    ///
+    /// # Panics
+    ///
+    /// Always.
+    #[track_caller]
+    pub fn fail(&self, what: &str) -> ! {
+        panic!("{}", self.scene.account(what, &self.stdout, &self.stderr));
+    }
+
+    #[track_caller]
+    fn ended(&self, expected: Ending) -> &Self {
+        if self.ending != expected {
+            self.fail(&format!(
+                "expected {expected}, but it ended with {}",
+                self.ending
+            ));
+        }
+        self
+    }
+
+    #[track_caller]
+    fn text<'a>(&self, stream: &'a [u8], name: &str) -> &'a str {
+        std::str::from_utf8(stream).unwrap_or_else(|e| self.fail(&format!("{name}: {e}")))
+    }
+}
+
+/// Returns text as it is, anything unprintable escaped, the middle left out when long.
+fn excerpt(stream: &[u8]) -> String {
+    if stream.len() <= STREAM_BYTES_SHOWN {
+        return printable(stream);
+    }
+    let half = STREAM_BYTES_SHOWN / 2;
+    let (head, tail) = (&stream[..half], &stream[stream.len() - half..]);
+    let left_out = stream.len() - STREAM_BYTES_SHOWN;
+    format!(
+        "{}\n[... {left_out} bytes ...]\n{}",
+        printable(head),
+        printable(tail)
+    )
+}
+
+fn printable(bytes: &[u8]) -> String {
+    let lossy = String::from_utf8_lossy(bytes);
+    let shown = |c: char| {
+        if c.is_control() && c != '\n' {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    lossy.chars().map(shown).collect()
+}

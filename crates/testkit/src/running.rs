@@ -1,0 +1,176 @@
+//! A program that runs: watch it, send it signals, wait for its end, never for ever.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::output::{Output, Scene};
+use crate::process::{Capture, contains, poll, wait_exit};
+
+/// How long after the program's end its output may stay open: pipes hold no more than 64 KiB.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A moment in a program's run.
+#[derive(Debug, Clone)]
+pub enum When {
+    /// This long after the start.
+    After(Duration),
+    /// Standard output contains this.
+    Stdout(Vec<u8>),
+    /// Standard error contains this.
+    Stderr(Vec<u8>),
+    /// The file exists and contains this; nothing means that it exists.
+    File(PathBuf, Vec<u8>),
+}
+
+/// A started program; dropping it while it runs kills it and its process group.
+#[must_use = "dropping it kills the program"]
+pub struct Running {
+    child: Child,
+    stdout: Capture,
+    stderr: Capture,
+    scene: Scene,
+    started: Instant,
+    timeout: Duration,
+    signals_sent: usize,
+}
+
+impl Running {
+    pub(crate) fn new(
+        child: Child,
+        [stdout, stderr]: [Capture; 2],
+        scene: Scene,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            child,
+            stdout,
+            stderr,
+            scene,
+            started: Instant::now(),
+            timeout,
+            signals_sent: 0,
+        }
+    }
+
+    /// Returns the process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Returns what it has written to standard output so far.
+    pub fn stdout_so_far(&self) -> Vec<u8> {
+        self.stdout.bytes()
+    }
+
+    /// Returns what it has written to standard error so far.
+    pub fn stderr_so_far(&self) -> Vec<u8> {
+        self.stderr.bytes()
+    }
+
+    /// Sends a signal to the program alone; returns whether it was still there to get it.
+    pub fn signal(&mut self, signal: Signal) -> bool {
+        let sent = self.is_running() && kill_process(pid(&self.child), signal).is_ok();
+        self.signals_sent += usize::from(sent);
+        sent
+    }
+
+    /// Waits for the moment; returns whether it came before the program ended.
+    ///
+    /// # Panics
+    ///
+    /// When neither happens within the timeout: the program is killed and reported as hanging.
+    pub fn wait_for(&mut self, when: &When) -> bool {
+        let found = poll(self.deadline(), || {
+            // Looked at first: what it wrote before its end is then there to be seen.
+            let ended = !self.is_running() && self.output_ended();
+            if self.shows(when) {
+                Some(true)
+            } else {
+                ended.then_some(false)
+            }
+        });
+        found.unwrap_or_else(|| self.hangs(&format!("neither an end nor {when:?}")))
+    }
+
+    /// Waits for the end of the program and of its output.
+    ///
+    /// # Panics
+    ///
+    /// When it does not end within the timeout: it is killed and reported as hanging. When it ends but
+    /// a process it started keeps its output open.
+    pub fn wait(mut self) -> Output {
+        let deadline = self.deadline();
+        let Some(status) = wait_exit(&mut self.child, deadline) else {
+            self.hangs("no end");
+        };
+        let deadline = deadline.min(Instant::now() + GRACE);
+        if !(self.stdout.wait_end(deadline) && self.stderr.wait_end(deadline)) {
+            self.hangs("it ended, but a process it left behind holds its output open; no end");
+        }
+        Output {
+            ending: status.into(),
+            stdout: self.stdout.bytes(),
+            stderr: self.stderr.bytes(),
+            signals_sent: self.signals_sent,
+            scene: self.scene.clone(),
+        }
+    }
+
+    fn output_ended(&self) -> bool {
+        let now = Instant::now();
+        self.stdout.wait_end(now) && self.stderr.wait_end(now)
+    }
+
+    fn deadline(&self) -> Instant {
+        self.started + self.timeout
+    }
+
+    fn shows(&self, when: &When) -> bool {
+        match when {
+            When::After(delay) => self.started.elapsed() >= *delay,
+            When::Stdout(text) => self.stdout.contains(text),
+            When::Stderr(text) => self.stderr.contains(text),
+            When::File(path, text) => fs::read(path).is_ok_and(|bytes| contains(&bytes, text)),
+        }
+    }
+
+    fn hangs(&mut self, what: &str) -> ! {
+        self.kill();
+        let what = format!(
+            "the program hangs: {what} within {:?}; killed",
+            self.timeout
+        );
+        panic!(
+            "{}",
+            self.scene
+                .account(&what, &self.stdout.bytes(), &self.stderr.bytes())
+        );
+    }
+
+    /// Kills the program's process group, and reaps the program itself.
+    fn kill(&mut self) {
+        let _ = kill_process_group(pid(&self.child), Signal::KILL);
+        drop(self.child.wait());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.is_running() {
+            self.kill();
+        }
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}

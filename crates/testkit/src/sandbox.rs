@@ -1,0 +1,103 @@
+//! Runs a program cut off from the machine it is on: own home, empty environment, fixed locale.
+//!
+//! Each sandbox is a temporary directory with `home` (`HOME`, with `XDG_STATE_HOME` inside), `work`
+//! (the working directory, empty at first, so that the program's own state is not among the files it
+//! looks at) and `tmp` (`TMPDIR`). The umask stays as it is. Each program gets a process group of its
+//! own, no terminal, and a time to end in: one that hangs is killed and reported.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::path_bytes::PathBytes;
+use crate::temp::TempTree;
+use crate::tree::{Made, TreeBuilder};
+
+/// How long a run may take unless said otherwise: far beyond any test, short of a CI's limit.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The user and group of nobody on Linux.
+pub const NOBODY: u32 = 65534;
+
+/// A place to run one binary in; removed on drop.
+#[derive(Debug)]
+pub struct Sandbox {
+    pub(crate) binary: PathBuf,
+    pub(crate) root: TempTree,
+    pub(crate) timeout: Duration,
+}
+
+impl Sandbox {
+    /// Makes a sandbox for `binary`: `Sandbox::new(env!("CARGO_BIN_EXE_lop"))`.
+    ///
+    /// # Panics
+    ///
+    /// When its directories cannot be made.
+    pub fn new(binary: impl AsRef<Path>) -> Self {
+        let root = TempTree::new();
+        TreeBuilder::new()
+            .dir("home/state")
+            .dir("work")
+            .dir("tmp")
+            .make(&root);
+        Self {
+            binary: binary.as_ref().to_path_buf(),
+            root,
+            timeout: TIMEOUT,
+        }
+    }
+
+    /// Sets the time that every run has to end in.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Returns the working directory of the program.
+    pub fn work(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    /// Returns the program's `HOME`.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// Returns the program's `XDG_STATE_HOME`.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("home/state")
+    }
+
+    /// Returns the full path of `relative` in the working directory.
+    pub fn path(&self, relative: impl PathBytes) -> PathBuf {
+        self.work().join(relative.to_path())
+    }
+
+    /// Makes a tree in the working directory.
+    ///
+    /// # Panics
+    ///
+    /// As [`TreeBuilder::make`].
+    pub fn lay(&self, tree: &TreeBuilder) -> Made {
+        tree.make(self.work())
+    }
+
+    /// Runs the binary with these arguments, without input, to its end.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs.
+    pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.command().args(args).run()
+    }
+
+    /// Returns a run to be described.
+    pub fn command(&self) -> Invocation<'_> {
+        Invocation::new(self)
+    }
+}

@@ -1,0 +1,83 @@
+//! A temporary directory that can always be removed again: deep trees, unreadable directories.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::path_bytes::PathBytes;
+use crate::remove::remove_tree;
+
+/// A new directory, mode 755, removed on drop with everything in it.
+///
+/// Mode 755 lets a program run as another user reach what a test put there.
+#[derive(Debug)]
+pub struct TempTree {
+    path: PathBuf,
+}
+
+impl TempTree {
+    /// Makes the directory in the system's place for temporary files, by its canonical path.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be made.
+    #[expect(
+        clippy::new_without_default,
+        reason = "making a directory is no default"
+    )]
+    pub fn new() -> Self {
+        Self::new_in(std::env::temp_dir())
+    }
+
+    /// Makes the directory in `parent`, by its canonical path.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be made.
+    pub fn new_in(parent: impl AsRef<Path>) -> Self {
+        let make = || {
+            let parent = parent.as_ref().canonicalize()?;
+            let path = tempfile::Builder::new()
+                .prefix("lop-test-")
+                .tempdir_in(parent)?
+                .keep();
+            fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+            Ok::<_, std::io::Error>(path)
+        };
+        match make() {
+            Ok(path) => Self { path },
+            Err(e) => panic!(
+                "no temporary directory in {}: {e}",
+                parent.as_ref().display()
+            ),
+        }
+    }
+
+    /// Returns the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path of `relative` in the directory.
+    pub fn join(&self, relative: impl PathBytes) -> PathBuf {
+        self.path.join(relative.to_path())
+    }
+}
+
+impl AsRef<Path> for TempTree {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TempTree {
+    #[expect(
+        clippy::print_stderr,
+        reason = "a drop cannot fail, but what it leaves must be known"
+    )]
+    fn drop(&mut self) {
+        if let Err(e) = remove_tree(&self.path) {
+            eprintln!("testkit: {} was left behind: {e}", self.path.display());
+        }
+    }
+}

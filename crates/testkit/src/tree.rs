@@ -1,0 +1,292 @@
+//! A tree described as data, and made under a directory.
+//!
+//! Nothing touches the disk until [`TreeBuilder::make`]. Nodes are made in the order described,
+//! missing parents first; a name described twice is an error. Owners, extended attributes, times
+//! and modes come last, deepest path first, so that making a child cannot disturb its parent's
+//! time and a directory without rights can still be filled.
+
+mod make;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use crate::content::Content;
+use crate::path_bytes::PathBytes;
+use crate::temp::TempTree;
+
+/// A tree as data; every method adds to it and returns it.
+///
+/// Paths are bytes relative to the directory given to [`make`](Self::make).
+#[derive(Debug, Clone, Default)]
+#[must_use = "a description makes nothing until `make` is called"]
+pub struct TreeBuilder {
+    nodes: Vec<(PathBuf, Node)>,
+    attributes: BTreeMap<PathBuf, Attributes>,
+}
+
+/// One thing to make.
+#[derive(Debug, Clone)]
+enum Node {
+    Dir,
+    File(Content),
+    HardLink {
+        original: PathBuf,
+    },
+    Symlink {
+        target: PathBuf,
+    },
+    Special(FileType),
+    Device {
+        kind: FileType,
+        major: u32,
+        minor: u32,
+    },
+    DeepChain {
+        levels: usize,
+        name: Vec<u8>,
+        content: Content,
+    },
+}
+
+/// What is set on a node once everything is made.
+#[derive(Debug, Clone, Default)]
+struct Attributes {
+    owner: Option<(u32, u32)>,
+    mode: Option<u32>,
+    mtime: Option<(i64, u32)>,
+    xattrs: Vec<(String, Vec<u8>)>,
+}
+
+/// A tree that was made.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The directory it was made in.
+    pub root: PathBuf,
+    /// Device nodes that could not be made for want of rights, as described.
+    pub skipped: Vec<PathBuf>,
+}
+
+impl Made {
+    /// Returns the full path of `relative`.
+    pub fn path(&self, relative: impl PathBytes) -> PathBuf {
+        self.root.join(relative.to_path())
+    }
+
+    /// Returns whether `relative` was made: `false` only for a device node without the rights.
+    pub fn was_made(&self, relative: impl PathBytes) -> bool {
+        !self.skipped.contains(&relative.to_path())
+    }
+}
+
+impl TreeBuilder {
+    /// Returns the empty tree.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a directory.
+    pub fn dir(self, path: impl PathBytes) -> Self {
+        self.node(path, Node::Dir)
+    }
+
+    /// Adds a regular file of the given content.
+    pub fn file(self, path: impl PathBytes, content: impl Into<Content>) -> Self {
+        self.node(path, Node::File(content.into()))
+    }
+
+    /// Adds a file of `len` bytes of noise; see [`Content::Seeded`].
+    pub fn seeded(self, path: impl PathBytes, seed: u64, len: u64) -> Self {
+        self.file(path, Content::Seeded { seed, len })
+    }
+
+    /// Adds a file like [`seeded`](Self::seeded) but for the byte at `at`; see [`Content::Differing`].
+    pub fn differing(
+        self,
+        path: impl PathBytes,
+        seed: u64,
+        len: u64,
+        at: u64,
+        variant: u8,
+    ) -> Self {
+        self.file(
+            path,
+            Content::Differing {
+                seed,
+                len,
+                at,
+                variant,
+            },
+        )
+    }
+
+    /// Adds a file that is a hole of `len` bytes with data at the given offsets.
+    pub fn sparse(self, path: impl PathBytes, len: u64, islands: &[(u64, &[u8])]) -> Self {
+        let islands = islands
+            .iter()
+            .map(|(at, data)| (*at, data.to_vec()))
+            .collect();
+        self.file(path, Content::Sparse { len, islands })
+    }
+
+    /// Adds another name for a file described before.
+    pub fn hard_link(self, original: impl PathBytes, link: impl PathBytes) -> Self {
+        self.node(
+            link,
+            Node::HardLink {
+                original: original.to_path(),
+            },
+        )
+    }
+
+    /// Adds one file under all of `paths`.
+    ///
+    /// # Panics
+    ///
+    /// When `paths` is empty.
+    pub fn hard_links<P: PathBytes>(mut self, content: impl Into<Content>, paths: &[P]) -> Self {
+        let (first, rest) = paths
+            .split_first()
+            .expect("a hard-link group has at least one name");
+        self = self.file(first, content);
+        for link in rest {
+            self = self.hard_link(first, link);
+        }
+        self
+    }
+
+    /// Adds a symbolic link holding exactly `target`, whether or not that exists.
+    pub fn symlink(self, path: impl PathBytes, target: impl PathBytes) -> Self {
+        self.node(
+            path,
+            Node::Symlink {
+                target: target.to_path(),
+            },
+        )
+    }
+
+    /// Adds a symbolic link that leads nowhere.
+    pub fn dangling_symlink(self, path: impl PathBytes) -> Self {
+        self.symlink(path, "there is no such file")
+    }
+
+    /// Adds two symbolic links in one directory that point at each other.
+    pub fn symlink_loop(self, one: impl PathBytes, other: impl PathBytes) -> Self {
+        let (to_one, to_other) = (last_name(&one.to_path()), last_name(&other.to_path()));
+        self.symlink(&one, to_other).symlink(&other, to_one)
+    }
+
+    /// Adds a FIFO.
+    pub fn fifo(self, path: impl PathBytes) -> Self {
+        self.node(path, Node::Special(FileType::Fifo))
+    }
+
+    /// Adds a unix socket nobody listens on.
+    pub fn socket(self, path: impl PathBytes) -> Self {
+        self.node(path, Node::Special(FileType::Socket))
+    }
+
+    /// Adds a character device; without the rights it is left out and [`Made::skipped`] says so.
+    pub fn char_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
+        self.node(
+            path,
+            Node::Device {
+                kind: FileType::CharacterDevice,
+                major,
+                minor,
+            },
+        )
+    }
+
+    /// Adds a block device; without the rights it is left out and [`Made::skipped`] says so.
+    pub fn block_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
+        self.node(
+            path,
+            Node::Device {
+                kind: FileType::BlockDevice,
+                major,
+                minor,
+            },
+        )
+    }
+
+    /// Adds `levels` directories called `name`, each in the one before, and a file
+    /// [`BOTTOM`](crate::deep::BOTTOM) in the last.
+    ///
+    /// The full path may be far over `PATH_MAX`: made relative to descriptors, and reachable only so
+    /// (see [`open_beneath`](crate::deep::open_beneath)).
+    pub fn deep_chain(
+        self,
+        levels: usize,
+        name: impl PathBytes,
+        content: impl Into<Content>,
+    ) -> Self {
+        let name = name.path_bytes().to_vec();
+        self.node(
+            "",
+            Node::DeepChain {
+                levels,
+                name,
+                content: content.into(),
+            },
+        )
+    }
+
+    /// Sets the permission bits of a node, whatever the umask; not for symbolic links.
+    pub fn mode(self, path: impl PathBytes, mode: u32) -> Self {
+        self.attribute(path, |a| a.mode = Some(mode))
+    }
+
+    /// Sets the modification time, in seconds and nanoseconds since 1970; links are not followed.
+    pub fn mtime(self, path: impl PathBytes, seconds: i64, nanoseconds: u32) -> Self {
+        self.attribute(path, |a| a.mtime = Some((seconds, nanoseconds)))
+    }
+
+    /// Sets the owner (needs root); links are not followed.
+    pub fn owner(self, path: impl PathBytes, uid: u32, gid: u32) -> Self {
+        self.attribute(path, |a| a.owner = Some((uid, gid)))
+    }
+
+    /// Sets an extended attribute such as `user.note`; links are not followed.
+    pub fn xattr(self, path: impl PathBytes, name: &str, value: &[u8]) -> Self {
+        self.attribute(path, |a| a.xattrs.push((name.to_owned(), value.to_vec())))
+    }
+
+    /// Makes the tree in `root`, which is made too if missing.
+    ///
+    /// # Panics
+    ///
+    /// When anything but a device node cannot be made, with the path and the reason.
+    pub fn make(&self, root: impl AsRef<Path>) -> Made {
+        make::make(self, root.as_ref())
+    }
+
+    /// Makes the tree in a new temporary directory that is removed on drop, however deep.
+    ///
+    /// # Panics
+    ///
+    /// As [`make`](Self::make).
+    pub fn make_temp(&self) -> TempTree {
+        let temp = TempTree::new();
+        self.make(temp.path());
+        temp
+    }
+
+    fn node(mut self, path: impl PathBytes, node: Node) -> Self {
+        self.nodes.push((path.to_path(), node));
+        self
+    }
+
+    fn attribute(mut self, path: impl PathBytes, set: impl FnOnce(&mut Attributes)) -> Self {
+        set(self.attributes.entry(path.to_path()).or_default());
+        self
+    }
+}
+
+/// Returns the last component of a described path.
+fn last_name(path: &Path) -> PathBuf {
+    PathBuf::from(path.file_name().expect("a path with a last component"))
+}
