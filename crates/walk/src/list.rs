@@ -1,0 +1,163 @@
+//! Files named one by one: on the command line, or in a list instead of a walk.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, Interrupted, Kind, Op, Stage, Stat, Watch};
+
+use crate::filter::Filter;
+use crate::listing::{Store, record, skip_kind};
+use crate::table::{Table, count};
+use crate::tree::{DirId, FileRecord, Problem, Reason, Root, Tree};
+use crate::walker::assemble;
+
+/// Examines the files named in `paths`, without walking into directories.
+///
+/// Directories and links in the list are passed over; a path that cannot be examined is in
+/// [`Tree::problems`]. A path given twice counts once.
+///
+/// # Errors
+///
+/// Only that `watch` asked to stop.
+pub fn from_list(
+    paths: impl Iterator<Item = PathBuf>,
+    filter: &Filter,
+    watch: &Watch,
+) -> Result<Tree, Interrupted> {
+    watch.enter(Stage::Walk);
+    let (mut list, table) = (FileList::default(), Table::default());
+    let mut stores = vec![Store::new(0)];
+    for path in paths {
+        watch.check()?;
+        let before = stores[0].bytes;
+        list.add(&path, filter, &mut stores[0], &table);
+        watch.entries.fetch_add(1, Relaxed);
+        watch.bytes_seen.fetch_add(stores[0].bytes - before, Relaxed);
+    }
+    let mut tree = Tree::default();
+    list.finish(&mut tree, &mut stores, &table);
+    Ok(assemble(tree, table.into_inner(), stores))
+}
+
+/// Files named one by one, by the directory they are in.
+#[derive(Debug, Default)]
+pub(crate) struct FileList {
+    parents: HashMap<PathBuf, usize>,
+    folders: Vec<Folder>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    given: Vec<u8>,
+    absolute: Vec<u8>,
+    devices: HashMap<u64, (u16, Vec<FileRecord>)>,
+}
+
+impl FileList {
+    /// Adds one file.
+    pub(crate) fn add(&mut self, path: &Path, filter: &Filter, store: &mut Store, table: &Table) {
+        store.entries += 1;
+        if let Err((op, source)) = self.try_add(path, filter, store, table) {
+            let path = path.as_os_str().as_bytes().to_vec();
+            store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
+        }
+    }
+
+    fn try_add(
+        &mut self,
+        path: &Path,
+        filter: &Filter,
+        store: &mut Store,
+        table: &Table,
+    ) -> Result<(), (Op, io::Error)> {
+        let stat_error = |e| (Op::Stat, e);
+        let stat = fsops::Stat::of_path(path).map_err(stat_error)?;
+        if stat.kind != Kind::File {
+            if stat.kind != Kind::Dir {
+                skip_kind(stat.kind, &mut store.skipped);
+            }
+            return Ok(());
+        }
+        let name = path.file_name().unwrap_or_default();
+        store.bytes += stat.size;
+        if !filter.takes_name(
+            name.as_bytes(),
+            Some(path.as_os_str().as_bytes()),
+            false,
+            &mut store.skipped,
+        ) || !filter.takes_size(stat.size, &mut store.skipped)
+        {
+            return Ok(());
+        }
+        let folder =
+            self.folder(path.parent().unwrap_or(Path::new(""))).map_err(|e| (Op::Open, e))?;
+        let name = std::ffi::CString::new(name.as_bytes()).map_err(|e| stat_error(e.into()))?;
+        let at =
+            store.keep_name(&name).ok_or_else(|| stat_error(io::ErrorKind::OutOfMemory.into()))?;
+        self.folders[folder].push(&stat, at, table).map_err(stat_error)
+    }
+
+    fn folder(&mut self, parent: &Path) -> io::Result<usize> {
+        if let Some(&folder) = self.parents.get(parent) {
+            return Ok(folder);
+        }
+        let here = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let absolute = here.canonicalize()?.into_os_string().into_vec();
+        let known = self.folders.iter().position(|f| f.absolute == absolute);
+        let folder = known.unwrap_or(self.folders.len());
+        if known.is_none() {
+            let given = parent.as_os_str().as_bytes().to_vec();
+            self.folders.push(Folder { given, absolute, devices: HashMap::new() });
+        }
+        self.parents.insert(parent.to_path_buf(), folder);
+        Ok(folder)
+    }
+
+    /// Makes a root of every folder.
+    pub(crate) fn finish(&mut self, tree: &mut Tree, stores: &mut [Store], table: &Table) {
+        for folder in std::mem::take(&mut self.folders) {
+            let Folder { given, absolute, devices } = folder;
+            for (_, (device, mut files)) in devices {
+                let store = &mut stores[0];
+                let seen = files.len();
+                drop_repeats(&mut files, &store.names);
+                tree.skipped.seen_before += (seen - files.len()) as u64;
+                let first = count(store.files.len());
+                let mut table = table.write();
+                let dir = table.add_root(tree.roots.len());
+                store.files.extend(files.into_iter().map(|f| FileRecord { dir, ..f }));
+                let block = store.block_from(first);
+                let record = &mut table.records[dir.0 as usize];
+                (record.first, record.count, record.shard) = (block.first, block.count, 0);
+                record.device = device;
+                let (given, absolute) = (given.clone(), absolute.clone());
+                tree.roots.push(Root { given, absolute, dir, whole: false });
+            }
+        }
+    }
+}
+
+impl Folder {
+    fn push(&mut self, stat: &Stat, name: u32, table: &Table) -> io::Result<()> {
+        if !self.devices.contains_key(&stat.device) {
+            let given = if self.given.is_empty() { b".".as_slice() } else { &self.given };
+            let dir = Dir::open(Path::new(std::ffi::OsStr::from_bytes(given)))?;
+            let index = table.write().device(stat.device, &dir)?;
+            self.devices.insert(stat.device, (index, Vec::new()));
+        }
+        if let Some((_, files)) = self.devices.get_mut(&stat.device) {
+            files.push(record(stat, DirId(0), name));
+        }
+        Ok(())
+    }
+}
+
+/// Drops files that were named before, keeping the order of names.
+fn drop_repeats(files: &mut Vec<FileRecord>, names: &[u8]) {
+    let name = |f: &FileRecord| crate::tree::cstr_at(names, f.name);
+    files.sort_by(|a, b| name(a).cmp(name(b)));
+    files.dedup_by(|a, b| name(a) == name(b));
+}

@@ -1,0 +1,191 @@
+//! Lists one directory: names of subdirectories, records of regular files, counts of the rest.
+
+use std::ffi::CStr;
+use std::io;
+
+use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat};
+
+use crate::filter::Filter;
+use crate::table::{Block, count};
+use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
+
+/// Files of the program itself, passed over without a word: the catalog changes while lop works.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    pub(crate) dir: FileKey,
+    pub(crate) name_prefix: Vec<u8>,
+}
+
+/// Where a worker keeps what it found.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) shard: u32,
+    pub(crate) files: Vec<FileRecord>,
+    pub(crate) names: Vec<u8>,
+    /// A visitor's notes on the first of `files`; those beyond have none.
+    pub(crate) notes: Vec<u64>,
+    pub(crate) skipped: Skipped,
+    pub(crate) problems: Vec<Problem>,
+    /// Subdirectories of the directory being listed, each name ended by NUL.
+    pub(crate) children: Vec<u8>,
+    /// Files of the directory being listed that are on another device than it.
+    pub(crate) strays: Vec<(u64, FileRecord)>,
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Store {
+    pub(crate) fn new(shard: u32) -> Store {
+        Store {
+            shard,
+            files: Vec::new(),
+            names: Vec::new(),
+            notes: Vec::new(),
+            skipped: Skipped::default(),
+            problems: Vec::new(),
+            children: Vec::new(),
+            strays: Vec::new(),
+            entries: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Returns the block of the files from `first` to the last one.
+    pub(crate) fn block_from(&self, first: u32) -> Block {
+        Block { first, count: count(self.files.len()) - first, shard: self.shard }
+    }
+
+    /// Keeps a name; `None` if the block of names is full (4 GiB).
+    pub(crate) fn keep_name(&mut self, name: &CStr) -> Option<u32> {
+        let at = u32::try_from(self.names.len()).ok()?;
+        self.names.extend_from_slice(name.to_bytes_with_nul());
+        Some(at)
+    }
+}
+
+/// The directory being listed.
+pub(crate) struct Listing<'a> {
+    pub(crate) filter: &'a Filter,
+    pub(crate) own: Option<&'a Own>,
+    pub(crate) id: DirId,
+    pub(crate) dir: &'a Dir,
+    pub(crate) stat: &'a Stat,
+    /// Its path below the root, if the filter wants paths.
+    pub(crate) below_root: Option<Vec<u8>>,
+    /// Builds its path as printed, for a problem.
+    pub(crate) path: &'a dyn Fn() -> Vec<u8>,
+    pub(crate) visitor: Option<&'a dyn Visitor>,
+}
+
+/// Looks at files while their directory is at hand.
+pub trait Visitor: Sync {
+    /// Is called once per file that is taken, from any worker; returns a note on the file that
+    /// [`crate::Tree::notes`] keeps, or 0 for none.
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
+}
+
+impl Listing<'_> {
+    /// Lists the directory into `store`.
+    ///
+    /// # Errors
+    ///
+    /// The listing broke off; what was found before is in `store`.
+    pub(crate) fn run(&self, buffer: &mut DirBuffer, store: &mut Store) -> io::Result<()> {
+        self.dir.for_each(buffer, |item| self.entry(&item, store))
+    }
+
+    fn entry(&self, item: &DirItem<'_>, store: &mut Store) {
+        store.entries += 1;
+        let (kind, stat) = match item.kind {
+            Kind::Unknown => match self.dir.stat_child(item.name) {
+                Ok(stat) => (stat.kind, Some(stat)),
+                Err(e) => return self.problem(item.name, Op::Stat, e, store),
+            },
+            kind => (kind, None),
+        };
+        match kind {
+            Kind::Dir => {
+                if self.takes(item.name, true, store) {
+                    store.children.extend_from_slice(item.name.to_bytes_with_nul());
+                }
+            }
+            Kind::File => self.file(item.name, stat, store),
+            other => skip_kind(other, &mut store.skipped),
+        }
+    }
+
+    fn file(&self, name: &CStr, stat: Option<Stat>, store: &mut Store) {
+        if self.is_own(name) || !self.takes(name, false, store) {
+            return;
+        }
+        let stat = match stat.map_or_else(|| self.dir.stat_child(name), Ok) {
+            Ok(stat) => stat,
+            Err(e) => return self.problem(name, Op::Stat, e, store),
+        };
+        if stat.kind != Kind::File {
+            return skip_kind(stat.kind, &mut store.skipped);
+        }
+        store.bytes += stat.size;
+        if !self.filter.takes_size(stat.size, &mut store.skipped) {
+            return;
+        }
+        let Some(at) = store.keep_name(name) else {
+            return self.problem(name, Op::List, io::ErrorKind::OutOfMemory.into(), store);
+        };
+        let record = record(&stat, self.id, at);
+        if stat.device == self.stat.device {
+            store.files.push(record);
+            if let Some(visitor) = self.visitor {
+                store.notes.push(visitor.file(self.dir, name, &stat));
+            }
+        } else {
+            store.strays.push((stat.device, record));
+        }
+    }
+
+    fn takes(&self, name: &CStr, is_dir: bool, store: &mut Store) -> bool {
+        let name = name.to_bytes();
+        let path = self.below_root.as_ref().map(|dir| {
+            let mut path = dir.clone();
+            push_component(&mut path, name);
+            path
+        });
+        self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped)
+    }
+
+    fn is_own(&self, name: &CStr) -> bool {
+        self.own.is_some_and(|own| {
+            own.dir == self.stat.key() && name.to_bytes().starts_with(&own.name_prefix)
+        })
+    }
+
+    fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {
+        let mut path = (self.path)();
+        push_component(&mut path, name.to_bytes());
+        store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
+    }
+}
+
+/// Returns a file's record.
+pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
+    FileRecord {
+        size: stat.size,
+        inode: stat.inode,
+        mtime_ns: stat.mtime_ns,
+        ctime_ns: stat.ctime_ns,
+        dir,
+        name,
+    }
+}
+
+/// Counts an entry that is neither a regular file nor a directory to enter.
+pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
+    match kind {
+        Kind::Symlink => skipped.symlinks += 1,
+        Kind::Fifo => skipped.fifos += 1,
+        Kind::Socket => skipped.sockets += 1,
+        Kind::Device => skipped.devices += 1,
+        // A directory where a file was listed a moment ago: replaced meanwhile.
+        Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
+    }
+}

@@ -1,0 +1,94 @@
+//! Gets from a file's number to the open file, keeping the directories used last open.
+
+use std::io;
+
+use fsops::{Dir, File, Stat};
+
+use crate::tree::{DirId, FileId, Tree, push_component, to_path};
+
+/// Opens files of a [`Tree`], relative to directories it holds open. One per thread.
+///
+/// A directory is looked up in a table of slots by its number modulo their count: neighbours in
+/// the tree have neighbouring numbers, and files are asked for roughly in the order of the tree.
+#[derive(Debug)]
+pub struct Opener<'a> {
+    tree: &'a Tree,
+    slots: Vec<Option<(DirId, Dir)>>,
+}
+
+impl<'a> Opener<'a> {
+    /// Returns an opener that keeps at most `open_dirs` directories open.
+    pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
+        let slots = std::iter::repeat_with(|| None).take(open_dirs.max(1)).collect();
+        Opener { tree, slots }
+    }
+
+    /// Opens a file for reading. It may not be the file the walk saw: compare its metadata.
+    pub fn open(&mut self, file: FileId) -> io::Result<File> {
+        match self.try_open(file) {
+            // Somebody else in the process needs descriptors too: give ours back, once.
+            Err(e) if e.raw_os_error() == Some(OUT_OF_DESCRIPTORS) => {
+                self.slots.iter_mut().for_each(|slot| *slot = None);
+                self.try_open(file)
+            }
+            result => result,
+        }
+    }
+
+    /// Returns the metadata of what a file's name stands for now.
+    pub fn stat(&mut self, file: FileId) -> io::Result<Stat> {
+        let tree = self.tree;
+        self.dir(tree.file(file).dir)?.stat_child(tree.name(file))
+    }
+
+    fn try_open(&mut self, file: FileId) -> io::Result<File> {
+        let tree = self.tree;
+        self.dir(tree.file(file).dir)?.open_file(tree.name(file))
+    }
+
+    fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
+        let slot = self.slot(id);
+        if !matches!(&self.slots[slot], Some((open, _)) if *open == id) {
+            let dir = self.open_dir(id)?;
+            self.slots[slot] = Some((id, dir));
+        }
+        match &self.slots[slot] {
+            Some((_, dir)) => Ok(dir),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Opens a directory from its nearest open ancestor, or from its root.
+    fn open_dir(&self, id: DirId) -> io::Result<Dir> {
+        let mut chain = Vec::new();
+        let mut at = id;
+        while let Some(parent) = self.tree.dir(at).parent {
+            chain.push(at);
+            at = parent;
+            if let Some((open, dir)) = &self.slots[self.slot(at)]
+                && *open == at
+            {
+                return dir.open_below(&self.join(&chain));
+            }
+        }
+        let given = &self.tree.root_of(at).given;
+        let root = if given.is_empty() { b".".to_vec() } else { given.clone() };
+        let root = Dir::open(&to_path(root))?;
+        if chain.is_empty() { Ok(root) } else { root.open_below(&self.join(&chain)) }
+    }
+
+    fn join(&self, chain: &[DirId]) -> Vec<u8> {
+        let mut path = Vec::new();
+        for &dir in chain.iter().rev() {
+            push_component(&mut path, self.tree.dir_name(dir).unwrap_or_default().to_bytes());
+        }
+        path
+    }
+
+    fn slot(&self, id: DirId) -> usize {
+        id.0 as usize % self.slots.len()
+    }
+}
+
+/// `EMFILE`, errno 24 on every Linux architecture.
+const OUT_OF_DESCRIPTORS: i32 = 24;

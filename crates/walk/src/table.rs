@@ -1,0 +1,154 @@
+//! The directories found so far, shared by the workers of a walk.
+//!
+//! A worker takes the lock twice per directory: to look up where it is, and to hand in what it
+//! found.
+
+use std::ffi::CString;
+use std::io;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use fsops::{Dir, FileKey};
+
+use crate::tree::{Device, DirId, DirRecord, cstr_at, push_component};
+
+#[derive(Debug, Default)]
+pub(crate) struct Table(RwLock<Directories>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    pub(crate) records: Vec<DirRecord>,
+    pub(crate) names: Vec<u8>,
+    pub(crate) devices: Vec<Device>,
+}
+
+/// The files of one directory, as one worker stored them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) shard: u32,
+}
+
+impl Table {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Directories> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Directories> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn into_inner(self) -> Directories {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Directories {
+    /// Adds the directory of root number `root`.
+    pub(crate) fn add_root(&mut self, root: usize) -> DirId {
+        self.push(None, u32::try_from(root).unwrap_or(u32::MAX))
+    }
+
+    /// Adds directories named in `names`, each ended by NUL; returns the first one's number and
+    /// how many there are.
+    pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> (DirId, u32) {
+        let first = DirId(count(self.records.len()));
+        let mut at = count(self.names.len());
+        self.names.extend_from_slice(names);
+        let mut children = 0;
+        for name in names.split_inclusive(|&b| b == 0) {
+            self.push(Some(parent), at);
+            at += count(name.len());
+            children += 1;
+        }
+        (first, children)
+    }
+
+    /// Adds a second record of directory `id` for its files on another device.
+    pub(crate) fn add_twin(&mut self, id: DirId, device: u16, block: Block) {
+        let original = self.records[id.0 as usize];
+        self.records.push(DirRecord {
+            inode: 0,
+            first: block.first,
+            count: block.count,
+            shard: block.shard,
+            device,
+            ..original
+        });
+    }
+
+    fn push(&mut self, parent: Option<DirId>, name: u32) -> DirId {
+        let id = DirId(count(self.records.len()));
+        self.records.push(DirRecord {
+            inode: 0,
+            parent,
+            name,
+            first: 0,
+            count: 0,
+            shard: 0,
+            device: 0,
+            complete: false,
+        });
+        id
+    }
+
+    /// Returns the index of device `number`, asking `dir` for its file system if it is new.
+    pub(crate) fn device(&mut self, number: u64, dir: &Dir) -> io::Result<u16> {
+        let known = self.devices.iter().position(|d| d.number == number);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                self.devices.push(Device { number, volume: dir.volume()? });
+                self.devices.len() - 1
+            }
+        };
+        u16::try_from(index).map_err(|_| io::Error::other("more than 65,536 devices"))
+    }
+
+    pub(crate) fn parent(&self, id: DirId) -> Option<DirId> {
+        self.records[id.0 as usize].parent
+    }
+
+    /// Returns a directory's name, or an empty one for a root.
+    pub(crate) fn name(&self, id: DirId) -> CString {
+        let record = &self.records[id.0 as usize];
+        match record.parent {
+            Some(_) => cstr_at(&self.names, record.name).to_owned(),
+            None => CString::default(),
+        }
+    }
+
+    /// Returns the path from directory `base` (or its root, without one) down to `id`.
+    pub(crate) fn path_below(&self, base: Option<DirId>, id: DirId) -> Vec<u8> {
+        let mut chain = Vec::new();
+        let mut at = id;
+        while let (true, Some(parent)) = (Some(at) != base, self.parent(at)) {
+            chain.push(at);
+            at = parent;
+        }
+        let mut path = Vec::new();
+        for &dir in chain.iter().rev() {
+            push_component(
+                &mut path,
+                cstr_at(&self.names, self.records[dir.0 as usize].name).to_bytes(),
+            );
+        }
+        path
+    }
+
+    /// Returns a listed directory's identity.
+    pub(crate) fn key(&self, id: DirId) -> Option<FileKey> {
+        let record = &self.records[id.0 as usize];
+        let device = self.devices.get(usize::from(record.device))?;
+        (record.inode != 0).then_some(FileKey { device: device.number, inode: record.inode })
+    }
+}
+
+/// Returns a length as a number of 32 bits.
+///
+/// # Panics
+///
+/// Beyond 2^32 entries or 4 GiB of directory names, which take over 160 GB of memory before.
+pub(crate) fn count(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer than 2^32 entries")
+}

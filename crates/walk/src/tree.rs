@@ -1,0 +1,342 @@
+//! The result of a walk: directories, files and roots as flat tables.
+
+use std::ffi::{CStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use fsops::{FileKey, Op, Stat, Volume};
+
+/// Number of a directory in its [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DirId(pub u32);
+
+/// Number of a file (a name, not an inode) in its [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// One name of a regular file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRecord {
+    /// Length in bytes.
+    pub size: u64,
+    /// Inode number on the directory's device.
+    pub inode: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// The directory that holds the name.
+    pub dir: DirId,
+    /// Where the name starts in the directory's block of names.
+    pub(crate) name: u32,
+}
+
+/// One directory.
+///
+/// A directory whose files lie on several devices (overlayfs, a file as a mount point) has one
+/// record per device; the further ones have no inode and no children.
+#[derive(Clone, Copy, Debug)]
+pub struct DirRecord {
+    /// Inode number, 0 if it was never listed.
+    pub inode: u64,
+    /// The directory it is in; `None` for a root.
+    pub parent: Option<DirId>,
+    /// Start of the name among the directory names, or the root's number.
+    pub(crate) name: u32,
+    /// First file, and how many follow.
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    /// Which block of names its files use.
+    pub(crate) shard: u32,
+    /// Index into [`Tree::devices`].
+    pub(crate) device: u16,
+    /// Whether its listing was finished without an error.
+    pub complete: bool,
+}
+
+/// A path the user named, or one that a catalog remembers.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// As it was given; what printed paths start with. Empty for the current directory of a
+    /// file given by a bare name.
+    pub given: Vec<u8>,
+    /// Absolute, with all links resolved.
+    pub absolute: Vec<u8>,
+    /// Its directory.
+    pub dir: DirId,
+    /// Whether its whole content was to be found, rather than single files in it.
+    pub whole: bool,
+}
+
+/// A device that files were found on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// As in [`FileKey`].
+    pub number: u64,
+    /// The file system on it.
+    pub volume: Volume,
+}
+
+/// Why an entry could not be examined.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// A system call failed.
+    #[error("cannot {}: {source}", op.verb())]
+    Failed {
+        /// What was tried.
+        op: Op,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Its metadata changed between the walk and the end of reading.
+    #[error("changed while it was read")]
+    Changed,
+    /// It has fewer bytes than its size says, as files in /sys do.
+    #[error("has fewer bytes than its size says")]
+    Short,
+}
+
+/// An entry that was not examined.
+#[derive(Debug)]
+pub struct Problem {
+    /// Its path, starting with the root as given.
+    pub path: Vec<u8>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// How many entries were left out on purpose, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Skipped {
+    pub empty: u64,
+    pub too_small: u64,
+    pub too_large: u64,
+    pub excluded: u64,
+    pub hidden: u64,
+    pub symlinks: u64,
+    pub fifos: u64,
+    pub sockets: u64,
+    pub devices: u64,
+    /// Directories on another file system.
+    pub other_file_systems: u64,
+    /// Directories that had been listed by another path, and files listed twice.
+    pub seen_before: u64,
+}
+
+impl Skipped {
+    pub(crate) fn add(&mut self, other: &Skipped) {
+        self.empty += other.empty;
+        self.too_small += other.too_small;
+        self.too_large += other.too_large;
+        self.excluded += other.excluded;
+        self.hidden += other.hidden;
+        self.symlinks += other.symlinks;
+        self.fifos += other.fifos;
+        self.sockets += other.sockets;
+        self.devices += other.devices;
+        self.other_file_systems += other.other_file_systems;
+        self.seen_before += other.seen_before;
+    }
+}
+
+/// All files that were found.
+#[derive(Debug, Default)]
+pub struct Tree {
+    pub(crate) dirs: Vec<DirRecord>,
+    pub(crate) dir_names: Vec<u8>,
+    pub(crate) files: Vec<FileRecord>,
+    pub(crate) names: Vec<Vec<u8>>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) roots: Vec<Root>,
+    /// A visitor's notes by file number, 0 for none; files beyond its end have none.
+    pub notes: Vec<u64>,
+    /// The first file that was not found by the walk but added from memory.
+    pub(crate) remembered_from: Option<u32>,
+    /// Whether the last block of names is one for remembered files.
+    pub(crate) remembered_block: bool,
+    /// What could not be examined.
+    pub problems: Vec<Problem>,
+    /// What was left out on purpose.
+    pub skipped: Skipped,
+}
+
+impl Tree {
+    /// Returns the files; the index is the [`FileId`]. The files of a directory are neighbours.
+    pub fn files(&self) -> &[FileRecord] {
+        &self.files
+    }
+
+    /// Returns the directories; the index is the [`DirId`]. A parent comes before its children.
+    pub fn dirs(&self) -> &[DirRecord] {
+        &self.dirs
+    }
+
+    /// Returns the roots, those reached twice included.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Returns the devices files were found on.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// Returns one file.
+    pub fn file(&self, id: FileId) -> &FileRecord {
+        &self.files[id.0 as usize]
+    }
+
+    /// Returns one directory.
+    pub fn dir(&self, id: DirId) -> &DirRecord {
+        &self.dirs[id.0 as usize]
+    }
+
+    /// Returns the files directly in a directory.
+    pub fn files_in(&self, id: DirId) -> std::ops::Range<u32> {
+        let dir = self.dir(id);
+        dir.first..dir.first + dir.count
+    }
+
+    /// Returns the device a directory's files are on.
+    pub fn device_of(&self, id: DirId) -> &Device {
+        &self.devices[usize::from(self.dir(id).device)]
+    }
+
+    /// Returns the index into [`Tree::devices`] of a directory's files.
+    pub fn device_index(&self, id: DirId) -> usize {
+        usize::from(self.dir(id).device)
+    }
+
+    /// Returns the identity of a file's inode.
+    pub fn key(&self, id: FileId) -> FileKey {
+        let file = self.file(id);
+        FileKey { device: self.device_of(file.dir).number, inode: file.inode }
+    }
+
+    /// Returns whether a file comes from a catalog rather than from this walk.
+    pub fn is_remembered(&self, id: FileId) -> bool {
+        self.remembered_from.is_some_and(|first| id.0 >= first)
+    }
+
+    /// Returns a file's name within its directory.
+    pub fn name(&self, id: FileId) -> &CStr {
+        let file = self.file(id);
+        let block = &self.names[self.dir(file.dir).shard as usize];
+        cstr_at(block, file.name)
+    }
+
+    /// Returns a directory's name within its parent, or `None` for a root.
+    pub fn dir_name(&self, id: DirId) -> Option<&CStr> {
+        let dir = self.dir(id);
+        dir.parent.map(|_| cstr_at(&self.dir_names, dir.name))
+    }
+
+    /// Returns the root that a directory was found under.
+    pub fn root_of(&self, mut id: DirId) -> &Root {
+        loop {
+            let dir = self.dir(id);
+            match dir.parent {
+                Some(parent) => id = parent,
+                None => return &self.roots[dir.name as usize],
+            }
+        }
+    }
+
+    /// Returns a directory's path, starting with the root as given.
+    pub fn dir_path(&self, id: DirId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.write_path(&self.root_of(id).given, id, None, &mut path);
+        path
+    }
+
+    /// Returns a directory's absolute path, its root's links resolved.
+    pub fn absolute_dir_path(&self, id: DirId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.write_path(&self.root_of(id).absolute, id, None, &mut path);
+        path
+    }
+
+    /// Returns a file's path, starting with the root as given.
+    pub fn path(&self, id: FileId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.path_into(id, &mut path);
+        path
+    }
+
+    /// Writes a file's path, starting with the root as given, over what is in `path`.
+    pub fn path_into(&self, id: FileId, path: &mut Vec<u8>) {
+        let dir = self.file(id).dir;
+        self.write_path(&self.root_of(dir).given, dir, Some(self.name(id)), path);
+    }
+
+    /// Returns a file's absolute path, its root's links resolved.
+    pub fn absolute_path(&self, id: FileId) -> Vec<u8> {
+        let mut path = Vec::new();
+        let dir = self.file(id).dir;
+        self.write_path(&self.root_of(dir).absolute, dir, Some(self.name(id)), &mut path);
+        path
+    }
+
+    /// Returns whether an open file's metadata is still that of the walk.
+    pub fn unchanged(&self, id: FileId, now: &Stat) -> bool {
+        let file = self.file(id);
+        self.key(id) == now.key()
+            && file.size == now.size
+            && file.mtime_ns == now.mtime_ns
+            && file.ctime_ns == now.ctime_ns
+    }
+
+    /// Writes `start`, the directories down to `dir` and `name` over what is in `path`.
+    ///
+    /// The length is found first and the path filled from its end, as the table knows parents
+    /// only.
+    fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
+        let name = name.map(CStr::to_bytes);
+        let mut length: usize = name.map_or(0, |n| n.len() + 1);
+        self.each_name_up(dir, |n| length += n.len() + 1);
+        let slash = start.is_empty() || start.ends_with(b"/");
+        if length > 0 && slash {
+            length -= 1;
+        }
+        path.clear();
+        path.resize(start.len() + length, b'/');
+        path[..start.len()].copy_from_slice(start);
+        let mut end = path.len();
+        let mut put = |n: &[u8]| {
+            path[end - n.len()..end].copy_from_slice(n);
+            end = (end - n.len()).saturating_sub(1);
+        };
+        if let Some(name) = name {
+            put(name);
+        }
+        self.each_name_up(dir, put);
+    }
+
+    fn each_name_up(&self, dir: DirId, mut each: impl FnMut(&[u8])) {
+        let mut at = dir;
+        while let Some(parent) = self.dir(at).parent {
+            each(cstr_at(&self.dir_names, self.dir(at).name).to_bytes());
+            at = parent;
+        }
+    }
+}
+
+/// Appends a component to a path, with a slash where one is needed.
+pub(crate) fn push_component(path: &mut Vec<u8>, name: &[u8]) {
+    if !path.is_empty() && path.last() != Some(&b'/') {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+}
+
+/// Returns the NUL-terminated name at an offset of a block of names.
+pub(crate) fn cstr_at(block: &[u8], at: u32) -> &CStr {
+    CStr::from_bytes_until_nul(&block[at as usize..]).unwrap_or_default()
+}
+
+/// Returns bytes as a path.
+pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
