@@ -1,0 +1,229 @@
+//! Splits open files of one size by their bytes, reading each at most once.
+//!
+//! The files are read side by side, chunk by chunk. After each chunk a set of files that were
+//! alike so far splits into sets that still are; a set of one is done and read no further. What
+//! is left at the end is equal byte by byte, and has its digest, taken from one file per set
+//! while it was read.
+//!
+//! Holes that all files of a set have at the same place are neither read nor compared.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{File, Interrupted, Watch};
+
+use crate::digest::Digest;
+use crate::{ReadError, read_exact};
+
+/// Bytes read per round over all files of a set. Twice the L2 cache of current server cores made
+/// no difference to half of it; far larger buffers cost memory bandwidth.
+const ROUND: usize = 2 * 1024 * 1024;
+/// Smallest and largest chunk per file and round.
+const CHUNK: Range<usize> = 64 * 1024..1024 * 1024;
+/// Zeros of common holes that are put through the digest, per set. A file with more has no
+/// digest: its equality is proven all the same, and hashing the zeros of a 1 TB hole would take
+/// minutes.
+const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
+
+/// Buffers of one thread, reused from call to call.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    bytes: Vec<u8>,
+}
+
+impl Scratch {
+    /// Returns `length` bytes of scratch memory with arbitrary content.
+    ///
+    /// # Panics
+    ///
+    /// If `length` does not fit the address space.
+    pub fn bytes(&mut self, length: u64) -> &mut [u8] {
+        let length = usize::try_from(length).expect("a buffer fits the address space");
+        if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+        &mut self.bytes[..length]
+    }
+}
+
+/// Files that are equal byte by byte, as positions in the list given.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The files, ascending; never empty.
+    pub members: Vec<usize>,
+    /// Their digest; `None` for a part of one, and after holes of over a gigabyte.
+    pub digest: Option<Digest>,
+}
+
+/// A file that could not be read to the end.
+#[derive(Debug)]
+pub struct Failure {
+    /// Its position in the list given.
+    pub member: usize,
+    /// Why.
+    pub error: ReadError,
+}
+
+/// Splits whole contents that are in memory; `content(i)` returns the `i`-th of `count`.
+///
+/// `same` tells cheaply whether two may be equal (equal heads); the bytes decide.
+pub fn partition_bytes<'a>(
+    count: usize,
+    same: impl Fn(usize, usize) -> bool,
+    content: impl Fn(usize) -> &'a [u8],
+) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::with_capacity(count);
+    for i in 0..count {
+        let equal = |part: &&mut Part| {
+            let leader = part.members[0];
+            same(leader, i) && content(leader) == content(i)
+        };
+        match parts.iter_mut().find(equal) {
+            Some(part) => part.members.push(i),
+            None => parts.push(Part { members: vec![i], digest: None }),
+        }
+    }
+    for part in parts.iter_mut().filter(|p| p.members.len() > 1) {
+        part.digest = Some(Digest::of(content(part.members[0])));
+    }
+    parts
+}
+
+/// Splits open files of `size` bytes each into equal ones.
+///
+/// Every file is in exactly one part or one failure. `sparse` says whether holes are worth
+/// looking for.
+///
+/// # Errors
+///
+/// Only a request to stop.
+pub fn partition(
+    files: &[&File],
+    size: u64,
+    sparse: bool,
+    scratch: &mut Scratch,
+    watch: &Watch,
+) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
+    let mut run = Run { files, size, sparse, watch, parts: Vec::new(), failures: Vec::new() };
+    let mut sets = vec![Set {
+        members: (0..files.len()).collect(),
+        at: 0,
+        hasher: Some(Box::default()),
+        hole_bytes: 0,
+    }];
+    while let Some(set) = sets.pop() {
+        watch.check()?;
+        if let Some(set) = run.finish(set) {
+            sets.extend(run.round(set, scratch));
+        }
+    }
+    Ok((run.parts, run.failures))
+}
+
+/// Files alike in the first `at` bytes.
+struct Set {
+    members: Vec<usize>,
+    at: u64,
+    /// State of the digest of those bytes; `None` once it was given up.
+    hasher: Option<Box<blake3::Hasher>>,
+    hole_bytes: u64,
+}
+
+struct Run<'a> {
+    files: &'a [&'a File],
+    size: u64,
+    sparse: bool,
+    watch: &'a Watch,
+    parts: Vec<Part>,
+    failures: Vec<Failure>,
+}
+
+impl Run<'_> {
+    /// Takes a set that is decided out of the work; returns one that is not.
+    fn finish(&mut self, set: Set) -> Option<Set> {
+        let alone = set.members.len() < 2;
+        if !alone && set.at < self.size {
+            return Some(set);
+        }
+        let left = (self.size - set.at).saturating_mul(set.members.len() as u64);
+        self.watch.bytes_done.fetch_add(left, Relaxed);
+        if !set.members.is_empty() {
+            let digest = set.hasher.filter(|_| !alone).map(|h| h.finalize().into());
+            self.parts.push(Part { members: set.members, digest });
+        }
+        None
+    }
+
+    /// Reads the next chunk of each file of a set and splits it.
+    fn round(&mut self, mut set: Set, scratch: &mut Scratch) -> Vec<Set> {
+        if self.sparse && self.skip_common_hole(&mut set) {
+            return vec![set];
+        }
+        let step = (ROUND / set.members.len()).clamp(CHUNK.start, CHUNK.end);
+        let step = usize::try_from(self.size - set.at).map_or(step, |left| left.min(step));
+        let buffer = scratch.bytes((step * set.members.len()) as u64);
+        let mut read = Vec::with_capacity(set.members.len());
+        for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(step)) {
+            match read_exact(self.files[member], chunk, set.at, self.watch) {
+                Ok(()) => read.push((member, &*chunk)),
+                Err(error) => self.failures.push(Failure { member, error }),
+            }
+        }
+        self.watch.bytes_done.fetch_add((step * set.members.len()) as u64, Relaxed);
+        split(read, &set)
+    }
+
+    /// Skips what is a hole in every file of the set; returns whether there was any.
+    fn skip_common_hole(&mut self, set: &mut Set) -> bool {
+        let mut end = self.size;
+        for &member in &set.members {
+            // A file whose holes cannot be asked for is read.
+            let data = self.files[member].next_data(set.at).unwrap_or(Some(set.at));
+            end = end.min(data.unwrap_or(self.size));
+            if end <= set.at {
+                return false;
+            }
+        }
+        let hole = end - set.at;
+        set.hole_bytes += hole;
+        if set.hole_bytes > HOLE_DIGEST_LIMIT {
+            set.hasher = None;
+        } else if let Some(hasher) = &mut set.hasher {
+            update_zeros(hasher, hole);
+        }
+        set.at = end;
+        self.watch.bytes_done.fetch_add(hole.saturating_mul(set.members.len() as u64), Relaxed);
+        true
+    }
+}
+
+/// Splits a set by the chunks just read of its files.
+fn split(mut read: Vec<(usize, &[u8])>, set: &Set) -> Vec<Set> {
+    let mut sets = Vec::new();
+    while let Some(&(_, leader)) = read.first() {
+        let (same, other) = read.into_iter().partition(|(_, chunk)| *chunk == leader);
+        let same: Vec<(usize, &[u8])> = same;
+        read = other;
+        let hasher = set.hasher.as_ref().filter(|_| same.len() > 1).map(|before| {
+            let mut hasher = before.clone();
+            hasher.update(leader);
+            hasher
+        });
+        sets.push(Set {
+            members: same.iter().map(|&(member, _)| member).collect(),
+            at: set.at + leader.len() as u64,
+            hasher,
+            hole_bytes: set.hole_bytes,
+        });
+    }
+    sets
+}
+
+fn update_zeros(hasher: &mut blake3::Hasher, mut length: u64) {
+    static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+    while length > 0 {
+        let step = usize::try_from(length).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));
+        hasher.update(&ZEROS[..step]);
+        length -= step as u64;
+    }
+}

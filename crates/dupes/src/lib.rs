@@ -1,0 +1,89 @@
+//! Groups equal files: by size, then by content, reading as little as possible.
+//!
+//! # How
+//!
+//! 1. Files are sorted by size ([`classes`]). A size that only one inode has is done, unread.
+//! 2. Classes of few files are compared at once, side by side. For larger ones the heads are
+//!    read first, in the order of the tree, and the class splits by them ([`sift`]).
+//! 3. What is still together is compared by its bytes ([`compare`]), or, where more files are
+//!    alike than can be held open, by BLAKE3 of growing prefixes.
+//!
+//! What a catalog knows of unchanged files comes in as [`Facts`] and is not read again; what is
+//! found out goes back into them.
+//!
+//! A file whose metadata is not that of the walk after its bytes were read is in no group and is
+//! reported.
+
+mod classes;
+mod compare;
+
+mod eager;
+mod groups;
+mod parallel;
+mod sift;
+mod storage;
+mod verify;
+
+use content::Facts;
+use fsops::{Interrupted, Stage, Watch};
+use walk::{Problem, Tree};
+
+pub use eager::EagerHeads;
+pub use groups::Group;
+pub use parallel::Work;
+pub use verify::{State, Validated, states, validate};
+
+/// How to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Workers.
+    pub threads: usize,
+    /// Directories a worker may keep open.
+    pub open_dirs: usize,
+    /// Files a worker may keep open to compare them side by side; at least 2.
+    pub open_files: usize,
+    /// Whether several names of one inode are duplicates of each other.
+    pub hardlinks: bool,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Groups of equal files, most reclaimable bytes first, then by path.
+    pub groups: Vec<Group>,
+    /// Files that could not be compared.
+    pub problems: Vec<Problem>,
+    /// Inodes that share their size with another.
+    pub candidates: u64,
+    /// Of those, inodes about which everything was known.
+    pub known: u64,
+    /// Files of the walk whose only equals are remembered files.
+    pub elsewhere: u64,
+}
+
+/// Finds the groups of equal files in `tree`.
+///
+/// # Errors
+///
+/// Only that `watch` asked to stop. `facts` may then hold part of what was found out, all of it
+/// true.
+pub fn find(
+    tree: &Tree,
+    facts: &Facts,
+    options: &Options,
+    watch: &Watch,
+) -> Result<Found, Interrupted> {
+    watch.enter(Stage::Heads);
+    let classes = classes::Classes::new(tree, options.hardlinks);
+    let work = parallel::Work { tree, facts, options, watch };
+    let mut found = Found { candidates: classes.inodes(tree), ..Found::default() };
+    let sifted = sift::run(&work, &classes)?;
+    found.known = found.candidates - sifted.unknown;
+    found.problems.extend(sifted.problems);
+    watch.enter(Stage::Compare);
+    found.problems.extend(compare::run(&work, sifted.sets)?);
+    groups::collect(&work, &classes, &mut found)?;
+    found.problems.sort_by(|a, b| a.path.cmp(&b.path));
+    watch.check()?;
+    Ok(found)
+}

@@ -1,0 +1,73 @@
+//! How many bytes a group's copies really take up, so that no saving is promised that is none.
+
+use std::sync::Mutex;
+
+use fsops::{Interrupted, Storage};
+use walk::FileId;
+
+use crate::groups::Group;
+use crate::parallel::{Work, Worker};
+
+/// Files smaller than this are taken at their size: holes in them save next to nothing, and a
+/// file system may keep them inside the inode, with no block of their own.
+const SMALL: u64 = 64 * 1024;
+
+/// Corrects [`Group::reclaimable`] for holes and shared extents.
+pub(crate) fn measure(work: &Work<'_>, groups: &mut [Group]) -> Result<(), Interrupted> {
+    let shares =
+        |f: &FileId| work.tree.device_of(work.tree.file(*f).dir).volume.can_share_extents();
+    let worth: Vec<Mutex<&mut Group>> = groups
+        .iter_mut()
+        .filter(|g| g.inodes > 1 && (g.size >= SMALL || g.files.iter().any(shares)))
+        .map(Mutex::new)
+        .collect();
+    work.on_threads(&worth, 16, |worker, (): &mut (), group| {
+        let mut group = group.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let reclaimable = reclaimable(worker, &group);
+        group.reclaimable = reclaimable;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Returns what keeping the largest copy alone would free.
+fn reclaimable(worker: &mut Worker<'_>, group: &Group) -> u64 {
+    let tree = worker.work.tree;
+    let mut storages: Vec<(usize, Storage)> = Vec::new();
+    let mut seen = Vec::with_capacity(group.files.len());
+    let (mut sum, mut largest, mut own_sum) = (0u64, 0, 0u64);
+    for &file in &group.files {
+        let key = tree.key(file);
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let device = tree.device_index(tree.file(file).dir);
+        let own = if tree.devices()[device].volume.can_share_extents() {
+            let at = storages.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
+                storages.push((device, Storage::default()));
+                storages.len() - 1
+            });
+            let own = extents(worker, file, &mut storages[at].1);
+            own_sum += own.unwrap_or(0);
+            own
+        } else {
+            worker.opener.stat(file).ok().map(|stat| stat.allocated)
+        };
+        let own = own.unwrap_or(group.size).min(group.size);
+        sum = sum.saturating_add(own);
+        largest = largest.max(own);
+    }
+    let together: u64 = storages.into_iter().map(|(_, s)| s.total_bytes()).sum();
+    // Extents end on block boundaries, files do not: scale what is shared to the file's size.
+    let copies = seen.len() as u64;
+    let per_copy = own_sum.checked_div(copies).unwrap_or(0).max(group.size).max(1);
+    let shared = own_sum.saturating_sub(together);
+    let shared = u128::from(shared) * u128::from(group.size) / u128::from(per_copy);
+    sum.saturating_sub(largest).saturating_sub(u64::try_from(shared).unwrap_or(u64::MAX))
+}
+
+fn extents(worker: &mut Worker<'_>, file: FileId, storage: &mut Storage) -> Option<u64> {
+    let open = worker.opener.open(file).ok()?;
+    storage.add(&open).ok()
+}
