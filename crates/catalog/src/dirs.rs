@@ -1,0 +1,101 @@
+//! The directories of a catalog, in memory while it is compared with a tree.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use walk::{DirId, Tree};
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+
+/// The row of the file system's root.
+pub(crate) const TOP: i64 = 1;
+
+/// All rows of `dir`, sorted by parent and name.
+#[derive(Debug, Default)]
+pub(crate) struct Dirs {
+    rows: Vec<Row>,
+    by_id: HashMap<i64, usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) id: i64,
+    pub(crate) parent: i64,
+    pub(crate) name: Box<[u8]>,
+}
+
+impl Dirs {
+    pub(crate) fn load(catalog: &Catalog) -> Result<Dirs, Error> {
+        let sql = "SELECT id, parent, name FROM dir WHERE parent IS NOT NULL ORDER BY parent, name";
+        let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
+        let rows: Vec<Row> = query
+            .query_map([], |row| {
+                let name: Vec<u8> = row.get(2)?;
+                Ok(Row { id: row.get(0)?, parent: row.get(1)?, name: name.into() })
+            })
+            .and_then(Iterator::collect)
+            .at(&catalog.path)?;
+        let by_id = rows.iter().enumerate().map(|(index, row)| (row.id, index)).collect();
+        Ok(Dirs { rows, by_id })
+    }
+
+    /// Returns the directories in directory `id`.
+    pub(crate) fn children(&self, id: i64) -> &[Row] {
+        &self.rows[self.range(id)]
+    }
+
+    fn range(&self, parent: i64) -> Range<usize> {
+        let start = self.rows.partition_point(|row| row.parent < parent);
+        let len = self.rows[start..].partition_point(|row| row.parent == parent);
+        start..start + len
+    }
+
+    /// Returns the directory `name` in `parent`.
+    pub(crate) fn child(&self, parent: i64, name: &[u8]) -> Option<i64> {
+        let children = self.children(parent);
+        let at = children.binary_search_by(|row| row.name.as_ref().cmp(name)).ok()?;
+        Some(children[at].id)
+    }
+
+    /// Returns the directory at an absolute path.
+    pub(crate) fn at_path(&self, absolute: &[u8]) -> Option<i64> {
+        components(absolute).try_fold(TOP, |parent, name| self.child(parent, name))
+    }
+
+    /// Returns parent and name of a directory; `None` for the top.
+    pub(crate) fn row(&self, id: i64) -> Option<&Row> {
+        self.by_id.get(&id).map(|&index| &self.rows[index])
+    }
+
+    /// Returns the rows of a tree's directories, 0 for those that have none.
+    pub(crate) fn of_tree(&self, tree: &Tree) -> Vec<i64> {
+        let mut found: Vec<i64> = Vec::with_capacity(tree.dirs().len());
+        for (index, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(index);
+            let row = match (dir.parent, tree.dir_name(id)) {
+                (Some(parent), Some(name)) => {
+                    let parent = found[parent.0 as usize];
+                    if parent == 0 { None } else { self.child(parent, name.to_bytes()) }
+                }
+                _ => self.at_path(&tree.root_of(id).absolute),
+            };
+            found.push(row.unwrap_or(0));
+        }
+        found
+    }
+
+    /// Calls `each` for `id` and every directory below it, parents first.
+    pub(crate) fn each_below(&self, id: i64, mut each: impl FnMut(i64)) {
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            each(id);
+            stack.extend(self.children(id).iter().map(|row| row.id));
+        }
+    }
+}
+
+/// Returns the components of an absolute path.
+pub(crate) fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&b| b == b'/').filter(|name| !name.is_empty())
+}

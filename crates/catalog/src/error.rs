@@ -1,0 +1,60 @@
+//! Why a catalog cannot be used.
+
+use std::path::{Path, PathBuf};
+
+/// Why a catalog cannot be used. Unless said otherwise the catalog is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is none yet.
+    #[error("no catalog at {}", .0.display())]
+    Missing(PathBuf),
+    /// The file is not a catalog, or damaged.
+    #[error("{} is not a catalog of lop, or damaged", path.display())]
+    Damaged {
+        /// The catalog.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: Option<rusqlite::Error>,
+    },
+    /// It was written by a later version of lop.
+    #[error("{} has format {found}; this lop knows formats up to {known}", path.display())]
+    TooNew {
+        /// The catalog.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest known one.
+        known: i64,
+    },
+    /// A file or directory of the catalog cannot be used.
+    #[error(transparent)]
+    File(#[from] fsops::Error),
+    /// SQLite failed: a full disk, a read-only file, a lock.
+    #[error("cannot use the catalog {}", path.display())]
+    Database {
+        /// The catalog.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: rusqlite::Error,
+    },
+}
+
+/// Adds the catalog's path to an error of SQLite.
+pub(crate) trait At<T> {
+    fn at(self, path: &Path) -> Result<T, Error>;
+}
+
+impl<T> At<T> for rusqlite::Result<T> {
+    fn at(self, path: &Path) -> Result<T, Error> {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        self.map_err(|source| match source.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => {
+                Error::Damaged { path: path.into(), source: Some(source) }
+            }
+            _ => Error::Database { path: path.into(), source },
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! What lop remembers of files between runs, in a SQLite database.
+//!
+//! [`Catalog`] answers questions; [`Writer`] holds the catalog's lock for a whole scan. Both
+//! speak in the terms of a walk: [`Recall`] attaches what is known to the files of a
+//! [`walk::Tree`], and remembered files are added to such a tree, so that the engines need to
+//! know nothing of databases.
+//!
+//! # One piece
+//!
+//! A scan's result is committed in one transaction, and a new catalog is built aside and renamed
+//! into place when it is whole. Whatever kills the process, the catalog is the old one or the new
+//! one.
+//!
+//! # Trust
+//!
+//! What is remembered of a file holds only for the same inode of the same file system with the
+//! same size, mtime and ctime. A file whose ctime is so recent that a further change could have
+//! left it as it is has nothing remembered.
+//!
+//! The tables are in `docs/catalog.md` for people with a `sqlite3` shell.
+
+mod commit;
+mod dirs;
+mod error;
+mod load;
+mod open;
+mod question;
+mod recall;
+mod rows;
+mod volumes;
+
+pub use commit::{Copies, ScanRecord};
+pub use error::Error;
+pub use load::{Loaded, Rows};
+pub use open::{Catalog, Writer};
+pub use question::Entry;
+pub use recall::Recall;

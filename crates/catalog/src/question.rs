@@ -1,0 +1,177 @@
+//! Answers about single files and directories, by index, without loading the catalog.
+
+use content::Digest;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::dirs::TOP;
+use crate::error::{At, Error};
+use crate::load::Loaded;
+use crate::open::{Catalog, Writer};
+
+/// What is remembered of one file.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its absolute path.
+    pub path: Vec<u8>,
+    /// Inode number.
+    pub inode: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// Number of its content in the catalog, if it was compared.
+    pub content: Option<i64>,
+    /// Inodes that have this content, its own included.
+    pub copies: u32,
+    /// BLAKE3 of the content, if it was computed.
+    pub digest: Option<Digest>,
+    dir: i64,
+    name: Vec<u8>,
+}
+
+impl Entry {
+    /// Returns whether a live file is the one that is remembered, unchanged.
+    pub fn is(&self, now: &fsops::Stat) -> bool {
+        now.kind == fsops::Kind::File
+            && self.inode == now.inode
+            && self.size == now.size
+            && self.mtime_ns == now.mtime_ns
+            && self.ctime_ns == now.ctime_ns
+    }
+}
+
+const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ctime_ns, content, \
+                      coalesce(inodes, 1), digest \
+                      FROM file LEFT JOIN content ON content.id = file.content";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    Ok(Entry {
+        path: Vec::new(),
+        dir: row.get(0)?,
+        name: row.get(1)?,
+        inode: bits(2)?,
+        size: bits(3)?,
+        mtime_ns: row.get(4)?,
+        ctime_ns: row.get(5)?,
+        content: row.get(6)?,
+        copies: row.get(7)?,
+        digest: row.get::<_, Option<[u8; 32]>>(8)?.map(Digest),
+    })
+}
+
+impl Catalog {
+    /// Returns what is remembered of the file `name` in the directory at an absolute path.
+    pub fn file(&self, dir: &[u8], name: &[u8]) -> Result<Option<Entry>, Error> {
+        let Some(row) = self.dir_row(dir)? else { return Ok(None) };
+        let sql = format!("{SELECT} WHERE file.dir = ?1 AND file.name = ?2");
+        let found = self.db.query_row(&sql, params![row, name], read).optional().at(&self.path)?;
+        found.map(|entry| self.with_path(entry)).transpose()
+    }
+
+    /// Returns what is remembered of the files directly in the directory at an absolute path, by
+    /// name; `None` if the directory is not in the catalog.
+    pub fn files_in(&self, dir: &[u8]) -> Result<Option<Vec<Entry>>, Error> {
+        let Some(row) = self.dir_row(dir)? else { return Ok(None) };
+        let sql = format!("{SELECT} WHERE file.dir = ?1 ORDER BY file.name");
+        self.entries(&sql, row).map(Some)
+    }
+
+    /// Returns the names of the directories directly in the directory at an absolute path.
+    pub fn dirs_in(&self, dir: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let Some(row) = self.dir_row(dir)? else { return Ok(Vec::new()) };
+        let mut query = self
+            .db
+            .prepare_cached("SELECT name FROM dir WHERE parent = ?1 ORDER BY name")
+            .at(&self.path)?;
+        let names = query.query_map([row], |row| row.get(0)).and_then(Iterator::collect);
+        names.at(&self.path)
+    }
+
+    /// Returns all files that have a content, sorted by path.
+    pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
+        let sql = format!("{SELECT} WHERE file.content = ?1");
+        let mut entries = self.entries(&sql, content)?;
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// Returns the paths that were scanned.
+    pub fn roots(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let mut query = self.db.prepare("SELECT path FROM root ORDER BY path").at(&self.path)?;
+        query.query_map([], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
+    }
+
+    /// Returns all names of some inodes, given as (file system row, inode); reads every row.
+    pub fn files_of_inodes(
+        &self,
+        wanted: &std::collections::HashSet<u64>,
+    ) -> Result<Vec<Entry>, Error> {
+        let mut query = self.db.prepare(&format!("{SELECT}")).at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().at(&self.path)? {
+            let inode: i64 = row.get(2).at(&self.path)?;
+            if wanted.contains(&inode.cast_unsigned()) {
+                found.push(read(row).at(&self.path)?);
+            }
+        }
+        found.into_iter().map(|entry| self.with_path(entry)).collect()
+    }
+
+    fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
+        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
+        let entries: Vec<Entry> =
+            query.query_map([key], read).and_then(Iterator::collect).at(&self.path)?;
+        entries.into_iter().map(|entry| self.with_path(entry)).collect()
+    }
+
+    fn with_path(&self, mut entry: Entry) -> Result<Entry, Error> {
+        let sql = "SELECT parent, name FROM dir WHERE id = ?1";
+        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
+        let mut names = vec![entry.name.clone()];
+        let mut at = entry.dir;
+        while at != TOP {
+            let (parent, name) =
+                query.query_row([at], |row| Ok((row.get(0)?, row.get(1)?))).at(&self.path)?;
+            names.push(name);
+            at = parent;
+        }
+        for name in names.iter().rev() {
+            entry.path.push(b'/');
+            entry.path.extend_from_slice(name);
+        }
+        Ok(entry)
+    }
+}
+
+impl Writer {
+    /// Forgets files that are gone, and directories that are left with nothing in them.
+    ///
+    /// # Errors
+    ///
+    /// The catalog is then as it was before.
+    pub fn forget(&self, loaded: &Loaded, gone: &[walk::FileId]) -> Result<(), Error> {
+        let catalog = &self.catalog;
+        catalog.run("BEGIN IMMEDIATE")?;
+        catalog.delete_files(gone.iter().filter_map(|&file| loaded.row_of(file)))?;
+        let touched: std::collections::HashSet<i64> =
+            gone.iter().filter_map(|&file| loaded.content_row(file)).collect();
+        let mut counts = Vec::new();
+        for row in touched {
+            counts.push((row, catalog.count_inodes(row)?));
+        }
+        catalog.write_counts(&counts, &std::collections::HashMap::new())?;
+        // Bottom up, one level a round.
+        let sql = "DELETE FROM dir WHERE id <> 1 \
+                   AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
+                   AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
+                   AND id IN (SELECT value FROM json_each(?1))";
+        let dirs: Vec<String> =
+            gone.iter().filter_map(|&f| loaded.row_of(f).map(|(dir, _)| dir.to_string())).collect();
+        catalog.db.execute(sql, [format!("[{}]", dirs.join(","))]).at(&catalog.path)?;
+        catalog.run("COMMIT")
+    }
+}

@@ -1,0 +1,134 @@
+//! Rows of the table `file` as they are read, and what they say of contents.
+
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+use content::{ContentId, Digest, Facts, Head};
+use rusqlite::{CachedStatement, Row};
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+
+/// One row of `file`, its name apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileRow {
+    pub(crate) volume: i64,
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) mtime_ns: i64,
+    pub(crate) ctime_ns: i64,
+    pub(crate) head: Option<Head>,
+    /// Row of `content`.
+    pub(crate) content: Option<i64>,
+}
+
+impl FileRow {
+    /// Columns in the order [`FileRow::read`] wants them, after the name.
+    pub(crate) const COLUMNS: &str = "name, volume, inode, size, mtime_ns, ctime_ns, head, content";
+
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {
+        let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+        let head: Option<i64> = row.get(6)?;
+        Ok(FileRow {
+            volume: row.get(1)?,
+            inode: bits(2)?,
+            size: bits(3)?,
+            mtime_ns: row.get(4)?,
+            ctime_ns: row.get(5)?,
+            head: head.and_then(|h| NonZeroU64::new(h.cast_unsigned())).map(Head),
+            content: row.get(7)?,
+        })
+    }
+
+    /// Returns whether both are the same version of one inode.
+    pub(crate) fn same_version(&self, other: &FileRow) -> bool {
+        let key = |f: &FileRow| (f.volume, f.inode, f.size, f.mtime_ns, f.ctime_ns);
+        key(self) == key(other)
+    }
+}
+
+impl Catalog {
+    pub(crate) fn files_in_statement(&self) -> Result<CachedStatement<'_>, Error> {
+        let sql = format!("SELECT {} FROM file WHERE dir = ?1 ORDER BY name", FileRow::COLUMNS);
+        self.db.prepare_cached(&sql).at(&self.path)
+    }
+
+    /// Calls `each` for every file in directory `dir`, by name.
+    pub(crate) fn each_file_in(
+        &self,
+        statement: &mut CachedStatement<'_>,
+        dir: i64,
+        mut each: impl FnMut(&[u8], FileRow),
+    ) -> Result<(), Error> {
+        let mut rows = statement.query([dir]).at(&self.path)?;
+        while let Some(row) = rows.next().at(&self.path)? {
+            let file = FileRow::read(row).at(&self.path)?;
+            each(row.get_ref(0).at(&self.path)?.as_blob().unwrap_or_default(), file);
+        }
+        Ok(())
+    }
+}
+
+/// What the table `content` says of one content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContentRow {
+    pub(crate) digest: Option<Digest>,
+    pub(crate) inodes: u32,
+    pub(crate) reclaimable: u64,
+}
+
+/// Contents of the catalog and their numbers in [`Facts`].
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    rows: HashMap<i64, ContentRow>,
+    ids: HashMap<i64, ContentId>,
+    /// The row of each content in the facts that has one, by [`ContentId::index`].
+    pub(crate) row_of: Vec<i64>,
+}
+
+impl Contents {
+    pub(crate) fn load(catalog: &Catalog) -> Result<Contents, Error> {
+        let sql = "SELECT id, digest, inodes, reclaimable FROM content";
+        let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
+        let rows = query
+            .query_map([], |row| {
+                let digest: Option<[u8; 32]> = row.get(1)?;
+                let reclaimable: i64 = row.get(3)?;
+                let content = ContentRow {
+                    digest: digest.map(Digest),
+                    inodes: row.get(2)?,
+                    reclaimable: reclaimable.cast_unsigned(),
+                };
+                Ok((row.get(0)?, content))
+            })
+            .and_then(Iterator::collect)
+            .at(&catalog.path)?;
+        Ok(Contents { rows, ..Contents::default() })
+    }
+
+    pub(crate) fn row(&self, id: i64) -> Option<&ContentRow> {
+        self.rows.get(&id)
+    }
+
+    /// Tells `facts` what is remembered of a file.
+    ///
+    /// Without a head nothing is: that is how a file is stored whose times are too recent to
+    /// tell another change.
+    pub(crate) fn attach(&mut self, facts: &Facts, file: u32, row: &FileRow) {
+        let Some(head) = row.head else { return };
+        facts.set_head(file, head);
+        if let Some(content) = row.content {
+            facts.set_content(file, self.id(facts, content));
+        }
+    }
+
+    /// Returns a content's number in the facts, giving it one if need be.
+    pub(crate) fn id(&mut self, facts: &Facts, row: i64) -> ContentId {
+        let digest = self.rows.get(&row).and_then(|content| content.digest);
+        let row_of = &mut self.row_of;
+        *self.ids.entry(row).or_insert_with(|| {
+            row_of.push(row);
+            facts.new_content(digest)
+        })
+    }
+}
