@@ -1,15 +1,17 @@
 //! Writes a scan's result in one transaction, and only what differs from what is stored.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use content::{ContentId, Facts};
-use rusqlite::{OptionalExtension, Statement, params};
-use walk::{DirId, FileId, FileRecord, Problem, Tree};
+use content::ContentId;
+use rusqlite::{OptionalExtension, params};
+use walk::{DirId, Problem, Tree};
 
+use crate::delta::{CopiesByRow, Delta};
 use crate::dirs::{TOP, components};
 use crate::error::{At, Error};
+use crate::insert::insert_files;
 use crate::open::{Catalog, Writer};
-use crate::recall::{Memory, Recall, Stored, files_by_name};
+use crate::recall::Recall;
 
 /// What is remembered of a scan itself.
 #[derive(Clone, Debug)]
@@ -55,78 +57,46 @@ impl Writer {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
         let Recall { facts, memory } = recall;
-        let mut commit = Commit::new(catalog, tree, &facts, memory, record.started_ms)?;
-        commit.remove_gone()?;
-        commit.make_dirs()?;
-        commit.write_files()?;
-        commit.write_volumes()?;
-        let copies = commit.rows_of(copies);
-        commit.write_contents()?;
-        commit.count_copies(&copies, is_new)?;
+        let next_content = catalog.next_id("content")?;
+        let mut delta = Delta::new(tree, &facts, memory, record.started_ms, next_content);
+        catalog.remove_gone(&mut delta)?;
+        catalog.make_dirs(&mut delta)?;
+        catalog.write_files(&mut delta, is_new)?;
+        catalog.write_volumes(&delta)?;
+        catalog.write_contents(&delta)?;
+        let copies = delta.rows_of(copies);
+        catalog.count_copies(&mut delta, &copies, is_new)?;
         write_scan(catalog, tree, problems, record)?;
-        drop(commit);
         self.index()?;
         self.catalog.run("COMMIT")?;
         self.publish()
     }
 }
 
-type CopiesByRow = HashMap<i64, (u32, u64)>;
+impl Catalog {
+    fn remove_gone(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let gone = std::mem::take(&mut delta.memory.gone_files);
+        self.delete_files(gone.iter().map(|(dir, name)| (*dir, name.as_ref())))?;
+        self.delete_dirs(&delta.memory.gone_dirs)
+    }
 
-struct Commit<'a> {
-    catalog: &'a Catalog,
-    tree: &'a Tree,
-    facts: &'a Facts,
-    memory: Memory,
-    /// Files changed at or after this time may change again without its showing.
-    recent_ns: i64,
-    /// The row of each content of the facts, 0 until it is used.
-    content_rows: Vec<i64>,
-    next_content: i64,
-    /// Contents to insert.
-    new_contents: Vec<ContentId>,
-    /// Row of content, device and inode of every file written, to count copies.
-    written: Vec<(i64, u16, u64)>,
-}
-
-impl<'a> Commit<'a> {
-    fn new(
-        catalog: &'a Catalog,
-        tree: &'a Tree,
-        facts: &'a Facts,
-        memory: Memory,
-        started_ms: i64,
-    ) -> Result<Self, Error> {
-        let mut content_rows = memory.contents.row_of.clone();
-        content_rows.resize(facts.contents(), 0);
-        let next_content = catalog.next_id("content")?;
-        Ok(Commit {
-            catalog,
-            tree,
-            facts,
-            memory,
-            recent_ns: started_ms.saturating_mul(1_000_000),
-            content_rows,
-            next_content,
-            new_contents: Vec::new(),
-            written: Vec::new(),
+    /// Writes the rows of files that differ from what is stored, worked out meanwhile.
+    fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
+        std::thread::scope(|scope| {
+            let (sender, batches) = std::sync::mpsc::sync_channel(8);
+            scope.spawn(move || delta.send_files(&sender));
+            insert_files(self, !is_new, batches)
         })
     }
 
-    fn remove_gone(&mut self) -> Result<(), Error> {
-        let gone = std::mem::take(&mut self.memory.gone_files);
-        self.catalog.delete_files(gone.iter().map(|(dir, name)| (*dir, name.as_ref())))?;
-        self.catalog.delete_dirs(&self.memory.gone_dirs)
-    }
-
-    fn make_dirs(&mut self) -> Result<(), Error> {
-        let db = &self.catalog.db;
-        let path = &self.catalog.path;
+    fn make_dirs(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let db = &self.db;
+        let path = &self.path;
         let mut insert = db
             .prepare("INSERT OR IGNORE INTO dir (id, parent, name) VALUES (?1, ?2, ?3)")
             .at(path)?;
         let mut find = db.prepare("SELECT id FROM dir WHERE parent = ?1 AND name = ?2").at(path)?;
-        let mut next = self.catalog.next_id("dir")?;
+        let mut next = self.next_id("dir")?;
         let mut child = |parent: i64, name: &[u8]| -> rusqlite::Result<i64> {
             if insert.execute(params![next, parent, name])? == 0 {
                 // Made before, for another root or for the same directory's files elsewhere.
@@ -135,147 +105,61 @@ impl<'a> Commit<'a> {
             next += 1;
             Ok(next - 1)
         };
-        for index in 0..self.tree.dirs().len() {
-            if self.memory.dir_rows[index] != 0 {
+        for index in 0..delta.tree.dirs().len() {
+            if delta.memory.dir_rows[index] != 0 {
                 continue;
             }
             let id = DirId(u32::try_from(index).unwrap_or(u32::MAX));
-            let dir = self.tree.dir(id);
-            let row = match (dir.parent, self.tree.dir_name(id)) {
+            let dir = delta.tree.dir(id);
+            let row = match (dir.parent, delta.tree.dir_name(id)) {
                 (Some(parent), Some(name)) => {
-                    child(self.memory.dir_rows[parent.0 as usize], name.to_bytes()).at(path)?
+                    child(delta.memory.dir_rows[parent.0 as usize], name.to_bytes()).at(path)?
                 }
-                _ => components(&self.tree.root_of(id).absolute)
+                _ => components(&delta.tree.root_of(id).absolute)
                     .try_fold(TOP, &mut child)
                     .at(path)?,
             };
-            self.memory.dir_rows[index] = row;
+            delta.memory.dir_rows[index] = row;
         }
         Ok(())
     }
 
-    /// Writes the rows of files that differ from what is stored, in the order of the key.
-    fn write_files(&mut self) -> Result<(), Error> {
-        let path = &self.catalog.path;
-        let sql = "INSERT OR REPLACE INTO file \
-                   (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        let mut insert = self.catalog.db.prepare(sql).at(path)?;
-        let tree = self.tree;
-        let mut dirs: Vec<(i64, DirId)> =
-            (0u32..).zip(&self.memory.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
-        dirs.sort_unstable();
-        for same in dirs.chunk_by(|a, b| a.0 == b.0) {
-            let files = files_by_name(tree, same.iter().map(|&(_, id)| id));
-            for (name, file) in files {
-                self.write_file(&mut insert, same[0].0, name, file).at(path)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_file(
-        &mut self,
-        insert: &mut Statement<'_>,
-        dir: i64,
-        name: &[u8],
-        file: FileId,
-    ) -> rusqlite::Result<()> {
-        let record = *self.tree.file(file);
-        let head = self.facts.head(file.0).filter(|_| !self.is_recent(&record));
-        let content = self.facts.content(file.0);
-        let now = match (head, content) {
-            (None, None) => Stored::Metadata,
-            (None, Some(_)) => Stored::Doubtful,
-            (Some(_), None) => Stored::Head,
-            (Some(_), Some(_)) => Stored::Content,
-        };
-        let before = self.memory.stored[file.0 as usize];
-        if now == before && now != Stored::Doubtful {
-            return Ok(());
-        }
-        let row = content.map(|content| self.content_row(content));
-        let device = self.tree.device_of(record.dir);
-        insert.execute(params![
-            dir,
-            name,
-            self.memory.volumes.id(device),
-            record.inode.cast_signed(),
-            record.size.cast_signed(),
-            record.mtime_ns,
-            record.ctime_ns,
-            head.map(|head| head.0.get().cast_signed()),
-            row,
-        ])?;
-        if let Some(row) = row {
-            let device = self.tree.device_index(record.dir);
-            self.written.push((row, u16::try_from(device).unwrap_or(u16::MAX), record.inode));
-        }
-        Ok(())
-    }
-
-    /// Returns whether a file's times are so recent that another change might not show in them.
-    ///
-    /// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some
-    /// file systems keep whole seconds, or even ones (FAT).
-    fn is_recent(&self, file: &FileRecord) -> bool {
-        const SECOND: i64 = 1_000_000_000;
-        let coarse = file.ctime_ns % SECOND == 0 && file.mtime_ns % SECOND == 0;
-        let margin = if coarse { 2 * SECOND } else { SECOND / 100 };
-        file.ctime_ns >= self.recent_ns - margin
-    }
-
-    fn content_row(&mut self, content: ContentId) -> i64 {
-        let row = &mut self.content_rows[content.index()];
-        if *row == 0 {
-            *row = self.next_content;
-            self.next_content += 1;
-            self.new_contents.push(content);
-        }
-        *row
-    }
-
-    fn write_volumes(&self) -> Result<(), Error> {
-        let volumes = &self.memory.volumes;
+    fn write_volumes(&self, delta: &Delta<'_>) -> Result<(), Error> {
+        let volumes = &delta.memory.volumes;
         for &index in &volumes.changed {
             let row = volumes.row(index);
             let bits = |n: u64| n.cast_signed();
-            self.catalog
-                .db
+            self.db
                 .execute(
                     "INSERT OR REPLACE INTO volume (id, magic, fsid, device) VALUES (?1, ?2, ?3, ?4)",
                     params![row.id, bits(row.magic), bits(row.fsid), bits(row.device)],
                 )
-                .at(&self.catalog.path)?;
+                .at(&self.path)?;
         }
         Ok(())
     }
 
-    fn rows_of(&self, copies: impl Iterator<Item = Copies>) -> CopiesByRow {
-        copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
-    }
-
     /// Inserts new contents, and digests found for known ones.
-    fn write_contents(&mut self) -> Result<(), Error> {
-        let path = &self.catalog.path;
-        let db = &self.catalog.db;
-        let sizes = self.sizes();
+    fn write_contents(&self, delta: &Delta<'_>) -> Result<(), Error> {
+        let path = &self.path;
+        let db = &self.db;
+        let sizes = delta.sizes();
         let mut insert = db
             .prepare(
                 "INSERT INTO content (id, size, digest, inodes, reclaimable) VALUES (?1, ?2, ?3, 1, 0)",
             )
             .at(path)?;
-        for &content in &self.new_contents {
-            let row = self.content_rows[content.index()];
+        for &content in &delta.new_contents {
+            let row = delta.content_rows[content.index()];
             let size = sizes.get(&content).copied().unwrap_or(0).cast_signed();
-            let digest = self.facts.digest(content).map(|digest| digest.0);
+            let digest = delta.facts.digest(content).map(|digest| digest.0);
             insert.execute(params![row, size, digest]).at(path)?;
         }
         let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
-        let known = self.memory.contents.row_of.iter().enumerate();
+        let known = delta.memory.contents.row_of.iter().enumerate();
         for (index, &row) in known {
-            let had = self.memory.contents.row(row).is_some_and(|c| c.digest.is_some());
-            let digest = self.facts.digest_at(index).filter(|_| !had);
+            let had = delta.memory.contents.row(row).is_some_and(|c| c.digest.is_some());
+            let digest = delta.facts.digest_at(index).filter(|_| !had);
             if let Some(digest) = digest {
                 update.execute(params![row, digest.0]).at(path)?;
             }
@@ -283,31 +167,28 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
-    fn sizes(&self) -> HashMap<ContentId, u64> {
-        if self.new_contents.is_empty() {
-            return HashMap::new();
-        }
-        let files = (0u32..).zip(self.tree.files());
-        files.filter_map(|(id, f)| self.facts.content(id).map(|c| (c, f.size))).collect()
-    }
-
     /// Brings the copy counts of all contents that gained or lost a file up to date.
-    fn count_copies(&mut self, copies: &CopiesByRow, is_new: bool) -> Result<(), Error> {
+    fn count_copies(
+        &self,
+        delta: &mut Delta<'_>,
+        copies: &CopiesByRow,
+        is_new: bool,
+    ) -> Result<(), Error> {
         let mut counts: Vec<(i64, u32)> = Vec::new();
         if is_new {
-            self.written.sort_unstable();
-            self.written.dedup();
-            for same in self.written.chunk_by(|a, b| a.0 == b.0) {
+            delta.written.sort_unstable();
+            delta.written.dedup();
+            for same in delta.written.chunk_by(|a, b| a.0 == b.0) {
                 counts.push((same[0].0, u32::try_from(same.len()).unwrap_or(u32::MAX)));
             }
         } else {
-            let mut touched: HashSet<i64> = std::mem::take(&mut self.memory.touched);
-            touched.extend(self.written.iter().map(|w| w.0));
+            let mut touched: HashSet<i64> = std::mem::take(&mut delta.memory.touched);
+            touched.extend(delta.written.iter().map(|w| w.0));
             for row in touched {
-                counts.push((row, self.catalog.count_inodes(row)?));
+                counts.push((row, self.count_inodes(row)?));
             }
         }
-        self.catalog.write_counts(&counts, copies)
+        self.write_counts(&counts, copies)
     }
 }
 

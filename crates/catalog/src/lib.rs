@@ -20,8 +20,10 @@
 //! The tables are in `docs/catalog.md` for people with a `sqlite3` shell.
 
 mod commit;
+mod delta;
 mod dirs;
 mod error;
+mod insert;
 mod load;
 mod open;
 mod question;
@@ -33,5 +35,5 @@ pub use commit::{Copies, ScanRecord};
 pub use error::Error;
 pub use load::{Loaded, Rows};
 pub use open::{Catalog, Writer};
-pub use question::Entry;
+pub use question::{Entry, Known};
 pub use recall::Recall;

@@ -157,7 +157,8 @@ fn existing(path: &Path) -> Result<Catalog, Error> {
     // WAL lets questions be asked during a commit; a file system that has no shared memory for it
     // (most network ones) answers with the mode it keeps.
     catalog.run(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF;
+         PRAGMA cache_size = -8192",
     )?;
     Ok(catalog)
 }
@@ -170,8 +171,8 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
     let building = Building(aside.clone());
     let catalog = Catalog { db, path: aside };
     catalog.run(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
-         PRAGMA cache_size = -8192",
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+         PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8192",
     )?;
     catalog.migrate(0)?;
     Ok((catalog, building))

@@ -1,18 +1,26 @@
 //! Answers about single files and directories, by index, without loading the catalog.
 
+use std::collections::{HashMap, HashSet};
+
 use content::Digest;
 use rusqlite::{OptionalExtension, Row, params};
+use walk::{DirId, Tree};
 
 use crate::dirs::TOP;
 use crate::error::{At, Error};
 use crate::load::Loaded;
 use crate::open::{Catalog, Writer};
+use crate::recall::{files_by_name, version};
+use crate::rows::FileRow;
+use crate::volumes::Volumes;
 
 /// What is remembered of one file.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its absolute path.
     pub path: Vec<u8>,
+    /// Which file system it is on, as a row of `volume`.
+    pub volume: i64,
     /// Inode number.
     pub inode: u64,
     /// Length in bytes.
@@ -32,6 +40,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns its name within its directory.
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
     /// Returns whether a live file is the one that is remembered, unchanged.
     pub fn is(&self, now: &fsops::Stat) -> bool {
         now.kind == fsops::Kind::File
@@ -42,14 +55,26 @@ impl Entry {
     }
 }
 
+/// What is remembered of an unchanged file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Which file system it is on, as a row of `volume`.
+    pub volume: i64,
+    /// Inode number.
+    pub inode: u64,
+    /// Number of its content in the catalog, if it was compared with others of its size and head.
+    pub content: Option<i64>,
+}
+
 const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ctime_ns, content, \
-                      coalesce(inodes, 1), digest \
+                      coalesce(inodes, 1), digest, volume \
                       FROM file LEFT JOIN content ON content.id = file.content";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
     Ok(Entry {
         path: Vec::new(),
+        volume: row.get(9)?,
         dir: row.get(0)?,
         name: row.get(1)?,
         inode: bits(2)?,
@@ -104,21 +129,43 @@ impl Catalog {
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
     }
 
-    /// Returns all names of some inodes, given as (file system row, inode); reads every row.
-    pub fn files_of_inodes(
-        &self,
-        wanted: &std::collections::HashSet<u64>,
-    ) -> Result<Vec<Entry>, Error> {
-        let mut query = self.db.prepare(&format!("{SELECT}")).at(&self.path)?;
+    /// Returns all names of some inodes, given as (volume, inode). Reads every row.
+    pub fn names_of(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
+        let mut query = self.db.prepare(SELECT).at(&self.path)?;
         let mut rows = query.query([]).at(&self.path)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().at(&self.path)? {
+            let volume = row.get(9).at(&self.path)?;
             let inode: i64 = row.get(2).at(&self.path)?;
-            if wanted.contains(&inode.cast_unsigned()) {
+            if inodes.contains(&(volume, inode.cast_unsigned())) {
                 found.push(read(row).at(&self.path)?);
             }
         }
         found.into_iter().map(|entry| self.with_path(entry)).collect()
+    }
+
+    /// Returns, for each file of a tree, what is remembered of it if it has not changed since.
+    pub fn known(&self, tree: &Tree) -> Result<Vec<Option<Known>>, Error> {
+        let mut volumes = Volumes::load(self)?;
+        let mut known = vec![None; tree.files().len()];
+        let mut statement = self.files_in_statement()?;
+        for index in (0u32..).take(tree.dirs().len()) {
+            let dir = DirId(index);
+            if tree.files_in(dir).is_empty() {
+                continue;
+            }
+            let Some(row) = self.dir_row(&tree.absolute_dir_path(dir))? else { continue };
+            let files = files_by_name(tree, std::iter::once(dir));
+            self.each_file_in(&mut statement, row, |name, stored| {
+                let Ok(at) = files.binary_search_by(|(n, _)| (*n).cmp(name)) else { return };
+                let file = files[at].1;
+                if stored.same_version(&version(tree, file, &mut volumes)) {
+                    let FileRow { volume, inode, content, .. } = stored;
+                    known[file.0 as usize] = Some(Known { volume, inode, content });
+                }
+            })?;
+        }
+        Ok(known)
     }
 
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
@@ -157,13 +204,13 @@ impl Writer {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
         catalog.delete_files(gone.iter().filter_map(|&file| loaded.row_of(file)))?;
-        let touched: std::collections::HashSet<i64> =
+        let touched: HashSet<i64> =
             gone.iter().filter_map(|&file| loaded.content_row(file)).collect();
         let mut counts = Vec::new();
         for row in touched {
             counts.push((row, catalog.count_inodes(row)?));
         }
-        catalog.write_counts(&counts, &std::collections::HashMap::new())?;
+        catalog.write_counts(&counts, &HashMap::new())?;
         // Bottom up, one level a round.
         let sql = "DELETE FROM dir WHERE id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \

@@ -48,6 +48,9 @@ impl walk::Visitor for EagerHeads<'_> {
     /// Returns the head, or 0 if it was not read. A failure is left to whoever asks for the head
     /// after the walk.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
+        if stat.size == 0 {
+            return 0;
+        }
         // Fibonacci hashing: the high bits of the product spread neighbouring sizes.
         let slot = (stat.size.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44) as usize;
         let Some(seen) = self.seen.get(slot) else { return 0 };

@@ -42,13 +42,18 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
         if members.len() < 2 {
             continue;
         }
+        let size = work.tree.file(members[0]).size;
         let known = fresh.len();
-        fresh.extend(members.iter().filter(|f| work.facts.head(f.0).is_none()));
+        if size == 0 {
+            // Equal without a read.
+            fresh.extend(members.iter().filter(|f| work.facts.content(f.0).is_none()));
+        } else {
+            fresh.extend(members.iter().filter(|f| work.facts.head(f.0).is_none()));
+        }
         let new = fresh.len() - known;
         sifted.unknown += new as u64;
-        let size = work.tree.file(members[0]).size;
         expect(work.watch, new, size);
-        if new == members.len() && (new <= SIDE_BY_SIDE || size == 0) {
+        if size == 0 || new == members.len() && new <= SIDE_BY_SIDE.min(work.options.open_files) {
             fresh.truncate(known);
             sifted.sets.push(members.clone());
         } else {

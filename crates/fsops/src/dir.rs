@@ -157,6 +157,14 @@ impl Dir {
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
+
+    /// Returns the identity of the file system that `name` is on: not the directory's where a
+    /// file is a mount point.
+    pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;
+        crate::Volume::of(fd.as_fd())
+    }
 }
 
 fn too_long() -> io::Error {

@@ -1,17 +1,18 @@
 //! Files named one by one: on the command line, or in a list instead of a walk.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, Interrupted, Kind, Op, Stage, Stat, Watch};
+use fsops::{Dir, FileKey, Interrupted, Kind, Op, Stage, Stat, Watch};
 
 use crate::filter::Filter;
 use crate::listing::{Store, record, skip_kind};
-use crate::table::{Table, count};
-use crate::tree::{DirId, FileRecord, Problem, Reason, Root, Tree};
+use crate::table::{Directories, Table, count};
+use crate::tree::{DirId, DirRecord, FileRecord, Problem, Reason, Root, Tree, cstr_at};
 use crate::walker::assemble;
 
 /// Examines the files named in `paths`, without walking into directories.
@@ -38,7 +39,7 @@ pub fn from_list(
         watch.bytes_seen.fetch_add(stores[0].bytes - before, Relaxed);
     }
     let mut tree = Tree::default();
-    list.finish(&mut tree, &mut stores, &table);
+    list.finish(&mut tree, &mut stores, &table, &HashMap::new());
     Ok(assemble(tree, table.into_inner(), stores))
 }
 
@@ -46,6 +47,8 @@ pub fn from_list(
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
     parents: HashMap<PathBuf, usize>,
+    /// Folders by their absolute path.
+    known: HashMap<Vec<u8>, usize>,
     folders: Vec<Folder>,
 }
 
@@ -53,7 +56,7 @@ pub(crate) struct FileList {
 struct Folder {
     given: Vec<u8>,
     absolute: Vec<u8>,
-    devices: HashMap<u64, (u16, Vec<FileRecord>)>,
+    devices: BTreeMap<u64, (u16, Vec<FileRecord>)>,
 }
 
 impl FileList {
@@ -97,7 +100,7 @@ impl FileList {
         let name = std::ffi::CString::new(name.as_bytes()).map_err(|e| stat_error(e.into()))?;
         let at =
             store.keep_name(&name).ok_or_else(|| stat_error(io::ErrorKind::OutOfMemory.into()))?;
-        self.folders[folder].push(&stat, at, table).map_err(stat_error)
+        self.folders[folder].push(&stat, &name, at, table).map_err(stat_error)
     }
 
     fn folder(&mut self, parent: &Path) -> io::Result<usize> {
@@ -106,25 +109,39 @@ impl FileList {
         }
         let here = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         let absolute = here.canonicalize()?.into_os_string().into_vec();
-        let known = self.folders.iter().position(|f| f.absolute == absolute);
-        let folder = known.unwrap_or(self.folders.len());
-        if known.is_none() {
-            let given = parent.as_os_str().as_bytes().to_vec();
-            self.folders.push(Folder { given, absolute, devices: HashMap::new() });
-        }
+        let folder = *self.known.entry(absolute).or_insert_with_key(|absolute| {
+            let (given, absolute) = (parent.as_os_str().as_bytes().to_vec(), absolute.clone());
+            self.folders.push(Folder { given, absolute, devices: BTreeMap::new() });
+            self.folders.len() - 1
+        });
         self.parents.insert(parent.to_path_buf(), folder);
         Ok(folder)
     }
 
-    /// Makes a root of every folder.
-    pub(crate) fn finish(&mut self, tree: &mut Tree, stores: &mut [Store], table: &Table) {
+    /// Makes a root of every folder, without the files that a walk found too in the directories
+    /// it `listed`.
+    pub(crate) fn finish(
+        &mut self,
+        tree: &mut Tree,
+        stores: &mut [Store],
+        table: &Table,
+        listed: &HashMap<FileKey, DirId>,
+    ) {
         for folder in std::mem::take(&mut self.folders) {
             let Folder { given, absolute, devices } = folder;
+            let walked = dir_key(&absolute).and_then(|key| listed.get(&key).copied());
             for (_, (device, mut files)) in devices {
-                let store = &mut stores[0];
                 let seen = files.len();
-                drop_repeats(&mut files, &store.names);
+                drop_repeats(&mut files, &stores[0].names);
+                if let Some(dir) = walked {
+                    let found = names_in(dir, device, &table.read(), stores);
+                    files.retain(|f| !found.contains(cstr_at(&stores[0].names, f.name)));
+                }
                 tree.skipped.seen_before += (seen - files.len()) as u64;
+                if files.is_empty() {
+                    continue;
+                }
+                let store = &mut stores[0];
                 let first = count(store.files.len());
                 let mut table = table.write();
                 let dir = table.add_root(tree.roots.len());
@@ -140,16 +157,41 @@ impl FileList {
     }
 }
 
+fn dir_key(absolute: &[u8]) -> Option<FileKey> {
+    Stat::of_path(Path::new(OsStr::from_bytes(absolute))).ok().map(|stat| stat.key())
+}
+
+/// Returns the names of the files a walk found in a directory on one device.
+fn names_in<'a>(
+    dir: DirId,
+    device: u16,
+    table: &Directories,
+    stores: &'a [Store],
+) -> HashSet<&'a CStr> {
+    let own = &table.records[dir.0 as usize];
+    let is_block = |record: &&DirRecord| {
+        (record.parent, record.name, record.device) == (own.parent, own.name, device)
+    };
+    let mut names = HashSet::new();
+    for block in table.records.iter().filter(is_block) {
+        let store = &stores[block.shard as usize];
+        let files = &store.files[block.first as usize..][..block.count as usize];
+        names.extend(files.iter().map(|f| cstr_at(&store.names, f.name)));
+    }
+    names
+}
+
 impl Folder {
-    fn push(&mut self, stat: &Stat, name: u32, table: &Table) -> io::Result<()> {
+    fn push(&mut self, stat: &Stat, name: &CStr, at: u32, table: &Table) -> io::Result<()> {
         if !self.devices.contains_key(&stat.device) {
             let given = if self.given.is_empty() { b".".as_slice() } else { &self.given };
-            let dir = Dir::open(Path::new(std::ffi::OsStr::from_bytes(given)))?;
-            let index = table.write().device(stat.device, &dir)?;
+            let dir = Dir::open(Path::new(OsStr::from_bytes(given)))?;
+            let volume = || dir.child_volume(name).or_else(|_| dir.volume());
+            let index = table.write().device(stat.device, volume)?;
             self.devices.insert(stat.device, (index, Vec::new()));
         }
         if let Some((_, files)) = self.devices.get_mut(&stat.device) {
-            files.push(record(stat, DirId(0), name));
+            files.push(record(stat, DirId(0), at));
         }
         Ok(())
     }
@@ -157,7 +199,7 @@ impl Folder {
 
 /// Drops files that were named before, keeping the order of names.
 fn drop_repeats(files: &mut Vec<FileRecord>, names: &[u8]) {
-    let name = |f: &FileRecord| crate::tree::cstr_at(names, f.name);
+    let name = |f: &FileRecord| cstr_at(names, f.name);
     files.sort_by(|a, b| name(a).cmp(name(b)));
     files.dedup_by(|a, b| name(a) == name(b));
 }

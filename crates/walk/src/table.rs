@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::io;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use fsops::{Dir, FileKey};
+use fsops::{FileKey, Volume};
 
 use crate::tree::{Device, DirId, DirRecord, cstr_at, push_component};
 
@@ -92,13 +92,17 @@ impl Directories {
         id
     }
 
-    /// Returns the index of device `number`, asking `dir` for its file system if it is new.
-    pub(crate) fn device(&mut self, number: u64, dir: &Dir) -> io::Result<u16> {
+    /// Returns the index of device `number`, asking for its file system if it is new.
+    pub(crate) fn device(
+        &mut self,
+        number: u64,
+        volume: impl FnOnce() -> io::Result<Volume>,
+    ) -> io::Result<u16> {
         let known = self.devices.iter().position(|d| d.number == number);
         let index = match known {
             Some(index) => index,
             None => {
-                self.devices.push(Device { number, volume: dir.volume()? });
+                self.devices.push(Device { number, volume: volume()? });
                 self.devices.len() - 1
             }
         };

@@ -13,7 +13,9 @@ use crate::list::FileList;
 use crate::listing::{Listing, Own, Store, Visitor};
 use crate::queue::Queue;
 use crate::table::{Directories, Table, count};
-use crate::tree::{DirId, Problem, Reason, Root, Tree, push_component, to_path};
+use crate::tree::{
+    DirId, FileRecord, Problem, Reason, Root, Tree, cstr_at, push_component, to_path,
+};
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -210,7 +212,7 @@ impl<'a> Walker<'a> {
         dir: &Dir,
         stat: &Stat,
     ) -> Result<Vec<DirId>, Interrupted> {
-        let device_index = match self.table.write().device(stat.device, dir) {
+        let device_index = match self.table.write().device(stat.device, || dir.volume()) {
             Ok(index) => index,
             Err(e) => {
                 self.tree.problems.push(Problem {
@@ -253,6 +255,8 @@ impl<'a> Walker<'a> {
         });
         let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.stores.extend(stores);
+        // Its record came before the mount's turn, so `note_listed` has passed it by.
+        self.listed.insert(stat.key(), top);
         self.watch.check()?;
         Ok(others)
     }
@@ -280,7 +284,8 @@ impl<'a> Walker<'a> {
     }
 
     fn finish(mut self) -> Tree {
-        self.list.finish(&mut self.tree, &mut self.stores, &self.table);
+        self.note_listed();
+        self.list.finish(&mut self.tree, &mut self.stores, &self.table, &self.listed);
         assemble(self.tree, self.table.into_inner(), self.stores)
     }
 }
@@ -414,13 +419,16 @@ impl<'a> Worker<'a> {
         let mut strays = std::mem::take(&mut self.store.strays);
         strays.sort_by_key(|&(device, _)| device);
         for group in strays.chunk_by(|a, b| a.0 == b.0) {
-            let device = table.device(group[0].0, dir)?;
+            let (number, stray) = &group[0];
+            let name = cstr_at(&self.store.names, stray.name);
+            let volume = || dir.child_volume(name).or_else(|_| dir.volume());
+            let device = table.device(*number, volume)?;
             let first = count(self.store.files.len());
             let twin = DirId(count(table.records.len()));
             self.store.notes.resize(first as usize + group.len(), 0);
             self.store
                 .files
-                .extend(group.iter().map(|(_, f)| crate::tree::FileRecord { dir: twin, ..*f }));
+                .extend(group.iter().map(|(_, f)| FileRecord { dir: twin, ..*f }));
             table.add_twin(id, device, self.store.block_from(first));
         }
         Ok(())

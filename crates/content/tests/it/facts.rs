@@ -1,0 +1,45 @@
+//! What is noted of files is what is returned, from any thread.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use content::{Digest, Facts, head_of};
+
+#[test]
+fn nothing_is_known_of_new_files_and_growing_keeps_what_is_known() {
+    let mut facts = Facts::new(1);
+    let content = facts.new_content(None);
+    facts.set_head(0, head_of(b"a"));
+    facts.set_content(0, content);
+    facts.grow(3);
+    assert_eq!((facts.head(0), facts.content(0)), (Some(head_of(b"a")), Some(content)));
+    assert_eq!((facts.head(2), facts.content(2), facts.dropped(2)), (None, None, false));
+}
+
+#[test]
+fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
+    let facts = Facts::new(2);
+    let content = facts.new_content(Some(Digest::of(b"a")));
+    facts.set_head(0, head_of(b"a"));
+    facts.set_content(0, content);
+    facts.drop_file(0);
+    assert_eq!((facts.head(0), facts.content(0), facts.dropped(0)), (None, None, true));
+    assert!(!facts.dropped(1));
+    facts.set_content(0, content);
+    assert_eq!((facts.content(0), facts.dropped(0)), (Some(content), false));
+}
+
+#[test]
+fn contents_made_by_many_threads_are_all_unlike() {
+    let facts = Facts::new(0);
+    let numbers: BTreeSet<_> = thread::scope(|scope| {
+        let make = || (0..500).map(|_| facts.new_content(None)).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+        threads.into_iter().flat_map(|t| t.join().expect("no panic")).collect()
+    });
+    assert_eq!((numbers.len(), facts.contents()), (4000, 4000));
+    assert!(numbers.iter().enumerate().all(|(i, number)| number.index() == i));
+    let (first, digest) = (*numbers.first().expect("4000"), Digest::of(b"a"));
+    facts.set_digest(first, digest);
+    assert_eq!(facts.digest(first), Some(digest));
+}

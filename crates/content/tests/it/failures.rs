@@ -1,0 +1,82 @@
+//! A file that cannot be read is a failure of its own and nobody else's; a stop stops.
+
+use std::sync::Mutex;
+
+use content::{Failure, Part, ReadError, Scratch, digest_prefix, partition, read_head};
+use fsops::faults::{Fault, inject};
+use fsops::{File, Interrupted, Op, Watch};
+use testkit::{Content, TreeBuilder};
+
+use crate::open::Opened;
+
+fn equal(count: usize, len: u64) -> Vec<Content> {
+    vec![Content::Seeded { seed: 1, len }; count]
+}
+
+#[test]
+fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
+    let len = 3_000_000;
+    let mut contents = equal(4, len);
+    contents[1] = Content::Seeded { seed: 1, len: 2_999_999 };
+    let opened = Opened::new(&contents);
+    let (parts, failures) =
+        partition(&opened.files(), len, true, &mut Scratch::default(), &Watch::default())
+            .expect("not stopped");
+    let members: Vec<_> = parts.iter().map(|p| p.members.clone()).collect();
+    assert_eq!(members, [vec![0, 2, 3]]);
+    assert!(matches!(failures[..], [Failure { member: 1, error: ReadError::Short }]));
+}
+
+#[test]
+fn files_that_all_are_too_short_are_in_no_part() {
+    let opened = Opened::new(&equal(3, 100_000));
+    let (parts, failures) =
+        partition(&opened.files(), 100_001, false, &mut Scratch::default(), &Watch::default())
+            .expect("not stopped");
+    assert_eq!((parts.len(), failures.len()), (0, 3));
+}
+
+#[test]
+fn heads_and_digests_of_files_that_are_too_short_are_refused() {
+    let opened = Opened::new(&equal(1, 1000));
+    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    let head = read_head(opened.file(0), 1001, &mut scratch, &watch);
+    assert!(matches!(head, Err(ReadError::Short)));
+    let digest = digest_prefix(opened.file(0), 1001, &mut scratch, &watch);
+    assert!(matches!(digest, Err(ReadError::Short)));
+}
+
+/// The rules for failing calls belong to the process.
+static RULES: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_bad_block_drops_one_file_of_a_set() {
+    let alone = RULES.lock().expect("no other test fails with the rules");
+    let opened = Opened::new(&equal(14, 200_000));
+    TreeBuilder::new().seeded("with a bad block", 1, 200_000).make(&opened.tree);
+    let bad = File::open(&opened.tree.join("with a bad block")).expect("a file just made");
+    let files = [opened.files(), vec![&bad]].concat();
+    let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
+    inject(vec![fault]);
+    let answer = partition(&files, 200_000, false, &mut Scratch::default(), &Watch::default());
+    inject(Vec::new());
+    drop(alone);
+    let (parts, failures) = answer.expect("not stopped");
+    let whole: Vec<usize> = (0..14).collect();
+    assert!(matches!(&parts[..], [Part { members, digest: Some(_) }] if *members == whole));
+    let [Failure { member: 14, error: ReadError::Io(error) }] = &failures[..] else {
+        panic!("{failures:?}");
+    };
+    assert_eq!(error.raw_os_error(), Some(libc::EIO));
+}
+
+#[test]
+fn a_stop_ends_the_comparison_and_the_digest() {
+    let opened = Opened::new(&equal(2, 300_000));
+    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    watch.stop();
+    let parts = partition(&opened.files(), 300_000, true, &mut scratch, &watch);
+    assert!(matches!(parts, Err(Interrupted)));
+    let digest = digest_prefix(opened.file(0), 300_000, &mut scratch, &watch);
+    assert!(matches!(digest, Err(ReadError::Interrupted(_))));
+}

@@ -1,0 +1,9 @@
+//! Tests of reading, digesting and comparing on real files.
+
+mod digests;
+mod facts;
+mod failures;
+mod modules;
+mod open;
+mod partition;
+mod sparse;

@@ -1,0 +1,33 @@
+//! Contents made into open files.
+
+use fsops::File;
+use testkit::{Content, TempTree, TreeBuilder};
+
+/// Files of given contents in a temporary directory, open for reading.
+pub(crate) struct Opened {
+    files: Vec<File>,
+    pub(crate) tree: TempTree,
+}
+
+impl Opened {
+    /// Makes and opens a file for each content; the names are the positions in the list.
+    pub(crate) fn new(contents: &[Content]) -> Opened {
+        let mut builder = TreeBuilder::new();
+        for (i, content) in contents.iter().enumerate() {
+            builder = builder.file(i.to_string(), content.clone());
+        }
+        let tree = builder.make_temp();
+        let open = |i: usize| File::open(&tree.join(i.to_string())).expect("a file just made");
+        Opened { files: (0..contents.len()).map(open).collect(), tree }
+    }
+
+    /// Returns the files in the order of the contents.
+    pub(crate) fn files(&self) -> Vec<&File> {
+        self.files.iter().collect()
+    }
+
+    /// Returns one file.
+    pub(crate) fn file(&self, position: usize) -> &File {
+        &self.files[position]
+    }
+}

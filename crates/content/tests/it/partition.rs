@@ -1,0 +1,122 @@
+//! Files are split exactly as their bytes say.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{Digest, Head, Part, Scratch, head_of, partition, partition_bytes};
+use fsops::Watch;
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
+use proptest::sample::select;
+use testkit::Content;
+
+use crate::open::Opened;
+
+/// Sizes around a page, the reads of the comparison and the chunks of the digest.
+const SIZES: [u64; 9] = [1, 4096, 65_535, 65_536, 65_537, 131_073, 1_048_575, 1_048_577, 2_200_000];
+
+/// Returns the parts by comparing everything in memory, ascending by their first member.
+fn naive(contents: &[Vec<u8>]) -> Vec<Part> {
+    let mut classes: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    for (i, bytes) in contents.iter().enumerate() {
+        classes.entry(bytes).or_default().push(i);
+    }
+    let part = |(bytes, members): (&[u8], Vec<usize>)| {
+        let digest = (members.len() > 1).then(|| Digest::of(bytes));
+        Part { members, digest }
+    };
+    sorted(classes.into_iter().map(part).collect())
+}
+
+fn sorted(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.sort_by_key(|part| part.members[0]);
+    parts
+}
+
+fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<Part>, Watch) {
+    let opened = Opened::new(contents);
+    let watch = Watch::default();
+    let (parts, failures) =
+        partition(&opened.files(), size, sparse, &mut Scratch::default(), &watch)
+            .expect("not stopped");
+    assert!(failures.is_empty(), "{failures:?}");
+    (sorted(parts), watch)
+}
+
+/// Contents of one size that are alike up to a first, a middle, any or the last byte, or holes.
+fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
+    select(&SIZES[..]).prop_flat_map(|len| {
+        let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];
+        let noise = (0_u64..2, at, 0_u8..3)
+            .prop_map(move |(seed, at, variant)| Content::Differing { seed, len, at, variant });
+        let hole = (0..len, any::<bool>()).prop_map(move |(at, island)| Content::Sparse {
+            len,
+            islands: if island { vec![(at, vec![1])] } else { Vec::new() },
+        });
+        let zeros = Content::Bytes(Content::Sparse { len, islands: Vec::new() }.bytes());
+        let content = proptest::prop_oneof![4 => noise, 1 => hole, 1 => proptest::prelude::Just(zeros)];
+        vec(content, 1..10).prop_map(move |contents| (len, contents))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn parts_are_those_of_a_comparison_in_memory((size, contents) in contents(), sparse in any::<bool>()) {
+        let bytes: Vec<Vec<u8>> = contents.iter().map(Content::bytes).collect();
+        let (parts, watch) = split(&contents, size, sparse);
+        prop_assert_eq!(&parts, &naive(&bytes));
+        let (read, total) = (watch.bytes_read.load(Relaxed), size * contents.len() as u64);
+        proptest::prop_assert!(read <= total, "{read} bytes read of {total}");
+        prop_assert_eq!(watch.bytes_done.load(Relaxed), total);
+    }
+
+    #[test]
+    fn parts_in_memory_are_right_whatever_the_cheap_test_lets_through(
+        bytes in vec(select(vec![&b"a"[..], b"b", b"c"]), 0..20),
+        by_head in any::<bool>(),
+    ) {
+        let heads: Vec<Head> = bytes.iter().map(|b| head_of(b)).collect();
+        let same = |a: usize, b: usize| !by_head || heads[a] == heads[b];
+        let contents: Vec<Vec<u8>> = bytes.iter().map(|b| b.to_vec()).collect();
+        prop_assert_eq!(partition_bytes(bytes.len(), same, |i| bytes[i]), naive(&contents));
+    }
+}
+
+#[test]
+fn a_hundred_files_split_at_their_last_byte() {
+    let len = 150_000;
+    let content = |i: u8| Content::Differing { seed: 1, len, at: len - 1, variant: i % 7 };
+    let contents: Vec<Content> = (0..100).map(content).collect();
+    let (parts, watch) = split(&contents, len, false);
+    let bytes: Vec<Vec<u8>> = contents.iter().map(Content::bytes).collect();
+    assert_eq!(parts, naive(&bytes));
+    assert_eq!(watch.bytes_read.load(Relaxed), 100 * len);
+}
+
+#[test]
+fn files_that_differ_early_are_not_read_to_their_end() {
+    let len = 8 << 20;
+    let content = |i: u8| Content::Differing { seed: 1, len, at: 5, variant: i };
+    let (parts, watch) = split(&[0, 1, 2, 3].map(content), len, false);
+    assert_eq!(parts.len(), 4);
+    assert!(watch.bytes_read.load(Relaxed) <= 4 << 20);
+    assert_eq!(watch.bytes_done.load(Relaxed), 4 * len);
+}
+
+#[test]
+fn no_file_and_a_lone_file_are_not_read() {
+    assert_eq!(split(&[], 1000, true).0, []);
+    let (parts, watch) = split(&[Content::Seeded { seed: 1, len: 1000 }], 1000, true);
+    assert_eq!(parts, [Part { members: vec![0], digest: None }]);
+    assert_eq!(watch.bytes_read.load(Relaxed), 0);
+}
+
+#[test]
+fn files_of_no_bytes_are_equal_and_have_the_digest_of_nothing() {
+    let (parts, _) = split(&[Content::Bytes(Vec::new()), Content::Bytes(Vec::new())], 0, false);
+    assert_eq!(parts, [Part { members: vec![0, 1], digest: Some(Digest::of(b"")) }]);
+}

@@ -1,0 +1,63 @@
+//! The same tree gives the same answer in the same order, whoever was faster.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use testkit::{TempTree, TreeBuilder, hostile_tree, random_tree};
+
+use crate::scan::setup;
+
+/// A tree in which much is equal: hard links, holes, several groups of each size.
+fn tree() -> TempTree {
+    let temp = TempTree::new();
+    hostile_tree(temp.join("hostile"));
+    let mut runner = TestRunner::deterministic();
+    for i in 0..3 {
+        let tree = random_tree(80).new_tree(&mut runner).expect("a tree").current();
+        tree.make(temp.join(format!("random {i}")));
+    }
+    let mut many = TreeBuilder::new();
+    for i in 0..200 {
+        many = many.seeded(format!("many/{}/{i}", i % 13), i % 50, 70_000);
+    }
+    many.make(&temp);
+    temp
+}
+
+#[test]
+fn order_and_figures_depend_on_nothing_but_the_tree() {
+    let tree = tree();
+    for hardlinks in [false, true] {
+        let first = setup().hardlinks(hardlinks).empty(true).scan(&[&tree]);
+        assert!(first.found.groups.len() > 50);
+        let (listed, problems) = (first.listed(), first.problems());
+        for round in 0..4 {
+            for (threads, open_files) in [(1, 32), (2, 2), (8, 5)] {
+                let setup = setup().threads(threads).open_files(open_files).open_dirs(2);
+                let setup = setup.hardlinks(hardlinks).empty(true).eager(round % 2 == 1);
+                let scan = setup.scan(&[&tree]);
+                assert!(scan.listed() == listed, "{setup:?}");
+                assert_eq!(scan.problems(), problems);
+                assert_eq!(scan.found.candidates, first.found.candidates);
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_come_most_reclaimable_first_and_then_by_path() {
+    let tree = TreeBuilder::new()
+        .hard_links("twenty-one bytes long", &["a1", "a2", "a3", "a4"])
+        .file("a5", "twenty-one bytes long")
+        .file("y1", "thirty bytes, of two files: 30")
+        .file("y2", "thirty bytes, of two files: 30")
+        .file("b1", "fifteen bytes a")
+        .file("b2", "fifteen bytes a")
+        .file("b3", "fifteen bytes a")
+        .make_temp();
+    let reclaimable = |hardlinks| {
+        let scan = setup().hardlinks(hardlinks).scan(&[&tree]);
+        scan.listed().into_iter().map(|(_, bytes, _, paths)| (bytes, paths.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(reclaimable(false), [(30, 3), (30, 2), (21, 2)]);
+    assert_eq!(reclaimable(true), [(30, 3), (30, 2), (21, 5)]);
+}

@@ -1,0 +1,25 @@
+//! Tests of the duplicate engine: walk, then find, on real trees, against answers found naively.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change the trees they made to see what the engine makes of it"
+)]
+
+mod changes;
+mod child;
+mod determinism;
+mod hostile;
+mod injected;
+mod limits;
+mod lists;
+mod modules;
+mod mounts;
+mod properties;
+mod pseudo;
+mod reclaimable;
+mod remembered;
+mod reuse;
+mod scale;
+mod scan;
+mod sizes;
+mod sparse;

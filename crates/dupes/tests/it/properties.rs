@@ -1,0 +1,218 @@
+//! Random trees: the groups are those of the oracle, however they are looked for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use content::Facts;
+use fsops::Watch;
+use proptest::prelude::{
+    ProptestConfig, Strategy, TestCaseError, any, prop_assert_eq, proptest,
+};
+use proptest::sample::select;
+use testkit::{
+    Groups, Rules, TempTree, collapse_links, groups_match, jdupes, naive_truth, random_tree,
+};
+
+use crate::reuse::{copy, remember};
+use crate::scan::{Scan, Setup, Walked, ids, setup};
+
+fn setups() -> impl Strategy<Value = Setup> {
+    let threads = select(vec![1, 2, 8]);
+    let (open_files, open_dirs) = (select(vec![2, 3, 32]), select(vec![1, 4, 64]));
+    (threads, open_files, open_dirs, any::<[bool; 3]>()).prop_map(
+        |(threads, open_files, open_dirs, [hardlinks, empty, eager])| {
+            let setup = setup().threads(threads).open_files(open_files).open_dirs(open_dirs);
+            setup.hardlinks(hardlinks).empty(empty).eager(eager)
+        },
+    )
+}
+
+fn truth(root: &TempTree, setup: &Setup) -> Groups {
+    let rules = Rules { empty: setup.walk.filter.empty, every_link: setup.find.hardlinks };
+    let truth = naive_truth(&[root], rules);
+    assert!(truth.unread.is_empty());
+    truth.groups
+}
+
+fn check(expected: &Groups, scan: &Scan) -> Result<(), TestCaseError> {
+    prop_assert_eq!(scan.problems().len(), 0);
+    groups_match(expected, &scan.absolute_groups()).map_err(TestCaseError::fail)
+}
+
+/// Ways to name all of a tree.
+#[derive(Clone, Copy, Debug)]
+enum Naming {
+    Whole,
+    Twice,
+    Relative,
+    ThroughLinkAndDots,
+    WithSomeInside,
+    Split,
+    SplitAndWhole,
+}
+
+const NAMINGS: [Naming; 7] = [
+    Naming::Whole,
+    Naming::Twice,
+    Naming::Relative,
+    Naming::ThroughLinkAndDots,
+    Naming::WithSomeInside,
+    Naming::Split,
+    Naming::SplitAndWhole,
+];
+
+impl Naming {
+    fn roots(self, root: &TempTree, outside: &TempTree) -> Vec<PathBuf> {
+        let whole = root.path().to_path_buf();
+        match self {
+            Naming::Whole => vec![whole],
+            Naming::Twice => vec![relative(&whole), whole.clone(), whole.join(".")],
+            Naming::Relative => vec![relative(&whole)],
+            Naming::ThroughLinkAndDots => {
+                let link = outside.join("link");
+                std::os::unix::fs::symlink(&whole, &link).expect("a new name");
+                vec![link.join("."), link]
+            }
+            Naming::WithSomeInside => {
+                let mut roots = entries(&whole, |kind| kind.is_dir());
+                roots.push(whole);
+                roots
+            }
+            Naming::Split => entries(&whole, |kind| !kind.is_symlink()),
+            Naming::SplitAndWhole => {
+                let mut roots = entries(&whole, |kind| !kind.is_symlink());
+                roots.insert(roots.len() / 2, whole);
+                roots
+            }
+        }
+    }
+}
+
+fn entries(dir: &Path, take: impl Fn(std::fs::FileType) -> bool) -> Vec<PathBuf> {
+    let entries = dir.read_dir().expect("a directory").map(|e| e.expect("an entry"));
+    entries.filter(|e| take(e.file_type().expect("a kind"))).map(|e| e.path()).collect()
+}
+
+/// Returns an absolute path as one relative to the working directory.
+pub(crate) fn relative(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().expect("a working directory");
+    let mut relative: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    relative.push(path.strip_prefix("/").expect("an absolute path"));
+    relative
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 96, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn groups_are_those_of_the_oracle(
+        tree in random_tree(60),
+        setup in setups(),
+        naming in select(&NAMINGS[..]),
+    ) {
+        let (temp, outside) = (TempTree::new(), TempTree::new());
+        tree.make(&temp);
+        let scan = setup.scan(&naming.roots(&temp, &outside));
+        check(&truth(&temp, &setup), &scan)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 32, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn groups_are_those_of_jdupes(tree in random_tree(60), setup in setups()) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        if let Some(groups) = jdupes(&temp) {
+            let scan = setup.hardlinks(false).empty(false).scan(&[&temp]);
+            let expected = collapse_links(&temp, &groups);
+            groups_match(&expected, &scan.groups()).map_err(TestCaseError::fail)?;
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_some_files_changes_no_group(
+        tree in random_tree(60),
+        setup in setups(),
+        known in any::<u64>(),
+    ) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let first = setup.scan(&[&temp]);
+        let expected = truth(&temp, &setup);
+        check(&expected, &first)?;
+        let facts = part_of(&first, |id| known >> (id % 64) & 1 == 1);
+        let second = Walked { tree: first.tree, facts }.find(&setup);
+        check(&expected, &second)?;
+        let third = second.again(&setup);
+        check(&expected, &third)?;
+        prop_assert_eq!((third.opened(), third.bytes_read()), (0, 0));
+        prop_assert_eq!(third.found.known, third.found.candidates);
+    }
+
+    #[test]
+    fn a_tree_that_grew_has_the_groups_of_one_that_was_always_so(
+        tree in random_tree(40),
+        more in random_tree(20),
+        setup in setups(),
+    ) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let before = setup.scan(&[&temp]);
+        more.make(temp.join("d/more"));
+        let now = setup.walk(&[&temp]);
+        remember(&before, &now);
+        let scan = now.find(&setup);
+        check(&truth(&temp, &setup), &scan)?;
+    }
+
+    #[test]
+    fn a_stopped_search_panics_never_and_can_be_taken_up_again(
+        tree in random_tree(60),
+        setup in setups(),
+        after in 0_u64..60,
+    ) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let walked = setup.walk(&[&temp]);
+        let scan = match stopped_after(after, |watch| walked.try_find(&setup, watch)) {
+            Ok(scan) => scan,
+            Err(walked) => walked.find(&setup),
+        };
+        check(&truth(&temp, &setup), &scan)?;
+    }
+}
+
+/// Returns what a scan found out about the files that `take` chooses.
+fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
+    let facts = Facts::new(scan.tree.files().len());
+    // The same numbers for the same contents, in the same order.
+    let contents: Vec<_> = (0..scan.facts.contents()).map(|_| facts.new_content(None)).collect();
+    for id in ids(&scan.tree).map(|id| id.0).filter(|&id| take(id)) {
+        copy(&scan.facts, id, &facts, id, &contents);
+    }
+    facts
+}
+
+/// Runs `work` with a watch that another thread stops once so many files were opened.
+fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Watch>) -> T) -> T {
+    let (watch, done) = (Arc::new(Watch::default()), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while watch.opened.load(Relaxed) < files && !done.load(Relaxed) {
+                thread::yield_now();
+            }
+            watch.stop();
+        });
+        let result = work(watch.clone());
+        done.store(true, Relaxed);
+        result
+    })
+}

@@ -1,0 +1,232 @@
+//! Runs the engine as the program does, and checks what must hold of every answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{Digest, Facts};
+use dupes::{EagerHeads, Found, Group, find};
+use fsops::{Interrupted, Watch};
+use testkit::Groups;
+use walk::{FileId, Filter, Opener, Problem, Tree, walk};
+
+/// Files of up to this size have their digest computed again from end to end.
+const CHECKED_SIZE: u64 = 16 << 20;
+
+/// How to scan.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) walk: walk::Options,
+    pub(crate) find: dupes::Options,
+    /// Whether heads are read during the walk.
+    pub(crate) eager: bool,
+}
+
+/// Returns the setup that tests begin with: two threads, room for all that is compared.
+pub(crate) fn setup() -> Setup {
+    Setup {
+        walk: walk::Options {
+            filter: Filter::default(),
+            one_file_system: false,
+            threads: 2,
+            open_dirs: 16,
+            own: None,
+        },
+        find: dupes::Options { threads: 2, open_dirs: 16, open_files: 32, hardlinks: false },
+        eager: false,
+    }
+}
+
+impl Setup {
+    pub(crate) fn threads(mut self, threads: usize) -> Setup {
+        (self.walk.threads, self.find.threads) = (threads, threads);
+        self
+    }
+
+    pub(crate) fn open_dirs(mut self, open_dirs: usize) -> Setup {
+        (self.walk.open_dirs, self.find.open_dirs) = (open_dirs, open_dirs);
+        self
+    }
+
+    pub(crate) fn open_files(mut self, open_files: usize) -> Setup {
+        self.find.open_files = open_files;
+        self
+    }
+
+    pub(crate) fn hardlinks(mut self, hardlinks: bool) -> Setup {
+        self.find.hardlinks = hardlinks;
+        self
+    }
+
+    pub(crate) fn empty(mut self, empty: bool) -> Setup {
+        self.walk.filter.empty = empty;
+        self
+    }
+
+    pub(crate) fn eager(mut self, eager: bool) -> Setup {
+        self.eager = eager;
+        self
+    }
+
+    /// Walks; what is done to the files afterwards happens between walk and find.
+    pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
+        let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
+        let watch = Watch::default();
+        let eager = self.eager.then(|| EagerHeads::new(&watch));
+        let visitor = eager.as_ref().map(|heads| heads as &dyn walk::Visitor);
+        let mut tree = walk(&roots, &self.walk, visitor, &watch).expect("not stopped");
+        let facts = Facts::new(tree.files().len());
+        EagerHeads::collect(&mut tree, &facts);
+        Walked { tree, facts }
+    }
+
+    /// Walks and finds.
+    pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
+        self.walk(roots).find(self)
+    }
+}
+
+/// A tree that was walked, and what is known of its files.
+pub(crate) struct Walked {
+    pub(crate) tree: Tree,
+    pub(crate) facts: Facts,
+}
+
+impl Walked {
+    /// Finds the groups.
+    pub(crate) fn find(self, setup: &Setup) -> Scan {
+        self.try_find(setup, Arc::default()).ok().expect("not stopped")
+    }
+
+    /// Finds the groups, or gives itself back, with what was found out, if `watch` was stopped.
+    pub(crate) fn try_find(self, setup: &Setup, watch: Arc<Watch>) -> Result<Scan, Walked> {
+        let Walked { tree, facts } = self;
+        match find(&tree, &facts, &setup.find, &watch) {
+            Ok(found) => {
+                let scan = Scan { tree, facts, found, watch };
+                scan.check(setup);
+                Ok(scan)
+            }
+            Err(Interrupted) => Err(Walked { tree, facts }),
+        }
+    }
+
+    /// Returns the file at `path`, which starts with the root as given.
+    pub(crate) fn file(&self, path: &Path) -> FileId {
+        file_at(&self.tree, path)
+    }
+}
+
+fn file_at(tree: &Tree, path: &Path) -> FileId {
+    use std::os::unix::ffi::OsStrExt;
+    ids(tree).find(|&id| tree.path(id) == path.as_os_str().as_bytes()).expect("a file of the walk")
+}
+
+/// Returns the numbers of all files.
+pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
+    (0u32..).map(FileId).take(tree.files().len())
+}
+
+/// The answer to a scan.
+pub(crate) struct Scan {
+    pub(crate) tree: Tree,
+    pub(crate) facts: Facts,
+    pub(crate) found: Found,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl Scan {
+    /// Returns the groups, by the paths as given.
+    pub(crate) fn groups(&self) -> Groups {
+        self.found.groups.iter().map(|g| self.paths(g).into_iter().collect()).collect()
+    }
+
+    /// Returns the groups by absolute paths.
+    pub(crate) fn absolute_groups(&self) -> Groups {
+        let path = |&id: &FileId| self.tree.absolute_path(id);
+        self.found.groups.iter().map(|g| g.files.iter().map(path).collect()).collect()
+    }
+
+    /// Returns the groups in the order found, paths in the order within each, and what is said of
+    /// them.
+    pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<Vec<u8>>)> {
+        let line = |g: &Group| (g.size, g.reclaimable, g.digest, self.paths(g));
+        self.found.groups.iter().map(line).collect()
+    }
+
+    /// Returns what was not examined, and why.
+    pub(crate) fn problems(&self) -> BTreeMap<Vec<u8>, String> {
+        let of = |problems: &[Problem]| {
+            problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect::<Vec<_>>()
+        };
+        let all = [of(&self.tree.problems), of(&self.found.problems)].concat();
+        let count = all.len();
+        let map: BTreeMap<_, _> = all.into_iter().collect();
+        assert_eq!(map.len(), count, "something is reported twice");
+        map
+    }
+
+    /// Returns the one group there is.
+    pub(crate) fn only_group(&self) -> &Group {
+        let [group] = &self.found.groups[..] else { panic!("{:?}", self.groups()) };
+        group
+    }
+
+    /// Returns how many files were opened to be read.
+    pub(crate) fn opened(&self) -> u64 {
+        self.watch.opened.load(Relaxed)
+    }
+
+    /// Returns how many bytes were read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.watch.bytes_read.load(Relaxed)
+    }
+
+    /// Finds again with what was found out.
+    pub(crate) fn again(self, setup: &Setup) -> Scan {
+        Walked { tree: self.tree, facts: self.facts }.find(setup)
+    }
+
+    fn paths(&self, group: &Group) -> Vec<Vec<u8>> {
+        group.files.iter().map(|&f| self.tree.path(f)).collect()
+    }
+
+    /// Checks what must hold of every answer, right or wrong as its groups may be.
+    fn check(&self, setup: &Setup) {
+        let mut in_groups = BTreeSet::new();
+        let mut opener = Opener::new(&self.tree, 4);
+        for group in &self.found.groups {
+            let paths = self.paths(group);
+            assert!(paths.len() > 1 && paths.is_sorted(), "{group:?}");
+            let keys: BTreeSet<_> = group.files.iter().map(|&f| self.tree.key(f)).collect();
+            assert_eq!(keys.len(), group.inodes as usize, "{group:?}");
+            assert!(setup.find.hardlinks || keys.len() == group.files.len(), "{group:?}");
+            assert!(group.files.iter().all(|&f| self.tree.file(f).size == group.size));
+            assert!(group.reclaimable <= group.size.saturating_mul(keys.len() as u64 - 1));
+            assert!(paths.into_iter().all(|path| in_groups.insert(path)), "a file in two groups");
+            self.check_digest(group, &mut opener);
+        }
+        let order = |g: &Group| (std::cmp::Reverse(g.reclaimable), self.tree.path(g.files[0]));
+        assert!(self.found.groups.is_sorted_by_key(order));
+        assert!(self.found.problems.is_sorted_by_key(|p| &p.path));
+        assert!(self.found.problems.iter().all(|p| !in_groups.contains(&p.path)));
+        assert!(self.found.known <= self.found.candidates);
+    }
+
+    /// Checks a group's digest against the bytes of its last file.
+    fn check_digest(&self, group: &Group, opener: &mut Opener<'_>) {
+        let Some(digest) = group.digest else {
+            assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");
+            return;
+        };
+        if group.size > CHECKED_SIZE {
+            return;
+        }
+        let last = *group.files.last().expect("a group has files");
+        let file = opener.open(last).expect("a file of a group can be opened");
+        let mut bytes = vec![0; usize::try_from(group.size).expect("a checked size is small")];
+        assert_eq!(file.read_at(&mut bytes, 0).expect("readable"), bytes.len());
+        assert_eq!(digest.0, *blake3::hash(&bytes).as_bytes());
+    }
+}

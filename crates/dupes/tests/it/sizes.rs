@@ -1,0 +1,157 @@
+//! Sizes around the boundaries where the engine changes its ways, classes larger than what is held
+//! open, and how much of the files is read.
+
+use testkit::{TreeBuilder, assert_groups, naive_groups};
+
+use crate::scan::setup;
+
+/// Around what is read at first (16 KiB), whole (64 KiB), per round (64 KiB to 1 MiB) and hashed at
+/// a time (256 KiB).
+const SIZES: [u64; 16] = [
+    1,
+    2,
+    16_383,
+    16_384,
+    16_385,
+    65_535,
+    65_536,
+    65_537,
+    131_071,
+    131_073,
+    262_144,
+    262_145,
+    1_048_575,
+    1_048_576,
+    1_048_577,
+    2_500_000,
+];
+
+/// Adds files of one size that differ from each other in their first, a middle or their last byte,
+/// each of them twice.
+fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
+    for (name, at) in [("first", 0), ("middle", size / 2), ("last", size - 1)] {
+        for variant in 1..3 {
+            for copy in ["a", "b"] {
+                let path = format!("{size}/{name} {variant} {copy}");
+                builder = builder.differing(path, size, size, at, variant);
+            }
+        }
+    }
+    builder.seeded(format!("{size}/alone"), size, size)
+}
+
+#[test]
+fn files_that_differ_in_one_byte_are_told_apart_at_every_boundary() {
+    let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
+    let expected = naive_groups(&tree);
+    // One byte that is first, middle and last at once has two variants, of two it has four.
+    assert_eq!(expected.len(), 2 + 4 + 6 * (SIZES.len() - 2));
+    for open_files in [2, 3, 32] {
+        for eager in [false, true] {
+            let scan = setup().open_files(open_files).eager(eager).scan(&[&tree]);
+            assert_groups(&expected, &scan.groups());
+        }
+    }
+}
+
+#[test]
+fn pairs_and_threes_are_compared_without_heads() {
+    for size in SIZES {
+        for at in [0, size / 2, size - 1] {
+            let tree = TreeBuilder::new()
+                .seeded("a", 1, size)
+                .differing("b", 1, size, at, 1)
+                .make_temp();
+            assert!(setup().scan(&[&tree]).found.groups.is_empty(), "{size} bytes, byte {at}");
+            TreeBuilder::new().differing("c", 1, size, at, 1).make(&tree);
+            let scan = setup().scan(&[&tree]);
+            let names = scan.only_group().files.iter().map(|&f| scan.tree.name(f).to_bytes());
+            assert!(names.eq([b"b", b"c"]), "{size} bytes, byte {at}");
+        }
+    }
+}
+
+/// Files whose beginnings are equal: in `contents` contents, unlike each other from byte `at`.
+fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
+    (0..files).fold(TreeBuilder::new(), |builder, i| {
+        let variant = u8::try_from(i % contents).expect("few contents");
+        builder.differing(format!("{}/{i}", i % 7), 1, size, at, variant)
+    })
+}
+
+#[test]
+fn classes_larger_than_what_is_held_open_are_split_by_digests() {
+    for (files, contents, size, at) in [
+        (40, 1, 70_000, 0),
+        (40, 40, 200_000, 199_999),
+        (40, 13, 600_000, 130_000),
+        (40, 3, 1_500_000, 1_048_576),
+        (100, 30, 100_000, 99_999),
+        (100, 2, 60_000, 30_000),
+        (100, 100, 65_536, 65_535),
+        (100, 51, 65_537, 65_536),
+    ] {
+        let tree = class(files, contents, size, at).make_temp();
+        let expected = naive_groups(&tree);
+        for (threads, open_files) in [(2, 32), (8, 2), (1, 3)] {
+            let scan = setup().threads(threads).open_files(open_files).scan(&[&tree]);
+            assert_groups(&expected, &scan.groups());
+            // Heads, prefixes, and the whole: at most 1/7 more than twice the whole.
+            let most = 2 * files * size + files * size / 7 + files * 16_384;
+            assert!(scan.bytes_read() <= most, "{} of {most} bytes read", scan.bytes_read());
+        }
+    }
+}
+
+#[test]
+fn files_that_differ_early_are_never_read_far() {
+    for (files, open_files) in [(2, 32), (3, 32), (20, 32), (40, 32), (40, 2)] {
+        let tree = class(files, files, 3_000_000, 100).make_temp();
+        let scan = setup().open_files(open_files).scan(&[&tree]);
+        assert!(scan.found.groups.is_empty());
+        assert!(scan.bytes_read() <= files * 16_384, "{} bytes read", scan.bytes_read());
+        assert_eq!((scan.opened(), scan.found.candidates), (files, files));
+    }
+}
+
+#[test]
+fn a_size_that_no_other_file_has_is_not_read() {
+    let tree = (1..200).fold(TreeBuilder::new(), |b, i| b.seeded(i.to_string(), i, i * 50));
+    let tree = tree.hard_links("two names, one file", &["one", "other"]).make_temp();
+    for hardlinks in [false, true] {
+        let scan = setup().hardlinks(hardlinks).scan(&[&tree]);
+        assert_eq!((scan.opened(), scan.bytes_read(), scan.found.candidates), (0, 0, 0));
+        assert_eq!(scan.found.groups.len(), usize::from(hardlinks));
+    }
+}
+
+#[test]
+fn names_of_one_file_are_read_once() {
+    let tree = TreeBuilder::new()
+        .hard_links(vec![b'x'; 1000], &["a1", "a2", "a3"])
+        .hard_links(vec![b'x'; 1000], &["b1", "b2", "b3"])
+        .make_temp();
+    for hardlinks in [false, true] {
+        let scan = setup().hardlinks(hardlinks).scan(&[&tree]);
+        assert_eq!((scan.opened(), scan.bytes_read()), (2, 2000));
+        let group = scan.only_group();
+        let files = if hardlinks { 6 } else { 2 };
+        assert_eq!((group.files.len(), group.inodes, group.reclaimable), (files, 2, 1000));
+    }
+}
+
+#[test]
+fn work_done_adds_up_to_the_work_there_was() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let mut builder = SIZES.into_iter().fold(TreeBuilder::new(), variants);
+    for i in 0..90 {
+        builder = builder.differing(format!("many/{i}"), 5, 300_000, 150_000 * (i % 2), 1);
+    }
+    let tree = builder.sparse("hole 1", 1 << 30, &[]).sparse("hole 2", 1 << 30, &[]).make_temp();
+    for (open_files, eager) in [(2, false), (32, false), (32, true)] {
+        let watch = setup().open_files(open_files).eager(eager).scan(&[&tree]).watch;
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
+        assert_eq!(load(&watch.files_done), load(&watch.files_total));
+        assert_eq!(load(&watch.bytes_done), load(&watch.bytes_total));
+    }
+}

@@ -1,0 +1,108 @@
+//! Holes are not read, and are zeros all the same.
+
+use testkit::{Content, TreeBuilder, assert_groups, groups_of, naive_groups, relative_to, skipped};
+
+use crate::scan::setup;
+
+const TERABYTE: u64 = 1 << 40;
+
+#[test]
+fn equal_files_of_a_terabyte_of_holes_are_grouped_almost_unread() {
+    let tree = TreeBuilder::new()
+        .sparse("a", TERABYTE, &[])
+        .sparse("b", TERABYTE, &[])
+        .sparse("island 1", TERABYTE, &[(TERABYTE - 5, b"land")])
+        .sparse("island 2", TERABYTE, &[(TERABYTE - 5, b"land")])
+        .sparse("another island", TERABYTE, &[(TERABYTE / 3, b"land")])
+        .make_temp();
+    for eager in [false, true] {
+        let scan = setup().eager(eager).scan(&[&tree]);
+        let expected = groups_of([["a", "b"], ["island 1", "island 2"]]);
+        assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
+        assert!(scan.bytes_read() < 16 << 20, "{} bytes read", scan.bytes_read());
+        for group in &scan.found.groups {
+            assert_eq!(group.digest, None);
+            assert!(group.reclaimable < 1 << 20, "{} bytes reclaimable", group.reclaimable);
+        }
+        let again = scan.again(&setup());
+        assert_eq!((again.opened(), again.found.groups.len()), (0, 2));
+    }
+}
+
+#[test]
+fn a_pair_and_a_three_of_terabytes_need_no_heads() {
+    for files in [2, 3] {
+        let names = ["a", "b", "c"];
+        let build = |builder: TreeBuilder, name: &&str| builder.sparse(*name, TERABYTE, &[]);
+        let tree = names[..files].iter().fold(TreeBuilder::new(), build).make_temp();
+        let scan = setup().scan(&[&tree]);
+        assert_eq!(scan.only_group().files.len(), files);
+        assert!(scan.bytes_read() < 1 << 20);
+    }
+}
+
+#[test]
+fn more_terabytes_of_holes_than_are_held_open_are_compared_all_the_same() {
+    let tree = (0..9).fold(TreeBuilder::new(), |builder, i| {
+        let island: &[(u64, &[u8])] = if i == 8 { &[(TERABYTE / 2, b"land")] } else { &[] };
+        builder.sparse(i.to_string(), TERABYTE, island)
+    });
+    let tree = tree.make_temp();
+    let scan = setup().open_files(4).scan(&[&tree]);
+    assert_eq!(scan.only_group().files.len(), 8);
+    assert!(scan.bytes_read() < 1 << 30, "{} bytes read", scan.bytes_read());
+}
+
+#[test]
+fn the_largest_files_there_can_be_do_not_overflow_anything() {
+    let most = u64::try_from(i64::MAX).expect("positive");
+    let tree = testkit::TempTree::new_in(std::path::Path::new("/dev/shm"));
+    let make = |name: &str| std::fs::File::create(tree.join(name)).and_then(|f| f.set_len(most));
+    if let Err(e) = make("a").and_then(|()| make("b")).and_then(|()| make("c")) {
+        return skipped(format!("no file of 8 EiB: {e}"));
+    }
+    for open_files in [2, 32] {
+        if open_files == 2 {
+            continue;
+        }
+        let scan = setup().open_files(open_files).scan(&[&tree]);
+        assert_eq!((scan.only_group().files.len(), scan.only_group().reclaimable), (3, 0));
+    }
+}
+
+#[test]
+fn a_hole_equals_zeros_that_were_written() {
+    for size in [1000, 65_536, 70_000, 3_000_000, 5_000_001] {
+        let length = usize::try_from(size).expect("small");
+        let tree = TreeBuilder::new()
+            .sparse("hole", size, &[])
+            .file("zeros", vec![0; length])
+            .sparse("half", size, &[(size / 2, &vec![0; length / 4])])
+            .sparse("one", size, &[(size - 1, b"1")])
+            .file("one written", [vec![0; length - 1], b"1".to_vec()].concat())
+            .file("early one", [b"1".to_vec(), vec![0; length - 1]].concat())
+            .make_temp();
+        let expected = groups_of([vec!["hole", "zeros", "half"], vec!["one", "one written"]]);
+        for open_files in [2, 32] {
+            let scan = setup().open_files(open_files).scan(&[&tree]);
+            assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
+        }
+    }
+}
+
+#[test]
+fn islands_at_odd_places_are_all_compared() {
+    let size = 20_000_000;
+    let mut builder = TreeBuilder::new();
+    for (i, at) in [0, 1, 4095, 65_535, 65_536, 1 << 20, 10_000_001, size - 1].into_iter().enumerate() {
+        for copy in 0..2 {
+            builder = builder.sparse(format!("{i} {copy}"), size, &[(at, b"x")]);
+        }
+        builder = builder.sparse(format!("{i} unlike"), size, &[(at, b"y")]);
+    }
+    let dense = Content::Sparse { len: size, islands: vec![(4095, b"x".to_vec())] }.bytes();
+    let tree = builder.file("2 dense", dense).make_temp();
+    let expected = naive_groups(&tree);
+    assert_eq!(expected.len(), 8);
+    assert_groups(&expected, &setup().scan(&[&tree]).groups());
+}

@@ -1,0 +1,134 @@
+//! What can be typed: the one table that help, man pages, completions and the reference come from.
+//!
+//! Doc comments here are the help texts. What the values mean for a run is worked out in
+//! [`crate::settings`].
+
+#![expect(clippy::doc_markdown, reason = "the comments are printed as they are")]
+
+mod ask;
+mod scan;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use ask::{
+    DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
+};
+pub(crate) use scan::ScanArgs;
+
+/// Finds duplicate files and remembers them in a catalog.
+///
+/// Scan once, then ask: the catalog knows every file that was scanned, its duplicates and its
+/// digest, and the next scan reads only what has changed.
+#[derive(Debug, Parser)]
+#[command(name = "lop", version, max_term_width = 80, after_help = EXAMPLES)]
+#[command(infer_subcommands = false, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lop scan ~                    Find duplicates in the home folder
+  lop report --limit 20         Show the groups that waste most
+  lop uniques ~/old-laptop      Is everything in there also elsewhere?
+  lop scan --no-catalog --format json . > groups.json
+
+See 'lop help COMMAND' for the options of a command.";
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]
+    ///
+    /// Without $XDG_STATE_HOME the catalog is ~/.local/state/lop/catalog.db. It is made when it is
+    /// missing.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) catalog: Option<PathBuf>,
+
+    /// Print no summary and no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Print every problem, not only the first 20
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Show progress: auto (on a terminal), always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    pub(crate) progress: When,
+
+    /// Use colours: auto (on a terminal), always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    pub(crate) color: When,
+
+    /// Print results and errors as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// When to do something that suits terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How groups of duplicates are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A heading for each group, for people
+    Text,
+    /// One path a line, a blank line between groups
+    Fdupes,
+    /// One JSON document with the groups and a summary
+    Json,
+    /// One row per file: group, size, digest, path
+    Csv,
+    /// Each path ended by NUL, each group by one more NUL
+    Nul,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Scan(ScanArgs),
+    Report(ReportArgs),
+    File(FileArgs),
+    Ls(LsArgs),
+    Dups(DupsArgs),
+    Uniques(UniquesArgs),
+    /// Read remembered files again and compare them with their digests
+    ///
+    /// A file whose content is no longer what the catalog says although its size and times are
+    /// the same is damaged; each is named, and the exit code is 3.
+    #[command(after_help = "\
+Examples:
+  lop validate                  Check every remembered file")]
+    Validate,
+    /// Forget what is gone
+    ///
+    /// Looks at the metadata of every remembered file, and reads none. Files that have changed
+    /// stay, marked wherever they are shown; scan them again to know them again.
+    #[command(after_help = "\
+Examples:
+  lop refresh                   Bring the catalog up to date after a clean-up")]
+    Refresh,
+    /// Print the generated man pages, completions and reference as one JSON object
+    #[command(hide = true)]
+    Generate,
+}
+
+#[cfg(test)]
+mod tests;

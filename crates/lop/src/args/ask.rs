@@ -1,0 +1,144 @@
+//! The arguments of the commands that ask the catalog.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Format;
+use crate::quantity::parse_size;
+
+/// The order of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    /// Most reclaimable bytes first
+    Reclaimable,
+    /// Largest files first
+    Size,
+    /// Most files first
+    Count,
+    /// By the first path
+    Path,
+}
+
+/// How a list of files is printed.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print in this format [default: text]
+    ///
+    /// text and fdupes are one path a line, nul is one path per NUL.
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    #[arg(help = "Print as text, fdupes, json, csv or nul [default: text]")]
+    pub(crate) format: Option<Format>,
+
+    /// Order of the files
+    #[arg(long, value_name = "ORDER", default_value = "path")]
+    pub(crate) sort: ListSort,
+
+    /// Print at most N files
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+/// The order of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListSort {
+    /// By path
+    Path,
+    /// Largest first
+    Size,
+}
+
+/// Show all groups of duplicates
+///
+/// Answers from the catalog. A file whose metadata has changed since the scan is marked and does
+/// not count as a duplicate.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop report --limit 20                The 20 groups that waste most
+  lop report --sort size --min-size 100M
+  lop report --format json > duplicates.json")]
+pub(crate) struct ReportArgs {
+    /// Print in this format [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Print at most N groups
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+
+    /// Order of the groups
+    #[arg(long, value_name = "ORDER", default_value = "reclaimable")]
+    pub(crate) sort: Sort,
+
+    /// Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) min_size: Option<u64>,
+}
+
+/// Show the duplicates of a file
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop file holiday.jpg                 Where else is this picture?
+  lop file --json *.iso")]
+pub(crate) struct FileArgs {
+    /// Files to ask about
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// List the files of a directory, each with the number of its duplicates
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop ls ~/Downloads                   Which of these do I have elsewhere?
+  lop ls -R ~/Pictures")]
+pub(crate) struct LsArgs {
+    /// Directory to list
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// List the directories below it too
+    #[arg(short = 'R', long)]
+    pub(crate) recursive: bool,
+}
+
+/// Show the files below a directory that have a duplicate anywhere
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop dups ~/Downloads                 What in there is a copy?
+  lop dups --sort size --limit 20 .")]
+pub(crate) struct DupsArgs {
+    /// Directory to look at
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// Show the files below a directory that have no copy outside it
+///
+/// The question to ask before deleting a directory: is everything in here also somewhere else?
+/// Every file that is there now is looked at, also those the catalog does not know, which count
+/// as having no copy. The exit code is 0 if each has a copy outside, 6 if some file has none, and
+/// 3 if all that could be examined have one but something could not be examined.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop uniques ~/old-laptop             What would be lost with this folder?
+  lop uniques --anywhere .             Files without any copy at all")]
+pub(crate) struct UniquesArgs {
+    /// Directory to look at
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+
+    /// Let a copy inside DIR count too
+    #[arg(long)]
+    pub(crate) anywhere: bool,
+}

@@ -1,0 +1,106 @@
+//! The arguments of `lop scan`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Format;
+use crate::quantity::parse_size;
+
+/// Find duplicates and remember them
+///
+/// Looks for regular files below each PATH, compares those of one size and commits the result to
+/// the catalog. Files that the catalog knows and that have not changed are not read again.
+/// Scanning a directory again replaces what the catalog knew of it and of nothing else.
+///
+/// Links are not followed, unless given as PATH. Hard links to one file are that one file, and a
+/// directory reached by two paths is one directory.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
+pub(crate) struct ScanArgs {
+    /// Directories or files to scan [default: .]
+    #[arg(value_name = "PATH", conflicts_with = "files_from")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Remember nothing and print the groups
+    #[arg(long)]
+    pub(crate) no_catalog: bool,
+
+    /// Print the groups in this format; also with a catalog
+    ///
+    /// Without a catalog they are printed as text if no format is given, or as JSON with --json.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Leave out smaller files
+    ///
+    /// Sizes are bytes, or have one of the units k, M, G, T, P (alone or with B or iB), which are
+    /// powers of 1024: 4096, 10k, 1.5GiB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
+    pub(crate) min_size: Option<u64>,
+
+    /// Leave out larger files
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
+    pub(crate) max_size: Option<u64>,
+
+    /// Take only files that match one of these patterns
+    ///
+    /// A pattern without a slash is matched against the name, one with a slash against the path
+    /// below PATH. '*' and '?' do not match a slash, '**' does. May be given several times.
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) include: Vec<String>,
+
+    /// Leave out files and directories that match this pattern
+    ///
+    /// Patterns are those of --include; one that ends in a slash matches directories only. An
+    /// excluded directory is not entered. May be given several times.
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Stay on the file system of each PATH
+    #[arg(short = 'x', long, help_heading = "Selection")]
+    pub(crate) one_file_system: bool,
+
+    /// Leave out names that start with a dot
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) no_hidden: bool,
+
+    /// Take empty files too, which all equal each other
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) empty: bool,
+
+    /// Count the names of one file as duplicates of each other
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) hardlinks: bool,
+
+    /// Take the files named in FILE, or on standard input for -
+    ///
+    /// One path a line. Directories in the list are not entered.
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
+    pub(crate) files_from: Option<PathBuf>,
+
+    /// Paths in the list end with NUL, not with a newline
+    #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
+    pub(crate) null: bool,
+
+    /// Work with N threads [default: one per processor]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Print figures of the run on standard error, as JSON
+    ///
+    /// Entries, files read, bytes read, seconds per stage, peak memory. docs/formats.md says what
+    /// each figure is.
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lop scan ~                           Scan the home folder
+  lop scan --min-size 1M ~/Pictures /mnt/backup
+  lop scan --exclude .git/ --exclude '*.o' ~/src
+  lop scan --no-catalog --format fdupes .
+  find . -name '*.jpg' -print0 | lop scan --files-from - -0";

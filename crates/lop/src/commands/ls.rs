@@ -1,0 +1,148 @@
+//! `lop ls`: the files of a directory, each with the number of its duplicates.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use catalog::{Catalog, Entry};
+use fsops::{Dir, DirBuffer, Kind, Stat};
+use serde::Serialize;
+
+use crate::args::LsArgs;
+use crate::error::{CommandError, io_text};
+use crate::exit::Exit;
+use crate::formats::{JsonListed, Listed, to_json};
+use crate::output;
+use crate::quantity::size;
+use crate::remembered::{Sharers, open};
+use crate::settings::Settings;
+
+/// Runs the command.
+pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let catalog = open(settings)?;
+    let mut waiting = vec![args.dir.clone()];
+    let mut lister =
+        Lister { catalog: &catalog, files: Vec::new(), sharers: Sharers::default(), failed: 0 };
+    while let Some(dir) = waiting.pop() {
+        let below = match lister.list(&dir)? {
+            Ok(below) => below,
+            Err(e) if dir == args.dir => {
+                return Err(CommandError::failed(dir.display().to_string()).because(e));
+            }
+            Err(e) => {
+                lister.failed += 1;
+                let path = dir.as_os_str().as_bytes();
+                settings.complain(&[path, b": cannot list: ", io_text(&e).as_bytes()].concat());
+                continue;
+            }
+        };
+        if args.recursive {
+            waiting.extend(below.into_iter().rev());
+        }
+    }
+    output::print(|out| {
+        if settings.json {
+            let files = lister.files.iter().map(JsonListed::from).collect();
+            return writeln!(out, "{}", to_json(&Document { files }));
+        }
+        lister.files.iter().try_for_each(|file| write_text(out, file, settings))
+    })?;
+    if lister.failed == 0 {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, "some directories could not be listed");
+    Ok(Exit::Partial)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    files: Vec<JsonListed<'a>>,
+}
+
+struct Lister<'a> {
+    catalog: &'a Catalog,
+    files: Vec<Listed>,
+    sharers: Sharers,
+    failed: u64,
+}
+
+impl Lister<'_> {
+    /// Lists a directory, or says why it cannot; returns the directories in it, by name.
+    fn list(&mut self, path: &Path) -> Result<std::io::Result<Vec<PathBuf>>, CommandError> {
+        let (dir, live) = match Dir::open(path).and_then(|dir| read(&dir).map(|live| (dir, live))) {
+            Ok(found) => found,
+            Err(e) => return Ok(Err(e)),
+        };
+        let absolute = match path.canonicalize() {
+            Ok(absolute) => absolute.into_os_string().into_vec(),
+            Err(e) => return Ok(Err(e)),
+        };
+        let remembered = self.catalog.files_in(&absolute)?.unwrap_or_default();
+        let mut remembered: BTreeMap<Vec<u8>, Entry> =
+            remembered.into_iter().map(|entry| (entry.name().to_vec(), entry)).collect();
+        let mut below = Vec::new();
+        for (name, kind) in live {
+            let full = path.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
+            match kind {
+                Kind::Dir => below.push(full),
+                Kind::File => {
+                    let Ok(now) = dir.stat_child(&name) else { continue };
+                    let entry = remembered.remove(name.to_bytes());
+                    let file = self.listed(full, &now, entry.as_ref())?;
+                    self.files.push(file);
+                }
+                _ => {}
+            }
+        }
+        Ok(Ok(below))
+    }
+
+    fn listed(
+        &mut self,
+        path: PathBuf,
+        now: &Stat,
+        entry: Option<&Entry>,
+    ) -> Result<Listed, CommandError> {
+        let known = entry.filter(|entry| entry.is(now));
+        let state = match (entry, known) {
+            // Empty files are left out of a scan unless asked for.
+            (None, _) if now.size == 0 => Some("empty"),
+            (None, _) => Some("not in the catalog"),
+            (Some(_), None) => Some("changed since the scan"),
+            (Some(_), Some(_)) => None,
+        };
+        let duplicates = known.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
+        Ok(Listed {
+            path: path.into_os_string().into_vec(),
+            size: now.size,
+            duplicates,
+            digest: known.and_then(|entry| entry.digest),
+            state,
+        })
+    }
+}
+
+/// Returns the names in a directory, sorted.
+fn read(dir: &Dir) -> std::io::Result<Vec<(CString, Kind)>> {
+    let mut names = Vec::new();
+    dir.for_each(&mut DirBuffer::default(), |item| names.push((item.name.to_owned(), item.kind)))?;
+    for (name, kind) in &mut names {
+        if *kind == Kind::Unknown {
+            *kind = dir.stat_child(name).map_or(Kind::Unknown, |stat| stat.kind);
+        }
+    }
+    names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(names)
+}
+
+fn write_text(out: &mut impl Write, file: &Listed, settings: &Settings) -> std::io::Result<()> {
+    let duplicates = file.duplicates.map_or("?".into(), |n| n.to_string());
+    write!(out, "{duplicates:>6}  {:>9}  ", size(file.size))?;
+    out.write_all(&settings.stdout.names.show_line(&file.path))?;
+    match file.state {
+        Some(state) => writeln!(out, "  ({state})"),
+        None => writeln!(out),
+    }
+}

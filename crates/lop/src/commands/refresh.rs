@@ -1,0 +1,74 @@
+//! `lop refresh`: forgets files that are gone.
+
+use std::io::Write;
+
+use catalog::{Rows, Writer};
+use dupes::State;
+use serde::Serialize;
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::to_json;
+use crate::output;
+use crate::quantity::{count, counted};
+use crate::remembered::{Live, waiting};
+use crate::settings::{Settings, Verbosity};
+
+/// Runs the command.
+pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
+    let path = settings.catalog()?;
+    // A catalog that is not there is not to be made.
+    drop(crate::remembered::open(settings)?);
+    let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
+    let live = Live::check(writer.catalog().load(Rows::All)?, settings)?;
+    let gone = live.in_state(State::Gone);
+    if !gone.is_empty() {
+        writer.forget(&live.loaded, &gone)?;
+    }
+    let summary = Summary {
+        files: live.loaded.tree.files().len() as u64,
+        gone: gone.len() as u64,
+        changed: live.in_state(State::Changed).len() as u64,
+        problems: live.in_state(State::Unknown).len() as u64,
+    };
+    output::print(|out| {
+        if settings.json {
+            writeln!(out, "{{\"summary\":{}}}", to_json(&summary))
+        } else if settings.verbosity == Verbosity::Quiet {
+            Ok(())
+        } else {
+            writeln!(out, "{}", summary.text())
+        }
+    })?;
+    if summary.problems == 0 {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, &summary.text());
+    Ok(Exit::Partial)
+}
+
+#[derive(Serialize)]
+struct Summary {
+    files: u64,
+    gone: u64,
+    changed: u64,
+    problems: u64,
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{} looked at, {} gone and forgotten",
+            counted(self.files, "file", "files"),
+            count(self.gone)
+        );
+        for (number, what) in
+            [(self.changed, "changed since the scan"), (self.problems, "could not be looked at")]
+        {
+            if number > 0 {
+                text.push_str(&format!(", {} {what}", count(number)));
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,119 @@
+//! `lop report`: the groups of the catalog, as far as they still hold.
+
+use std::cmp::Reverse;
+use std::io;
+
+use catalog::Rows;
+use serde::Serialize;
+use walk::Tree;
+
+use crate::args::{Format, ReportArgs, Sort};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::output;
+use crate::quantity::{counted, size};
+use crate::remembered::{Live, LiveGroup, mark};
+use crate::settings::{Settings, Verbosity};
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let live = Live::load(Rows::Grouped, settings)?;
+    let tree = &live.loaded.tree;
+    let mut groups = live.groups();
+    groups.retain(|group| group.size >= args.min_size.unwrap_or(0));
+    let summary = Summary::new(&groups);
+    sort(tree, &mut groups, args.sort);
+    if let Some(limit) = args.limit {
+        groups.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    }
+    let unnamed = if settings.json { Format::Json } else { Format::Text };
+    let format = args.format.unwrap_or(unnamed);
+    let heard = output::print(|out| {
+        let mut writer = writer(format, out, settings.stdout);
+        for group in &groups {
+            write_group(&mut *writer, tree, group, format == Format::Text)?;
+        }
+        writer.finish(&to_json(&summary))
+    })?;
+    if heard && format == Format::Text && settings.verbosity != Verbosity::Quiet {
+        settings.note(&summary.text());
+    }
+    Ok(Exit::Done)
+}
+
+fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
+    groups.sort_by_cached_key(|group| {
+        let key = match by {
+            Sort::Reclaimable => group.reclaimable,
+            Sort::Size => group.size,
+            Sort::Count => group.files.len() as u64,
+            Sort::Path => 0,
+        };
+        (Reverse(key), tree.path(group.files[0]))
+    });
+}
+
+/// Writes a group; files that are no longer what they were are shown to people only, as every
+/// other reader would take them for duplicates.
+fn write_group(
+    writer: &mut dyn GroupWriter,
+    tree: &Tree,
+    group: &LiveGroup,
+    with_stale: bool,
+) -> io::Result<()> {
+    writer.begin(&GroupHead {
+        size: group.size,
+        digest: group.digest,
+        files: group.files.len() as u64,
+        inodes: group.files.len() as u64,
+        reclaimable: group.reclaimable,
+    })?;
+    let mut path = Vec::new();
+    for &file in &group.files {
+        tree.path_into(file, &mut path);
+        writer.file(&path, None)?;
+    }
+    for &(file, state) in group.stale.iter().filter(|_| with_stale) {
+        tree.path_into(file, &mut path);
+        writer.file(&path, mark(state))?;
+    }
+    writer.end()
+}
+
+#[derive(Serialize)]
+struct Summary {
+    groups: u64,
+    redundant_files: u64,
+    reclaimable_bytes: u64,
+    /// Members of these groups that changed or are gone since the scan.
+    stale_files: u64,
+}
+
+impl Summary {
+    fn new(groups: &[LiveGroup]) -> Summary {
+        Summary {
+            groups: groups.len() as u64,
+            redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
+            reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
+            stale_files: groups.iter().map(|g| g.stale.len() as u64).sum(),
+        }
+    }
+
+    fn text(&self) -> String {
+        if self.groups == 0 {
+            return "No duplicates".into();
+        }
+        let mut text = format!(
+            "{}: {}, {} reclaimable",
+            counted(self.groups, "group", "groups"),
+            counted(self.redundant_files, "redundant file", "redundant files"),
+            size(self.reclaimable_bytes)
+        );
+        if self.stale_files > 0 {
+            let files = counted(self.stale_files, "file", "files");
+            text.push_str(&format!("; {files} changed since the scan"));
+        }
+        text
+    }
+}

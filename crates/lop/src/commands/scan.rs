@@ -1,0 +1,215 @@
+//! `lop scan`: finds duplicates and remembers them.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::SystemTime;
+
+use catalog::{Copies, Recall, ScanRecord, Writer};
+use dupes::{EagerHeads, Found, Group};
+use fsops::{Stage, Watch};
+use walk::{Problem, Tree};
+
+use crate::args::{Format, ScanArgs};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::monitor::Monitor;
+use crate::remembered::waiting;
+use crate::settings::{ScanSettings, Settings, Source, Verbosity};
+use crate::stats::{Clock, Stats};
+use crate::summary::Summary;
+use crate::{output, problems};
+
+/// Runs the command.
+pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let scan = ScanSettings::new(args, settings)?;
+    let mut clock = Clock::start();
+    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    let writer = match &scan.catalog {
+        Some(path) => Some(Writer::open(path, |holder| {
+            settings.complain(waiting(holder).as_bytes());
+        })?),
+        None => None,
+    };
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::start(&watch, settings)
+        .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+    let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
+    drop(monitor);
+    let summary = Summary::new(&tree, &found, clock.total());
+    let heard = print_results(&scan, settings, &tree, &found, &summary)?;
+    clock.end(|s| &mut s.print);
+    let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
+    problems::print(&all, settings);
+    if heard && scan.format.is_some() {
+        print_summary_aside(&scan, settings, &summary);
+    }
+    if scan.stats {
+        let stats = Stats::new(&watch, summary.files, &found, &clock, scan.walk.threads);
+        settings.note(&to_json(&stats));
+    }
+    if let Some(error) = uncommitted {
+        return Err(error);
+    }
+    if all.is_empty() {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, &problems::message(summary.problems));
+    Ok(Exit::Partial)
+}
+
+/// Finds the files, groups them and commits the result; a failure to commit comes along with what
+/// was found, which is worth printing all the same.
+fn examine(
+    scan: &ScanSettings,
+    writer: Option<Writer>,
+    watch: &Watch,
+    clock: &mut Clock,
+) -> Result<(Tree, Found, Option<CommandError>), CommandError> {
+    let started = SystemTime::now();
+    let known = writer.as_ref().filter(|writer| !writer.is_new());
+    let mut tree = find_files(scan, known.is_some(), watch)?;
+    clock.end(|s| &mut s.walk);
+    let recall = match known {
+        Some(writer) => writer.catalog().recall(&mut tree, true)?,
+        None => Recall::nothing(&tree),
+    };
+    EagerHeads::collect(&mut tree, &recall.facts);
+    clock.end(|s| &mut s.recall);
+    let found = dupes::find(&tree, &recall.facts, &scan.compare, watch)?;
+    clock.end(|s| &mut s.compare);
+    let uncommitted =
+        writer.and_then(|writer| commit(writer, scan, &tree, recall, &found, started, watch).err());
+    clock.end(|s| &mut s.commit);
+    Ok((tree, found, uncommitted))
+}
+
+fn commit(
+    writer: Writer,
+    scan: &ScanSettings,
+    tree: &Tree,
+    recall: Recall,
+    found: &Found,
+    started: SystemTime,
+    watch: &Watch,
+) -> Result<(), CommandError> {
+    watch.enter(Stage::Commit);
+    let copies = found.groups.iter().filter_map(|group| {
+        let Group { content, inodes, reclaimable, .. } = *group;
+        content.map(|content| Copies { content, inodes, reclaimable })
+    });
+    let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
+    let record = ScanRecord {
+        started_ms: milliseconds(started),
+        finished_ms: milliseconds(SystemTime::now()),
+        options: scan.options.clone(),
+        files: tree.files().len() as u64,
+        bytes: watch.bytes_seen.load(Relaxed),
+    };
+    writer.commit(tree, recall, copies, &problems, &record).map_err(|error| {
+        CommandError::from(error).hint("the catalog is as it was before this scan")
+    })
+}
+
+/// Returns a time in milliseconds since the epoch; 0 for one before it.
+fn milliseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn find_files(scan: &ScanSettings, known: bool, watch: &Watch) -> Result<Tree, CommandError> {
+    match &scan.source {
+        Source::Paths(roots) => {
+            // Heads are read on the way only where the catalog cannot know them already.
+            let eager = (!known).then(|| EagerHeads::new(watch));
+            let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
+            Ok(walk::walk(roots, &scan.walk, visitor, watch)?)
+        }
+        Source::List { file, end } => find_listed(file, *end, scan, watch),
+    }
+}
+
+/// Takes the files of a list, which may be standard input.
+fn find_listed(
+    list: &Path,
+    end: u8,
+    scan: &ScanSettings,
+    watch: &Watch,
+) -> Result<Tree, CommandError> {
+    let unreadable = |e: io::Error| {
+        CommandError::failed(format!("cannot read the list {}", list.display())).because(e)
+    };
+    let lines: Box<dyn BufRead> = if list == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(list).map_err(unreadable)?))
+    };
+    let mut failure = None;
+    let paths = lines
+        .split(end)
+        .map_while(|line| line.map_err(|e| failure = Some(e)).ok())
+        .filter(|line| !line.is_empty())
+        .map(|line| PathBuf::from(OsString::from_vec(line)));
+    let tree = walk::from_list(paths, &scan.walk.filter, watch)?;
+    match failure {
+        // Half a list would pass for the whole.
+        Some(e) => Err(unreadable(e)),
+        None => Ok(tree),
+    }
+}
+
+/// Prints what belongs on standard output; returns whether somebody took it all.
+fn print_results(
+    scan: &ScanSettings,
+    settings: &Settings,
+    tree: &Tree,
+    found: &Found,
+    summary: &Summary,
+) -> Result<bool, CommandError> {
+    match scan.format {
+        Some(format) => output::print(|out| {
+            let mut writer = writer(format, out, settings.stdout);
+            write_groups(&mut *writer, tree, found)?;
+            writer.finish(&to_json(summary))
+        }),
+        None if settings.json => output::print(|out| writeln!(out, "{}", summary.document())),
+        None if settings.verbosity == Verbosity::Quiet => Ok(true),
+        None => output::print(|out| out.write_all(summary.text().as_bytes())),
+    }
+}
+
+fn write_groups(writer: &mut dyn GroupWriter, tree: &Tree, found: &Found) -> io::Result<()> {
+    let mut path = Vec::new();
+    for group in &found.groups {
+        writer.begin(&GroupHead {
+            size: group.size,
+            digest: group.digest,
+            files: group.files.len() as u64,
+            inodes: group.inodes.into(),
+            reclaimable: group.reclaimable,
+        })?;
+        for &file in &group.files {
+            tree.path_into(file, &mut path);
+            writer.file(&path, None)?;
+        }
+        writer.end()?;
+    }
+    Ok(())
+}
+
+/// Prints the summary to standard error, where groups have taken standard output.
+fn print_summary_aside(scan: &ScanSettings, settings: &Settings, summary: &Summary) {
+    if settings.verbosity == Verbosity::Quiet {
+        return;
+    }
+    if !settings.json {
+        summary.text().lines().for_each(|line| settings.note(line));
+    } else if scan.format != Some(Format::Json) {
+        settings.note(&summary.document());
+    }
+}

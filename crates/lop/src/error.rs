@@ -1,0 +1,118 @@
+//! The one error type of the commands, and the one place that prints it.
+//!
+//! Libraries give errors; the advice on what to do about them ([`CommandError::hint`]) is
+//! phrased here in the binary.
+
+use std::error::Error;
+use std::io;
+
+use crate::exit::Exit;
+use crate::settings::Settings;
+
+/// What went wrong, how the run ends because of it, and what the user may do.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    pub(crate) exit: Exit,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// Returns an error that ends the run with `exit`.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        CommandError { exit, message: message.into(), source: None, hints: Vec::new() }
+    }
+
+    /// Returns a failure without a more specific code.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        CommandError::new(Exit::Failed, message)
+    }
+
+    /// Returns an error in what was typed.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        CommandError::new(Exit::Usage, message)
+    }
+
+    /// Adds what caused it.
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds advice.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the message and every cause: "message: cause: cause of the cause".
+    fn text(&self) -> String {
+        let mut text = self.message.clone();
+        let mut cause = self.source.as_deref().map(|e| e as &(dyn Error + 'static));
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&plain(error));
+            cause = error.source();
+        }
+        text
+    }
+
+    /// Prints the error and its hints to standard error.
+    pub(crate) fn print(&self, settings: &Settings) {
+        let text = self.text();
+        settings.complain(text.as_bytes());
+        for hint in &self.hints {
+            settings.note(&format!("hint: {hint}"));
+        }
+        settings.print_exit_record(self.exit, &text);
+    }
+}
+
+impl From<fsops::Interrupted> for CommandError {
+    fn from(_: fsops::Interrupted) -> Self {
+        CommandError::new(Exit::Interrupted, "interrupted")
+    }
+}
+
+impl From<fsops::Error> for CommandError {
+    fn from(error: fsops::Error) -> Self {
+        let message = error.to_string();
+        CommandError::failed(message).because(error.source)
+    }
+}
+
+/// Returns an error's own text, without the number that the standard library adds to the
+/// system's messages.
+fn plain(error: &(dyn Error + 'static)) -> String {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => io_text(error),
+        None => error.to_string(),
+    }
+}
+
+/// Returns the system's message: "Permission denied", not "Permission denied (os error 13)".
+pub(crate) fn io_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(number) => text.replace(&format!(" (os error {number})"), ""),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CommandError, io_text};
+
+    #[test]
+    fn text_is_the_message_and_its_causes() {
+        let io = std::io::Error::from_raw_os_error(13);
+        let error = CommandError::failed("cannot open x").because(io);
+        assert_eq!(error.text(), "cannot open x: Permission denied");
+    }
+
+    #[test]
+    fn an_error_that_is_not_the_systems_keeps_its_text() {
+        assert_eq!(io_text(&std::io::Error::other("odd")), "odd");
+    }
+}

@@ -1,0 +1,71 @@
+//! The registry of exit codes. A number is never used for a second meaning, and never reused.
+//!
+//! `docs/exit-codes.md` documents them; a test keeps the two alike.
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Partial = 3,
+    #[expect(dead_code, reason = "belongs to the commands that change files")]
+    Refused = 4,
+    Catalog = 5,
+    No = 6,
+    Interrupted = 130,
+}
+
+/// Every code with what it means.
+pub(crate) const MEANINGS: [(u8, &str); 8] = [
+    (0, "done"),
+    (1, "failed"),
+    (2, "wrong usage"),
+    (3, "done in part: some entries could not be examined"),
+    (4, "refused by a safety check: nothing was changed"),
+    (5, "the catalog is missing, locked, unreadable or of a newer version"),
+    (6, "the answer is no: uniques found files without a copy elsewhere"),
+    (130, "interrupted"),
+];
+
+impl Exit {
+    /// Returns the number that the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exit, MEANINGS};
+
+    #[test]
+    fn the_page_documents_exactly_the_registry() {
+        let page = include_str!("../../../docs/exit-codes.md");
+        let rows: Vec<(u8, &str)> = page
+            .lines()
+            .filter_map(|line| {
+                let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
+                Some((cells.next()?.parse().ok()?, cells.next()?))
+            })
+            .collect();
+        assert_eq!(rows, MEANINGS);
+    }
+
+    #[test]
+    fn every_code_has_a_meaning() {
+        let all = [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Partial,
+            Exit::Catalog,
+            Exit::No,
+            Exit::Interrupted,
+        ];
+        for exit in all {
+            assert!(MEANINGS.iter().any(|(code, _)| *code == exit.code()), "{exit:?}");
+        }
+    }
+}

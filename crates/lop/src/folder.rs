@@ -1,0 +1,199 @@
+//! A directory as it is now, and where the catalog knows copies of the files in it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use catalog::{Catalog, Entry, Known};
+use content::Digest;
+use dupes::State;
+use fsops::{Stat, Watch};
+use walk::{FileId, Tree};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::remembered::{entry_state, open};
+use crate::settings::{Settings, Workers};
+
+/// The files of a directory and their copies.
+pub(crate) struct Folder {
+    /// What is there now.
+    pub(crate) tree: Tree,
+    /// One per file of the tree.
+    pub(crate) files: Vec<Copies>,
+}
+
+/// Where a file's content is besides under its own name. Only files that are there, unchanged
+/// since their scan, count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Copies {
+    /// Whether the catalog knows the file as it is now.
+    pub(crate) known: bool,
+    /// Other inodes with the same content.
+    pub(crate) duplicates: u64,
+    /// Whether the content, as a copy or as a hard link, is outside of the directory.
+    pub(crate) outside: bool,
+    pub(crate) digest: Option<Digest>,
+}
+
+/// A file of one content: who it is and whether it is outside of the directory.
+struct Place {
+    inode: (i64, u64),
+    path: Vec<u8>,
+    outside: bool,
+}
+
+/// The live, unchanged files of one content.
+#[derive(Default)]
+struct Content {
+    places: Vec<Place>,
+    digest: Option<Digest>,
+}
+
+impl Folder {
+    /// Walks `dir` and asks the catalog about each file.
+    pub(crate) fn look(dir: &Path, settings: &Settings) -> Result<Folder, CommandError> {
+        let catalog = open(settings)?;
+        let watch = Arc::new(Watch::default());
+        let _monitor = Monitor::start(&watch, settings)
+            .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+        let is_dir = std::fs::metadata(dir).and_then(|found| {
+            found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
+        });
+        is_dir
+            .map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
+        let workers = Workers::new(None);
+        let options = walk::Options {
+            filter: walk::Filter::default(),
+            one_file_system: false,
+            threads: workers.compare.threads,
+            open_dirs: workers.walk_dirs,
+            own: Some(settings.catalog()?),
+        };
+        let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
+        let files = Asker { catalog: &catalog, tree: &tree, contents: HashMap::new() }.ask()?;
+        Ok(Folder { tree, files })
+    }
+
+    /// Returns the files for which `wanted` says so, sorted by path.
+    pub(crate) fn files(&self, wanted: impl Fn(&Copies) -> bool) -> Vec<(Vec<u8>, FileId)> {
+        let mut files: Vec<_> = (0u32..)
+            .zip(&self.files)
+            .filter(|(_, copies)| wanted(copies))
+            .map(|(id, _)| (self.tree.path(FileId(id)), FileId(id)))
+            .collect();
+        files.sort_unstable();
+        files
+    }
+}
+
+struct Asker<'a> {
+    catalog: &'a Catalog,
+    tree: &'a Tree,
+    contents: HashMap<i64, Content>,
+}
+
+impl Asker<'_> {
+    fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
+        let known = self.catalog.known(self.tree)?;
+        let mut files = Vec::with_capacity(known.len());
+        for (id, known) in (0u32..).zip(&known) {
+            files.push(match known {
+                Some(known) => self.copies(FileId(id), known)?,
+                None => Copies::default(),
+            });
+        }
+        self.find_links(&known, &mut files)?;
+        Ok(files)
+    }
+
+    fn copies(&mut self, file: FileId, known: &Known) -> Result<Copies, CommandError> {
+        let Some(number) = known.content else {
+            return Ok(Copies { known: true, ..Copies::default() });
+        };
+        if !self.contents.contains_key(&number) {
+            let content = self.content(number)?;
+            self.contents.insert(number, content);
+        }
+        let content = &self.contents[&number];
+        let own = (known.volume, known.inode);
+        let path = self.tree.absolute_path(file);
+        let others = || content.places.iter().filter(|place| place.path != path);
+        let inodes: HashSet<_> = others().map(|place| place.inode).filter(|i| *i != own).collect();
+        Ok(Copies {
+            known: true,
+            duplicates: inodes.len() as u64,
+            outside: others().any(|place| place.outside),
+            digest: content.digest,
+        })
+    }
+
+    fn content(&self, number: i64) -> Result<Content, CommandError> {
+        let entries = self.catalog.files_with(number)?;
+        let digest = entries.first().and_then(|entry| entry.digest);
+        let live = entries.into_iter().filter(|entry| entry_state(entry) == State::Same);
+        Ok(Content { places: live.map(|entry| self.place(entry)).collect(), digest })
+    }
+
+    fn place(&self, entry: Entry) -> Place {
+        let outside = !self.tree.roots().iter().any(|root| is_below(&root.absolute, &entry.path));
+        Place { inode: (entry.volume, entry.inode), path: entry.path, outside }
+    }
+
+    /// Finds hard links outside of the directory to files that have no copy there.
+    fn find_links(
+        &self,
+        known: &[Option<Known>],
+        files: &mut [Copies],
+    ) -> Result<(), CommandError> {
+        let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
+        for (at, known) in known.iter().enumerate() {
+            let Some(known) = known.filter(|_| !files[at].outside) else { continue };
+            let id = FileId(u32::try_from(at).unwrap_or(u32::MAX));
+            let path = walk_path(self.tree, id);
+            if Stat::of_path(&path).is_ok_and(|stat| stat.links > 1) {
+                linked.entry((known.volume, known.inode)).or_default().push(at);
+            }
+        }
+        if linked.is_empty() {
+            return Ok(());
+        }
+        for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
+            if entry_state(&entry) != State::Same {
+                continue;
+            }
+            let place = self.place(entry);
+            if place.outside {
+                for &at in linked.get(&place.inode).into_iter().flatten() {
+                    files[at].outside = true;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn walk_path(tree: &Tree, file: FileId) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    PathBuf::from(std::ffi::OsString::from_vec(tree.path(file)))
+}
+
+/// Returns whether `path` is below directory `dir`, both absolute.
+fn is_below(dir: &[u8], path: &[u8]) -> bool {
+    let rest = path.strip_prefix(dir);
+    rest.is_some_and(|rest| dir.ends_with(b"/") || rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn a_name_that_only_begins_alike_is_not_below() {
+        assert!(is_below(b"/a", b"/a/b"));
+        assert!(is_below(b"/", b"/a"));
+        assert!(!is_below(b"/a", b"/ab/c"));
+        assert!(!is_below(b"/a", b"/a"));
+    }
+}

@@ -1,0 +1,69 @@
+//! `lop` finds duplicate files and remembers them in a catalog.
+//!
+//! The binary is glue: it resolves what was typed ([`args`], [`settings`]), runs one of the
+//! [`commands`] on the libraries, and turns the outcome into output and an exit code ([`exit`]).
+//! It holds no algorithm.
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod folder;
+mod formats;
+mod interrupt;
+mod monitor;
+mod names;
+mod output;
+mod problems;
+mod progress;
+mod quantity;
+mod remembered;
+mod settings;
+mod stats;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::Cli;
+use crate::exit::Exit;
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    let exit = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(e) => refuse(&e),
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(cli: Cli) -> Exit {
+    let settings = Settings::new(cli.global);
+    let exit = commands::run(cli.command, &settings).unwrap_or_else(|error| {
+        error.print(&settings);
+        error.exit
+    });
+    if exit == Exit::Interrupted {
+        interrupt::end_as_caught();
+    }
+    exit
+}
+
+/// Prints help, version or what is wrong with the arguments.
+fn refuse(error: &clap::Error) -> Exit {
+    // Nobody is left to hear that this cannot be written.
+    let _unheard = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+        _ => {
+            if std::env::args_os().any(|arg| arg == "--json") {
+                let text = error.to_string();
+                let line = text.lines().next().unwrap_or_default();
+                settings::print_usage_record(line.trim_start_matches("error: "));
+            }
+            Exit::Usage
+        }
+    }
+}

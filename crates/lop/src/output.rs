@@ -1,0 +1,31 @@
+//! Standard output, and what it means when it cannot be written.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
+
+use crate::error::CommandError;
+
+/// Bytes gathered before a write: what a pipe takes at once.
+const BUFFER: usize = 64 * 1024;
+
+/// Writes to standard output, which is buffered as a whole and not line by line.
+///
+/// Returns whether everything was written; if not, the reader has closed the pipe, which is no
+/// failure: there is nobody left to write for.
+pub(crate) fn print(
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<bool, CommandError> {
+    let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
+        let mut out = BufWriter::with_capacity(BUFFER, File::from(stdout));
+        let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
+        // What is still in the buffer after an error is not tried again.
+        let (_file, _unwritten) = out.into_parts();
+        written
+    });
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(CommandError::failed("cannot write to standard output").because(e)),
+    }
+}

@@ -1,0 +1,175 @@
+//! The line of progress: what is being done, how far it is, how fast, and how long it will take.
+//!
+//! Drawn by hand: one line that fits the terminal needs a carriage return and "erase to the end
+//! of the line" (ECMA-48), which also serves `--progress always` on what is no terminal.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use fsops::{Stage, Watch};
+
+use crate::quantity::{count, size};
+
+/// Columns used if the terminal does not say how many it has.
+const COLUMNS: usize = 80;
+
+/// Over how long a rate is taken; long enough to be steady, short enough to follow the disk.
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Makes the text of the line, remembering what the counters were a while ago.
+pub(crate) struct Progress {
+    stage: Option<Stage>,
+    /// When the stage began.
+    since: Sample,
+    /// Between one and two halves of a window ago, and up to one.
+    older: Sample,
+    newer: Sample,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy)]
+struct Sample {
+    at: Instant,
+    entries: u64,
+    bytes_done: u64,
+    bytes_read: u64,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        let start = Sample { at: Instant::now(), entries: 0, bytes_done: 0, bytes_read: 0 };
+        Progress { stage: None, since: start, older: start, newer: start }
+    }
+
+    /// Returns the line for this moment, no wider than the terminal.
+    pub(crate) fn text(&mut self, watch: &Watch, at: Instant) -> String {
+        let now = Sample {
+            at,
+            entries: watch.entries.load(Relaxed),
+            bytes_done: watch.bytes_done.load(Relaxed),
+            bytes_read: watch.bytes_read.load(Relaxed),
+        };
+        let step = step_of(watch.stage());
+        if self.stage.map(step_of) != Some(step) {
+            // A walk is timed from the start of the program, later steps from their first look.
+            self.since = if self.stage.is_some() { now } else { self.since };
+            (self.older, self.newer) = (self.since, self.since);
+            self.stage = Some(watch.stage());
+        }
+        let mut text = match step {
+            Step::Walk => self.walking(watch, now),
+            Step::Compare => self.comparing(watch, now),
+            Step::Commit => "Writing the catalog".to_string(),
+        };
+        if now.at - self.newer.at >= WINDOW / 2 {
+            (self.older, self.newer) = (self.newer, now);
+        }
+        text.truncate(columns().saturating_sub(1));
+        text
+    }
+
+    fn walking(&self, watch: &Watch, now: Sample) -> String {
+        let rate = rate(now.entries - self.older.entries, now.at - self.older.at);
+        let bytes = size(watch.bytes_seen.load(Relaxed));
+        format!("Finding files: {} entries, {bytes}, {}/s", count(now.entries), count(rate))
+    }
+
+    fn comparing(&self, watch: &Watch, now: Sample) -> String {
+        let load = |counter: &AtomicU64| counter.load(Relaxed);
+        let (files, all_files) = (load(&watch.files_done), load(&watch.files_total));
+        let all_bytes = load(&watch.bytes_total);
+        if all_files == 0 {
+            return "Comparing".to_string();
+        }
+        let rate = rate(now.bytes_read - self.older.bytes_read, now.at - self.older.at);
+        let mut text = format!(
+            "Comparing: {} of {} files, {} of {}, {}/s",
+            count(files.min(all_files)),
+            count(all_files),
+            size(now.bytes_done.min(all_bytes)),
+            size(all_bytes),
+            size(rate)
+        );
+        if let Some(left) = self.left(now, all_bytes) {
+            let (minutes, seconds) = (left.as_secs() / 60, left.as_secs() % 60);
+            let _infallible = write!(text, ", {minutes}:{seconds:02} left");
+        }
+        text
+    }
+
+    /// Returns the time that is left at the pace kept since the step began, once there is one.
+    fn left(&self, now: Sample, all_bytes: u64) -> Option<Duration> {
+        let done = now.bytes_done.checked_sub(self.since.bytes_done).filter(|&d| d > 0)?;
+        let elapsed = (now.at - self.since.at).as_millis();
+        let left = all_bytes.saturating_sub(now.bytes_done);
+        let millis = elapsed.checked_mul(u128::from(left))? / u128::from(done);
+        (elapsed >= 500).then(|| Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
+    }
+}
+
+/// What a person sees as one step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Walk,
+    Compare,
+    Commit,
+}
+
+fn step_of(stage: Stage) -> Step {
+    match stage {
+        Stage::Walk => Step::Walk,
+        Stage::Heads | Stage::Compare => Step::Compare,
+        Stage::Commit => Step::Commit,
+    }
+}
+
+fn rate(amount: u64, time: Duration) -> u64 {
+    let millis = time.as_millis().max(1);
+    u64::try_from(u128::from(amount) * 1000 / millis).unwrap_or(u64::MAX)
+}
+
+fn columns() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stderr())
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|&columns| columns > 0)
+        .unwrap_or(COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::time::Duration;
+
+    use fsops::{Stage, Watch};
+
+    use super::Progress;
+
+    #[test]
+    fn a_walk_shows_entries_bytes_and_rate() {
+        let (watch, mut progress) = (Watch::default(), Progress::new());
+        watch.entries.store(20_000, Relaxed);
+        watch.bytes_seen.store(3 << 30, Relaxed);
+        let at = progress.since.at + Duration::from_secs(2);
+        let text = progress.text(&watch, at);
+        assert_eq!(text, "Finding files: 20,000 entries, 3.0 GiB, 10,000/s");
+    }
+
+    #[test]
+    fn comparing_shows_how_far_it_is_and_what_is_left() {
+        let (watch, mut progress) = (Watch::default(), Progress::new());
+        let start = progress.since.at;
+        progress.text(&watch, start);
+        watch.enter(Stage::Compare);
+        watch.files_total.store(2000, Relaxed);
+        watch.bytes_total.store(4 << 20, Relaxed);
+        progress.text(&watch, start);
+        watch.files_done.store(500, Relaxed);
+        watch.bytes_done.store(1 << 20, Relaxed);
+        watch.bytes_read.store(1 << 20, Relaxed);
+        let text = progress.text(&watch, start + Duration::from_secs(1));
+        let expected = "Comparing: 500 of 2,000 files, 1.0 MiB of 4.0 MiB, 1.0 MiB/s, 0:03 left";
+        assert_eq!(text, expected);
+    }
+}

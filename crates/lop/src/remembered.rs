@@ -1,0 +1,207 @@
+//! The catalog as the commands use it: opened, loaded, and held against the files as they are now.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use catalog::{Catalog, Entry, Loaded, Rows};
+use content::{ContentId, Digest};
+use dupes::State;
+use fsops::Watch;
+use walk::FileId;
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::settings::{Settings, Workers};
+
+impl From<catalog::Error> for CommandError {
+    fn from(error: catalog::Error) -> Self {
+        use catalog::Error;
+        let message = error.to_string();
+        match error {
+            Error::Missing(_) => {
+                CommandError::new(Exit::Catalog, message).hint("scan something first: lop scan DIR")
+            }
+            Error::TooNew { .. } => CommandError::new(Exit::Catalog, message)
+                .hint("use the newer lop, or another catalog: --catalog FILE"),
+            Error::Damaged { source, .. } => {
+                let error = CommandError::new(Exit::Catalog, message)
+                    .hint("move it away and scan again, or use another: --catalog FILE");
+                match source {
+                    Some(source) => error.because(source),
+                    None => error,
+                }
+            }
+            Error::File(error) => {
+                let message = format!("the catalog: {error}");
+                CommandError::new(Exit::Catalog, message)
+                    .because(error.source)
+                    .hint("name a place you can write to with --catalog FILE, or use --no-catalog")
+            }
+            other => {
+                let full = is_full(&other);
+                let exit = if full { Exit::Failed } else { Exit::Catalog };
+                let error = CommandError::new(exit, message);
+                match other {
+                    Error::Database { source, .. } => error.because(source),
+                    _ => error,
+                }
+            }
+        }
+    }
+}
+
+fn is_full(error: &catalog::Error) -> bool {
+    use std::error::Error;
+    let text = error.source().map(ToString::to_string).unwrap_or_default();
+    text.contains("full")
+}
+
+/// Opens the catalog for questions.
+pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
+    Ok(Catalog::open(&settings.catalog()?)?)
+}
+
+/// Returns what to say while another process has the catalog.
+pub(crate) fn waiting(holder: Option<u32>) -> String {
+    match holder {
+        Some(process) => format!("waiting for process {process}, which is changing the catalog"),
+        None => "waiting for another process, which is changing the catalog".into(),
+    }
+}
+
+/// Remembered files and their state now.
+pub(crate) struct Live {
+    pub(crate) loaded: Loaded,
+    states: Vec<State>,
+}
+
+/// A group that still holds.
+pub(crate) struct LiveGroup {
+    pub(crate) size: u64,
+    pub(crate) digest: Option<Digest>,
+    pub(crate) reclaimable: u64,
+    /// One name of each inode, sorted by path.
+    pub(crate) files: Vec<FileId>,
+    /// Members that changed or are gone, sorted by path.
+    pub(crate) stale: Vec<(FileId, State)>,
+}
+
+impl Live {
+    /// Loads files of the catalog and looks at each.
+    pub(crate) fn load(which: Rows, settings: &Settings) -> Result<Live, CommandError> {
+        Live::check(open(settings)?.load(which)?, settings)
+    }
+
+    /// Looks at each of some remembered files.
+    pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
+        let watch = Arc::new(Watch::default());
+        let _monitor = Monitor::start(&watch, settings)
+            .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+        let workers = Workers::new(None);
+        let work = dupes::Work {
+            tree: &loaded.tree,
+            facts: &loaded.facts,
+            options: &workers.compare,
+            watch: &watch,
+        };
+        let states = dupes::states(&work, &files(&loaded))?;
+        Ok(Live { loaded, states })
+    }
+
+    /// Returns what has become of a file.
+    pub(crate) fn state(&self, file: FileId) -> State {
+        self.states[file.0 as usize]
+    }
+
+    /// Returns the files that are in this state.
+    pub(crate) fn in_state(&self, state: State) -> Vec<FileId> {
+        files(&self.loaded).into_iter().filter(|&f| self.state(f) == state).collect()
+    }
+
+    /// Returns the groups that still have two members or more, in no particular order.
+    pub(crate) fn groups(&self) -> Vec<LiveGroup> {
+        let facts = &self.loaded.facts;
+        let content = |file: FileId| facts.content(file.0);
+        let mut members: Vec<(ContentId, FileId)> =
+            files(&self.loaded).into_iter().filter_map(|f| content(f).map(|c| (c, f))).collect();
+        members.sort_unstable();
+        let same = |a: &(ContentId, FileId), b: &(ContentId, FileId)| a.0 == b.0;
+        members.chunk_by(same).filter_map(|group| self.group(group)).collect()
+    }
+
+    fn group(&self, members: &[(ContentId, FileId)]) -> Option<LiveGroup> {
+        let tree = &self.loaded.tree;
+        let mut paths: Vec<(Vec<u8>, FileId)> =
+            members.iter().map(|&(_, file)| (tree.path(file), file)).collect();
+        paths.sort_unstable();
+        let (mut seen, mut files, mut stale) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, file) in paths {
+            match self.state(file) {
+                State::Same if seen.contains(&tree.key(file)) => {}
+                State::Same => {
+                    seen.push(tree.key(file));
+                    files.push(file);
+                }
+                state => stale.push((file, state)),
+            }
+        }
+        if files.len() < 2 {
+            return None;
+        }
+        let size = tree.file(files[0]).size;
+        let (digest, stored) = self.loaded.content(members[0].0);
+        let others = size.saturating_mul(files.len() as u64 - 1);
+        let reclaimable = if stale.is_empty() { stored } else { stored.min(others) };
+        Some(LiveGroup { size, digest, reclaimable, files, stale })
+    }
+}
+
+fn files(loaded: &Loaded) -> Vec<FileId> {
+    (0u32..).zip(loaded.tree.files()).map(|(id, _)| FileId(id)).collect()
+}
+
+/// Returns the state of a remembered file by looking at its path.
+pub(crate) fn entry_state(entry: &Entry) -> State {
+    let path = std::path::Path::new(OsStr::from_bytes(&entry.path));
+    match fsops::Stat::of_path(path) {
+        Ok(now) if entry.is(&now) => State::Same,
+        Ok(_) => State::Changed,
+        Err(e) if e.kind() == ErrorKind::NotFound || e.kind() == ErrorKind::NotADirectory => {
+            State::Gone
+        }
+        Err(_) => State::Unknown,
+    }
+}
+
+/// Who else has a content: the inodes of its files that are there and unchanged.
+#[derive(Default)]
+pub(crate) struct Sharers(HashMap<i64, HashSet<(i64, u64)>>);
+
+impl Sharers {
+    /// Returns how many other inodes have the content of a file.
+    pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<u64, CommandError> {
+        let Some(content) = file.content.filter(|_| file.copies > 1) else { return Ok(0) };
+        if !self.0.contains_key(&content) {
+            let mut live = catalog.files_with(content)?;
+            live.retain(|entry| entry_state(entry) == State::Same);
+            let inodes = live.iter().map(|entry| (entry.volume, entry.inode)).collect();
+            self.0.insert(content, inodes);
+        }
+        let own = (file.volume, file.inode);
+        Ok(self.0[&content].iter().filter(|inode| **inode != own).count() as u64)
+    }
+}
+
+/// Returns a state in a word or two; nothing for a file that is as it was.
+pub(crate) fn mark(state: State) -> Option<&'static str> {
+    match state {
+        State::Same => None,
+        State::Changed => Some("changed since the scan"),
+        State::Gone => Some("gone"),
+        State::Unknown => Some("cannot be looked at"),
+    }
+}

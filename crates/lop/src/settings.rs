@@ -1,0 +1,140 @@
+//! What the arguments come to: the second stage after [`crate::args`], worked out once.
+//!
+//! The only place that looks at the environment and asks what the standard streams are.
+
+mod scan;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use crate::args::{GlobalArgs, When};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::to_json;
+use crate::names::Names;
+
+pub(crate) use scan::{ScanSettings, Source, Workers};
+
+/// How much is said besides the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// One of the standard streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    pub(crate) color: bool,
+    pub(crate) names: Names,
+}
+
+/// What holds for every command.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) verbosity: Verbosity,
+    pub(crate) json: bool,
+    pub(crate) progress: bool,
+    pub(crate) stdout: Stream,
+    pub(crate) stderr: Stream,
+    catalog: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Resolves the global arguments.
+    pub(crate) fn new(args: GlobalArgs) -> Settings {
+        let stderr_terminal = io::stderr().is_terminal();
+        let verbosity = match (args.quiet, args.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        };
+        let progress = match args.progress {
+            When::Auto => stderr_terminal && verbosity != Verbosity::Quiet,
+            When::Always => true,
+            When::Never => false,
+        };
+        Settings {
+            verbosity,
+            json: args.json,
+            progress,
+            stdout: Stream::new(io::stdout().is_terminal(), args.color),
+            stderr: Stream::new(stderr_terminal, args.color),
+            catalog: args.catalog,
+        }
+    }
+
+    /// Returns the absolute path of the catalog.
+    ///
+    /// The XDG base directory specification wants a relative `XDG_STATE_HOME` ignored.
+    pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
+        if let Some(path) = &self.catalog {
+            return std::path::absolute(path)
+                .map_err(|e| CommandError::failed("cannot tell the current directory").because(e));
+        }
+        let set = |name| std::env::var_os(name).map(PathBuf::from);
+        let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
+        let home = || set("HOME").filter(|path| path.is_absolute());
+        state
+            .or_else(|| home().map(|home| home.join(".local/state")))
+            .map(|state| state.join("lop/catalog.db"))
+            .ok_or_else(|| {
+                CommandError::new(Exit::Catalog, "no place for the catalog: HOME is not set")
+                    .hint("name one with --catalog FILE")
+            })
+    }
+
+    /// Prints a line of a message to standard error, `lop: ` before it.
+    pub(crate) fn complain(&self, text: &[u8]) {
+        let (start, end) = self.stderr.bold();
+        write_line(&[start, b"lop:", end, b" ", &self.stderr.names.show(text)]);
+    }
+
+    /// Prints a line to standard error as it is, but for what would disturb a terminal.
+    pub(crate) fn note(&self, text: &str) {
+        write_line(&[&self.stderr.names.show(text.as_bytes())]);
+    }
+
+    /// Prints how the run ended for programs to read, with `--json`.
+    pub(crate) fn print_exit_record(&self, exit: Exit, message: &str) {
+        if self.json && !matches!(exit, Exit::Done | Exit::No) {
+            write_line(&[exit_record(exit, message).as_bytes()]);
+        }
+    }
+}
+
+/// Prints that the arguments are wrong for programs to read, where there are no settings yet.
+pub(crate) fn print_usage_record(message: &str) {
+    write_line(&[exit_record(Exit::Usage, message).as_bytes()]);
+}
+
+fn exit_record(exit: Exit, message: &str) -> String {
+    let code = exit.code();
+    format!("{{\"error\":{{\"code\":{code},\"message\":{}}}}}", to_json(&message))
+}
+
+/// Writes a line to standard error; nobody is left to hear that this cannot be done.
+fn write_line(parts: &[&[u8]]) {
+    let mut line = parts.concat();
+    line.push(b'\n');
+    let _unheard = io::stderr().lock().write_all(&line);
+}
+
+impl Stream {
+    fn new(terminal: bool, color: When) -> Stream {
+        let color = match color {
+            // https://no-color.org: set and not empty.
+            When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            When::Always => true,
+            When::Never => false,
+        };
+        let names = if terminal { Names::Escaped } else { Names::Raw };
+        Stream { color, names }
+    }
+
+    /// Returns what starts and what ends bold text; nothing without colours.
+    pub(crate) fn bold(self) -> (&'static [u8], &'static [u8]) {
+        if self.color { (b"\x1b[1m", b"\x1b[0m") } else { (b"", b"") }
+    }
+}

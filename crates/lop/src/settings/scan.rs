@@ -1,0 +1,163 @@
+//! What the arguments of `lop scan` come to.
+
+use std::path::PathBuf;
+
+use walk::{Filter, FilterError};
+
+use crate::args::{Format, ScanArgs};
+use crate::error::CommandError;
+use crate::settings::Settings;
+
+/// Descriptors taken up by other things than trees: the standard streams, the catalog and its
+/// journals, its lock, the root at hand.
+const RESERVED: usize = 16;
+
+/// Where the files come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Walks below these paths.
+    Paths(Vec<PathBuf>),
+    /// A list of paths, each ended by `end`; `-` is standard input.
+    List { file: PathBuf, end: u8 },
+}
+
+/// How to scan.
+#[derive(Debug)]
+pub(crate) struct ScanSettings {
+    pub(crate) source: Source,
+    /// The catalog to commit to, if any.
+    pub(crate) catalog: Option<PathBuf>,
+    /// How to print the groups, if they are to be printed.
+    pub(crate) format: Option<Format>,
+    pub(crate) stats: bool,
+    /// The options that decide what is looked at, as typed, for the catalog's record.
+    pub(crate) options: String,
+    pub(crate) walk: walk::Options,
+    pub(crate) compare: dupes::Options,
+}
+
+impl ScanSettings {
+    /// Resolves the arguments, raising the process's limit on descriptors.
+    pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
+        let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
+        let filter = filter(&args)?;
+        let workers = Workers::new(args.threads);
+        let unnamed = if settings.json { Format::Json } else { Format::Text };
+        Ok(ScanSettings {
+            format: args.format.or(args.no_catalog.then_some(unnamed)),
+            stats: args.stats,
+            options: selection(&args),
+            walk: walk::Options {
+                filter,
+                one_file_system: args.one_file_system,
+                threads: workers.compare.threads,
+                open_dirs: workers.walk_dirs,
+                own: catalog.clone(),
+            },
+            compare: dupes::Options { hardlinks: args.hardlinks, ..workers.compare },
+            source: source(args),
+            catalog,
+        })
+    }
+}
+
+/// Returns the options that select files in words.
+fn selection(args: &ScanArgs) -> String {
+    let mut words = Vec::new();
+    let sizes = [("--min-size", args.min_size), ("--max-size", args.max_size)];
+    words.extend(sizes.iter().filter_map(|(name, size)| size.map(|size| format!("{name} {size}"))));
+    words.extend(args.include.iter().map(|glob| format!("--include {glob}")));
+    words.extend(args.exclude.iter().map(|glob| format!("--exclude {glob}")));
+    let flags = [
+        ("--one-file-system", args.one_file_system),
+        ("--no-hidden", args.no_hidden),
+        ("--empty", args.empty),
+        ("--hardlinks", args.hardlinks),
+        ("--files-from", args.files_from.is_some()),
+    ];
+    words.extend(flags.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_string()));
+    words.join(" ")
+}
+
+fn source(args: ScanArgs) -> Source {
+    match args.files_from {
+        Some(file) => Source::List { file, end: if args.null { 0 } else { b'\n' } },
+        None if args.paths.is_empty() => Source::Paths(vec![PathBuf::from(".")]),
+        None => Source::Paths(args.paths),
+    }
+}
+
+fn filter(args: &ScanArgs) -> Result<Filter, CommandError> {
+    let mut filter = Filter::default();
+    filter.min_size = args.min_size.unwrap_or(0);
+    filter.max_size = args.max_size.unwrap_or(u64::MAX);
+    filter.hidden = !args.no_hidden;
+    filter.empty = args.empty;
+    if filter.min_size > filter.max_size {
+        return Err(CommandError::usage("--min-size is above --max-size"));
+    }
+    let bad = |e: FilterError| CommandError::usage(e.to_string());
+    filter.with_patterns(&args.include, &args.exclude).map_err(bad)
+}
+
+/// How many workers there are and what each may hold open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workers {
+    /// Directories, while walking.
+    pub(crate) walk_dirs: usize,
+    /// How to compare.
+    pub(crate) compare: dupes::Options,
+}
+
+impl Workers {
+    /// Returns this many workers, or one per processor, after raising the limit on descriptors.
+    pub(crate) fn new(threads: Option<std::num::NonZeroUsize>) -> Workers {
+        let threads = threads.or_else(|| std::thread::available_parallelism().ok());
+        let limits = Limits::of(fsops::raise_descriptor_limit());
+        Workers {
+            walk_dirs: limits.walk_dirs,
+            compare: dupes::Options {
+                threads: threads.map_or(1, std::num::NonZeroUsize::get),
+                open_dirs: limits.compare_dirs,
+                open_files: limits.compare_files,
+                hardlinks: false,
+            },
+        }
+    }
+}
+
+/// How many descriptors a worker may hold open. Each worker has a descriptor table of its own.
+#[derive(Debug, PartialEq, Eq)]
+struct Limits {
+    walk_dirs: usize,
+    compare_dirs: usize,
+    compare_files: usize,
+}
+
+impl Limits {
+    /// Shares out what `limit` open descriptors leave.
+    fn of(limit: usize) -> Limits {
+        let free = limit.saturating_sub(RESERVED);
+        Limits {
+            walk_dirs: (free / 4).clamp(1, 16),
+            compare_dirs: (free / 4).clamp(1, 256),
+            compare_files: (free / 4).clamp(2, 32),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, RESERVED};
+
+    #[test]
+    fn descriptors_suffice_for_what_a_worker_may_open() {
+        for limit in [32, 64, 256, 1024, 1 << 20] {
+            let limits = Limits::of(limit);
+            let most = limits.walk_dirs.max(limits.compare_dirs + limits.compare_files);
+            assert!(RESERVED + most <= limit, "{limit}: {limits:?}");
+        }
+        let roomy = Limits { walk_dirs: 16, compare_dirs: 256, compare_files: 32 };
+        assert_eq!(Limits::of(4096), roomy);
+    }
+}

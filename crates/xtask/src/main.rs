@@ -1,0 +1,49 @@
+//! Chores of the workspace: `cargo xtask generate | check | tidy`.
+//!
+//! `generate` writes the man pages, the completions and the command reference below `docs/`,
+//! `check` fails if what is there is stale, and `tidy` checks rules that no lint knows
+//! ([`tidy`]).
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+mod generated;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  generate   Write man pages, completions and the reference below docs/
+  check      Fail if one of them is stale
+  tidy       Check openings, lengths, layers and mentioned names";
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let command = std::env::args().nth(1);
+    let outcome = match command.as_deref() {
+        Some("generate") => generated::write(&root),
+        Some("check") => generated::check(&root),
+        Some("tidy") => tidy::run(&root),
+        Some("help" | "-h" | "--help") => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
+        Ok(complaints) => {
+            eprintln!("{}", complaints.join("\n"));
+            ExitCode::FAILURE
+        }
+        Err(e) => {
+            eprintln!("xtask: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

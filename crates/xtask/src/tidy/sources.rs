@@ -1,0 +1,64 @@
+//! Each source file on its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::shown;
+
+/// A longer file holds two things that have names of their own.
+const LINES: usize = 500;
+
+/// Macros of work in progress, spelt so that this file does not hold them.
+const UNFINISHED: [&str; 3] =
+    [concat!("dbg", "!("), concat!("todo", "!("), concat!("unimplemented", "!(")];
+
+/// Names that say nothing of what is in a module.
+const EMPTY_NAMES: [&str; 3] = ["utils.rs", "common.rs", "helpers.rs"];
+
+pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
+        let text = fs::read_to_string(path)?;
+        let name = shown(root, path);
+        complaints.extend(of_file(&name, &text).into_iter().map(|c| format!("{name}: {c}")));
+    }
+    Ok(complaints)
+}
+
+fn of_file(name: &str, text: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    if !text.starts_with("//! ") {
+        complaints.push("does not open with //! and what it is for".to_string());
+    }
+    let lines = text.lines().count();
+    if lines > LINES {
+        complaints.push(format!("{lines} lines, {LINES} are the limit"));
+    }
+    if EMPTY_NAMES.iter().any(|empty| name.ends_with(&format!("/{empty}"))) {
+        complaints.push("is named for nothing in particular".to_string());
+    }
+    for (number, line) in (1..).zip(text.lines()) {
+        for unfinished in UNFINISHED.iter().filter(|unfinished| line.contains(**unfinished)) {
+            complaints.push(format!("line {number}: {unfinished}"));
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_file;
+
+    #[test]
+    fn a_good_file_passes() {
+        assert_eq!(of_file("crates/x/src/y.rs", "//! What it is.\n\nfn f() {}\n"), [""; 0]);
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let text = format!("fn f() {{ {}) }}\n{}", super::UNFINISHED[0], "\n".repeat(500));
+        let complaints = of_file("crates/x/src/utils.rs", &text);
+        assert_eq!(complaints.len(), 4, "{complaints:?}");
+    }
+}

@@ -1,0 +1,204 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_lop_global_optspecs
+    string join \n catalog= q/quiet v/verbose progress= color= json h/help V/version
+end
+
+function __fish_lop_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_lop_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_lop_using_subcommand
+    set -l cmd (__fish_lop_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c lop -n "__fish_lop_needs_command" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_needs_command" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_needs_command" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_needs_command" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_needs_command" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_needs_command" -s V -l version -d 'Print version'
+complete -c lop -n "__fish_lop_needs_command" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_needs_command" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_needs_command" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone or has changed'
+complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l format -d 'Print the groups in this format; also with a catalog' -r -f -a "text\t'A heading for each group, for people'
+fdupes\t'One path a line, a blank line between groups'
+json\t'One JSON document with the groups and a summary'
+csv\t'One row per file: group, size, digest, path'
+nul\t'Each path ended by NUL, each group by one more NUL'"
+complete -c lop -n "__fish_lop_using_subcommand scan" -l min-size -d 'Leave out smaller files' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Leave out larger files' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Take only files that match one of these patterns' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Leave out files and directories that match this pattern' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Take the files named in FILE, or on standard input for -' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads [default: one per processor]' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand scan" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand scan" -l no-catalog -d 'Remember nothing and print the groups'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s x -l one-file-system -d 'Stay on the file system of each PATH'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l no-hidden -d 'Leave out names that start with a dot'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Take empty files too, which all equal each other'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count the names of one file as duplicates of each other'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print figures of the run on standard error, as JSON'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand report" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
+fdupes\t'One path a line, a blank line between groups'
+json\t'One JSON document with the groups and a summary'
+csv\t'One row per file: group, size, digest, path'
+nul\t'Each path ended by NUL, each group by one more NUL'"
+complete -c lop -n "__fish_lop_using_subcommand report" -l limit -d 'Print at most N groups' -r
+complete -c lop -n "__fish_lop_using_subcommand report" -l sort -d 'Order of the groups' -r -f -a "reclaimable\t'Most reclaimable bytes first'
+size\t'Largest files first'
+count\t'Most files first'
+path\t'By the first path'"
+complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
+complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand report" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand file" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand ls" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand ls" -s R -l recursive -d 'List the directories below it too'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand ls" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
+fdupes\t'One path a line, a blank line between groups'
+json\t'One JSON document with the groups and a summary'
+csv\t'One row per file: group, size, digest, path'
+nul\t'Each path ended by NUL, each group by one more NUL'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N groups' -r
+complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the groups' -r -f -a "reclaimable\t'Most reclaimable bytes first'
+size\t'Largest files first'
+count\t'Most files first'
+path\t'By the first path'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand dups" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand dups" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
+fdupes\t'One path a line, a blank line between groups'
+json\t'One JSON document with the groups and a summary'
+csv\t'One row per file: group, size, digest, path'
+nul\t'Each path ended by NUL, each group by one more NUL'"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files' -r
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Let a copy inside DIR count too'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand validate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand validate" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand validate" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand generate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand generate" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "refresh" -d 'Forget what is gone or has changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
