@@ -109,7 +109,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dups)
-            opts="-q -v -h --format --limit --sort --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -119,12 +119,12 @@ _lop() {
                     COMPREPLY=($(compgen -W "text fdupes json csv nul" -- "${cur}"))
                     return 0
                     ;;
-                --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                --sort)
+                    COMPREPLY=($(compgen -W "path size" -- "${cur}"))
                     return 0
                     ;;
-                --sort)
-                    COMPREPLY=($(compgen -W "reclaimable size count path" -- "${cur}"))
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --catalog)
@@ -501,7 +501,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__uniques)
-            opts="-q -v -h --format --limit --anywhere --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --anywhere --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -509,6 +509,10 @@ _lop() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "text fdupes json csv nul" -- "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "path size" -- "${cur}"))
                     return 0
                     ;;
                 --limit)

@@ -43,7 +43,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List the files of a
 complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone or has changed'
+complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone'
 complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l format -d 'Print the groups in this format; also with a catalog' -r -f -a "text\t'A heading for each group, for people'
@@ -120,16 +120,14 @@ complete -c lop -n "__fish_lop_using_subcommand ls" -s q -l quiet -d 'Print no s
 complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print every problem, not only the first 20'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
+complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
 fdupes\t'One path a line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
-complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N groups' -r
-complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the groups' -r -f -a "reclaimable\t'Most reclaimable bytes first'
-size\t'Largest files first'
-count\t'Most files first'
-path\t'By the first path'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
+size\t'Largest first'"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files' -r
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -141,11 +139,13 @@ complete -c lop -n "__fish_lop_using_subcommand dups" -s q -l quiet -d 'Print no
 complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print every problem, not only the first 20'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dups" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
 fdupes\t'One path a line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
+size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files' -r
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
@@ -199,6 +199,6 @@ complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcom
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "refresh" -d 'Forget what is gone or has changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "refresh" -d 'Forget what is gone'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -171,7 +171,7 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
     let building = Building(aside.clone());
     let catalog = Catalog { db, path: aside };
     catalog.run(
-        "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+        "PRAGMA page_size = 32768; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
          PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8192",
     )?;
     catalog.migrate(0)?;

@@ -118,30 +118,32 @@ impl Recall {
         orphans: &mut Orphans,
         outside: &mut Vec<Outside>,
     ) -> Result<(), Error> {
-        let mut statement = catalog.files_in_statement()?;
         let mut dirs: Vec<(i64, DirId)> = (0u32..)
             .zip(&self.memory.dir_rows)
             .filter(|&(_, &row)| row != 0)
             .map(|(id, &row)| (row, DirId(id)))
             .collect();
         dirs.sort_unstable();
-        for same in dirs.chunk_by(|a, b| a.0 == b.0) {
-            let row = same[0].0;
-            let whole = same.iter().any(|&(_, id)| tree.dir(id).complete);
-            let files = files_by_name(tree, same.iter().map(|&(_, id)| id));
-            let mut next = files.iter().peekable();
-            catalog.each_file_in(&mut statement, row, |name, stored| {
-                while next.next_if(|&&(n, _)| n < name).is_some() {}
-                if let Some(&&(_, file)) = next.peek().filter(|&&&(n, _)| n == name) {
-                    self.meet(tree, file, &stored);
-                } else if whole {
-                    self.lose(row, name, stored, orphans);
-                } else {
-                    outside.push((row, name.into(), stored));
+        let mut groups = dirs.chunk_by(|a, b| a.0 == b.0).peekable();
+        let wanted: Vec<i64> = groups.clone().map(|same| same[0].0).collect();
+        let (mut at, mut whole, mut files) = (0, false, Vec::new().into_iter().peekable());
+        catalog.each_file_of(wanted.into_iter(), |row, name, stored| {
+            while at != row {
+                let Some(same) = groups.next() else { return };
+                at = same[0].0;
+                if at == row {
+                    whole = same.iter().any(|&(_, id)| tree.dir(id).complete);
+                    let named = files_by_name(tree, same.iter().map(|&(_, id)| id));
+                    files = named.into_iter().peekable();
                 }
-            })?;
-        }
-        Ok(())
+            }
+            while files.next_if(|&(n, _)| n < name).is_some() {}
+            match files.peek() {
+                Some(&(n, file)) if n == name => self.meet(tree, file, &stored),
+                _ if whole => self.lose(row, name, stored, orphans),
+                _ => outside.push((row, name.into(), stored)),
+            }
+        })
     }
 
     /// Compares a file with the row of its name.

@@ -69,6 +69,51 @@ impl Catalog {
     }
 }
 
+/// Rows of other directories passed over before looking for the next wanted one by index, which
+/// costs about as much.
+const PASSED: u32 = 16;
+
+impl Catalog {
+    /// Calls `each` for every file of some directories, given in ascending order, by directory and
+    /// name.
+    ///
+    /// One statement runs over the rows as long as they are wanted: starting it afresh for every
+    /// directory costs a third of a recall.
+    pub(crate) fn each_file_of(
+        &self,
+        dirs: impl Iterator<Item = i64>,
+        mut each: impl FnMut(i64, &[u8], FileRow),
+    ) -> Result<(), Error> {
+        let columns = FileRow::COLUMNS;
+        let sql = format!("SELECT {columns}, dir FROM file WHERE dir >= ?1 ORDER BY dir, name");
+        let mut statement = self.db.prepare(&sql).at(&self.path)?;
+        let mut wanted = dirs.peekable();
+        while let Some(&start) = wanted.peek() {
+            let mut rows = statement.query([start]).at(&self.path)?;
+            let mut passed = 0;
+            while passed < PASSED {
+                let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
+                let dir: i64 = row.get(8).at(&self.path)?;
+                while wanted.next_if(|&next| next < dir).is_some() {}
+                match wanted.peek() {
+                    None => return Ok(()),
+                    Some(&next) if next == dir => {
+                        passed = 0;
+                        let file = FileRow::read(row).at(&self.path)?;
+                        each(
+                            dir,
+                            row.get_ref(0).at(&self.path)?.as_blob().unwrap_or_default(),
+                            file,
+                        );
+                    }
+                    Some(_) => passed += 1,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What the table `content` says of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentRow {

@@ -1,12 +1,13 @@
-//! Chores of the workspace: `cargo xtask generate | check | tidy`.
+//! Chores of the workspace: `cargo xtask test | generate | check | tidy`.
 //!
-//! `generate` writes the man pages, the completions and the command reference below `docs/`,
+//! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
 //! `check` fails if what is there is stale, and `tidy` checks rules that no lint knows
 //! ([`tidy`]).
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod generated;
+mod suite;
 mod tidy;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
+  test       Run all tests, installing the tools they compare with where possible
   generate   Write man pages, completions and the reference below docs/
   check      Fail if one of them is stale
   tidy       Check openings, lengths, layers and mentioned names";
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let command = std::env::args().nth(1);
     let outcome = match command.as_deref() {
+        Some("test") => suite::run(&root),
         Some("generate") => generated::write(&root),
         Some("check") => generated::check(&root),
         Some("tidy") => tidy::run(&root),

@@ -1,0 +1,95 @@
+//! Runs all tests, after installing what some of them compare with or build on.
+//!
+//! A test whose tool is missing, or that needs root, skips itself and says so; this makes the
+//! tools available where it can: as root, on Debian and its kin.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Programs tests use, and the Debian packages they are in.
+const TOOLS: [(&str, &str); 5] = [
+    ("jdupes", "jdupes"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("sqlite3", "sqlite3"),
+];
+
+/// Runs the suite; complaints are why it does not count as passed.
+pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
+    install();
+    let mut child = Command::new(env!("CARGO"))
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut passed = 0;
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            let line = line?;
+            passed += passed_in(&line);
+            println!("{line}");
+        }
+    }
+    let mut complaints = Vec::new();
+    if !child.wait()?.success() {
+        complaints.push("some tests failed".into());
+    }
+    if passed == 0 {
+        complaints.push("no test ran".into());
+    }
+    println!("{passed} tests passed in all");
+    Ok(complaints)
+}
+
+/// Installs missing tools if that is possible; the tests do without if not.
+fn install() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<_> = std::env::split_paths(&path).collect();
+    folders.extend(["/sbin", "/usr/sbin"].map(Into::into));
+    let missing = |tool: &str| !folders.iter().any(|folder| folder.join(tool).exists());
+    let packages: Vec<_> =
+        TOOLS.iter().filter(|(tool, _)| missing(tool)).map(|(_, package)| *package).collect();
+    if packages.is_empty() {
+        return;
+    }
+    let names = packages.join(" ");
+    if missing("apt-get") || !am_root() {
+        println!("skipped: tests that need {names}: not installed, and cannot be installed here");
+        return;
+    }
+    let apt = |args: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        apt.env("DEBIAN_FRONTEND", "noninteractive").args(args).stdout(Stdio::null());
+        apt.status().is_ok_and(|status| status.success())
+    };
+    let install = [&["install", "-y", "-qq", "--no-install-recommends"], packages.as_slice()];
+    if !(apt(&["update", "-qq"]) && apt(&install.concat())) {
+        println!("skipped: tests that need {names}: apt-get could not install them");
+    }
+}
+
+fn am_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout == b"0\n")
+}
+
+/// Returns how many tests a line of the test harness says have passed.
+fn passed_in(line: &str) -> u64 {
+    let result = line.strip_prefix("test result: ok. ");
+    let number = result.and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passed_in;
+
+    #[test]
+    fn passed_tests_are_read_from_the_harness() {
+        assert_eq!(passed_in("test result: ok. 34 passed; 0 failed; 0 ignored"), 34);
+        assert_eq!(passed_in("test result: FAILED. 3 passed; 1 failed"), 0);
+        assert_eq!(passed_in("running 3 tests"), 0);
+    }
+}
