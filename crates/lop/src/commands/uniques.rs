@@ -127,7 +127,7 @@ impl Summary {
         let mut text = if self.uniques == 0 {
             format!("{files}: each has a copy{place}")
         } else {
-            format!("{} of {files} ({}) have no copy{place}", count(self.uniques), size(self.bytes))
+            format!("{} of {files} ({}) {} no copy{place}", count(self.uniques), size(self.bytes))
         };
         for (number, what) in [
             (self.only_inside, "have copies in there"),
