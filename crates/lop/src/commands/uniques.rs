@@ -127,7 +127,9 @@ impl Summary {
         let mut text = if self.uniques == 0 {
             format!("{files}: each has a copy{place}")
         } else {
-            format!("{} of {files} ({}) {} no copy{place}", count(self.uniques), size(self.bytes))
+            let (number, bytes) = (count(self.uniques), size(self.bytes));
+            let have = if self.uniques == 1 { "has" } else { "have" };
+            format!("{number} of {files} ({bytes}) {have} no copy{place}")
         };
         for (number, what) in [
             (self.only_inside, "have copies in there"),
