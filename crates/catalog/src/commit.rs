@@ -1,17 +1,19 @@
 //! Writes a scan's result in one transaction, and only what differs from what is stored.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use content::ContentId;
 use rusqlite::{OptionalExtension, params};
-use walk::{DirId, Problem, Tree};
+use walk::{DirId, FileId, Problem, Tree};
 
 use crate::delta::{CopiesByRow, Delta};
 use crate::dirs::{TOP, components};
 use crate::error::{At, Error};
 use crate::insert::insert_files;
 use crate::open::{Catalog, Writer};
-use crate::recall::Recall;
+use crate::recall::{Recall, Stored};
 
 /// What is remembered of a scan itself.
 #[derive(Clone, Debug)]
@@ -61,6 +63,7 @@ impl Writer {
         let mut delta = Delta::new(tree, &facts, memory, record.started_ms, next_content);
         catalog.remove_gone(&mut delta)?;
         catalog.make_dirs(&mut delta)?;
+        catalog.touch_dropped(&mut delta)?;
         catalog.write_files(&mut delta, is_new)?;
         catalog.write_volumes(&delta)?;
         catalog.write_contents(&delta)?;
@@ -78,6 +81,23 @@ impl Catalog {
         let gone = std::mem::take(&mut delta.memory.gone_files);
         self.delete_files(gone.iter().map(|(dir, name)| (*dir, name.as_ref())))?;
         self.delete_dirs(&delta.memory.gone_dirs)
+    }
+
+    /// Notes the contents that lose a file because the engine gave the file up.
+    fn touch_dropped(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let Delta { tree, facts, memory, .. } = delta;
+        let sql = "SELECT content FROM file WHERE dir = ?1 AND name = ?2 AND content IS NOT NULL";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        for (id, stored) in (0u32..).zip(&memory.stored) {
+            if *stored == Stored::Nothing || !facts.dropped(id) {
+                continue;
+            }
+            let dir = memory.dir_rows[tree.file(FileId(id)).dir.0 as usize];
+            let name = tree.name(FileId(id)).to_bytes();
+            let content = query.query_row(params![dir, name], |row| row.get::<_, i64>(0));
+            memory.touched.extend(content.optional().at(&self.path)?);
+        }
+        Ok(())
     }
 
     /// Writes the rows of files that differ from what is stored, worked out meanwhile.
@@ -300,12 +320,21 @@ fn write_scan(
         let reason = problem.reason.to_string();
         insert.execute(params![scan, absolute(tree, &problem.path), reason]).at(path)?;
     }
+    // What was known of paths that are below no root of this scan: missing ones, those of a list.
+    let sql = "DELETE FROM problem WHERE scan < ?1 \
+               AND path IN (SELECT path FROM problem WHERE scan = ?1)";
+    db.execute(sql, [scan]).at(path)?;
     Ok(())
 }
 
-/// Returns a path that starts with a root as given with the root's absolute path instead.
+/// Returns a path that starts with a root as given with the root's absolute path instead; any
+/// other relative path starts with the current directory.
 fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
-    let under = |given: &[u8]| path.strip_prefix(given).filter(|_| !given.is_empty());
+    let under = |given: &[u8]| {
+        let rest = path.strip_prefix(given).filter(|_| !given.is_empty())?;
+        let whole = rest.is_empty() || given.ends_with(b"/") || rest.starts_with(b"/");
+        whole.then_some(rest)
+    };
     let best = tree
         .roots()
         .iter()
@@ -313,7 +342,10 @@ fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
         .min_by_key(|(_, rest)| rest.len());
     match best {
         Some((root, rest)) => [root.absolute.as_slice(), rest].concat(),
-        None => path.to_vec(),
+        None => {
+            let absolute = std::path::absolute(OsStr::from_bytes(path));
+            absolute.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
+        }
     }
 }
 

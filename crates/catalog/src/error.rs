@@ -1,6 +1,10 @@
 //! Why a catalog cannot be used.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+use rusqlite::ffi;
 
 /// Why a catalog cannot be used. Unless said otherwise the catalog is as it was before.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +46,28 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Returns whether there was no room for what had to be written.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Error::File(error) => {
+                matches!(error.source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+            }
+            Error::Database { source, .. } => {
+                source.sqlite_error_code() == Some(DiskFull) || no_shared_memory(source)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether SQLite could not make room for the index of its write-ahead log, which it
+/// reports as an I/O error and not as a full disk.
+pub(crate) fn no_shared_memory(source: &rusqlite::Error) -> bool {
+    let code = source.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP))
+}
+
 /// Adds the catalog's path to an error of SQLite.
 pub(crate) trait At<T> {
     fn at(self, path: &Path) -> Result<T, Error>;
@@ -49,7 +75,6 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for rusqlite::Result<T> {
     fn at(self, path: &Path) -> Result<T, Error> {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         self.map_err(|source| match source.sqlite_error_code() {
             Some(DatabaseCorrupt | NotADatabase) => {
                 Error::Damaged { path: path.into(), source: Some(source) }

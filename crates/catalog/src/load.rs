@@ -1,12 +1,12 @@
 //! Brings remembered files into a tree.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::Path;
 
 use content::{ContentId, Digest, Facts};
-use fsops::Dir;
-use walk::{DirId, FileId, Remembered, Tree};
+use fsops::{Dir, FileKey};
+use walk::{Device, DirId, FileId, Remembered, Tree};
 
 use crate::dirs::{Dirs, TOP};
 use crate::error::Error;
@@ -57,9 +57,9 @@ impl Catalog {
     /// Loads remembered files.
     pub fn load(&self, which: Rows) -> Result<Loaded, Error> {
         let (mut tree, mut contents) = (Tree::default(), Contents::load(self)?);
-        let (dirs, mut volumes) = (Dirs::load(self)?, Volumes::load(self)?);
+        let (dirs, volumes) = (Dirs::load(self)?, Volumes::load(self)?);
         let mut facts = Facts::new(0);
-        let mut placer = Placer::new(&mut tree, &dirs, &mut volumes);
+        let mut placer = Placer::new(&mut tree, &dirs, &volumes);
         let mut statement = self.files_in_statement()?;
         let mut order = Vec::new();
         dirs.each_below(TOP, |dir| order.push(dir));
@@ -77,9 +77,8 @@ impl Catalog {
             if rows.is_empty() {
                 continue;
             }
-            let Some(place) = placer.place(dir, false) else { continue };
-            for (name, row) in rows {
-                let Some(file) = placer.add(place, &name, &row) else { continue };
+            let files = rows.iter().map(|(name, row)| (name.as_ref(), row));
+            placer.place(dir, files, false, |file, row| {
                 facts.grow(file.0 as usize + 1);
                 if let Some(head) = row.head {
                     facts.set_head(file.0, head);
@@ -87,7 +86,7 @@ impl Catalog {
                 if let Some(content) = row.content {
                     facts.set_content(file.0, contents.id(&facts, content));
                 }
-            }
+            });
         }
         let dir_rows = placer.finish().into_iter().map(|(row, id)| (id, row)).collect();
         Ok(Loaded { tree, facts, contents, dir_rows })
@@ -98,31 +97,65 @@ impl Catalog {
 pub(crate) struct Placer<'a> {
     tree: &'a mut Tree,
     dirs: &'a Dirs,
-    volumes: &'a mut Volumes,
+    volumes: &'a Volumes,
     ids: HashMap<i64, DirId>,
+    /// Further records of directories whose files are on several devices.
+    further: Vec<(i64, DirId)>,
     top: Option<Dir>,
 }
 
-/// A directory that files are being added to.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    dir: DirId,
-    /// The file system it is on now; `None` if it is gone and its files are kept all the same.
-    volume: Option<i64>,
-    /// Whether files that cannot be where they were are left out.
-    live_only: bool,
-}
-
 impl<'a> Placer<'a> {
-    pub(crate) fn new(tree: &'a mut Tree, dirs: &'a Dirs, volumes: &'a mut Volumes) -> Self {
+    pub(crate) fn new(tree: &'a mut Tree, dirs: &'a Dirs, volumes: &'a Volumes) -> Self {
         let top = Dir::open(Path::new("/")).ok();
         let ids = HashMap::from([(TOP, tree.remember_root())]);
-        Placer { tree, dirs, volumes, ids, top }
+        Placer { tree, dirs, volumes, ids, further: Vec::new(), top }
     }
 
-    /// Starts adding files of directory `row`; `None` if it is gone and only what is there is
-    /// wanted.
-    pub(crate) fn place(&mut self, row: i64, live_only: bool) -> Option<Place> {
+    /// Adds files of directory `row`, given with their names, and tells `placed` of each.
+    ///
+    /// With `live_only`, files are left out that cannot be where they were: the directory is gone,
+    /// or another file system is there now.
+    pub(crate) fn place<'f>(
+        &mut self,
+        row: i64,
+        files: impl Iterator<Item = (&'f [u8], &'f FileRow)>,
+        live_only: bool,
+        mut placed: impl FnMut(FileId, &FileRow),
+    ) {
+        let Some(dir) = self.dir(row) else { return };
+        let open = self.open(dir);
+        let live =
+            open.as_ref().and_then(|open| Some((open.stat().ok()?.key(), open.volume().ok()?)));
+        if live_only && live.is_none() {
+            return;
+        }
+        self.tree.place_dir(dir, live);
+        let device = *self.tree.device_of(dir);
+        let volume = live.and_then(|_| self.volumes.find(&device));
+        let mut strays = Vec::new();
+        for (name, file) in files {
+            // A name with a NUL in it is none.
+            let Ok(name) = CString::new(name) else { continue };
+            if volume == Some(file.volume) {
+                placed(self.add(dir, &name, file, file.inode), file);
+            } else if let Some(device) = self.stray(open.as_ref(), device.number, &name, file) {
+                strays.push((device, name, file));
+            } else if !live_only {
+                // An inode number that no file has makes every comparison with the live one fail.
+                placed(self.add(dir, &name, file, 0), file);
+            }
+        }
+        strays.sort_by_key(|(device, ..)| device.number);
+        for same in strays.chunk_by(|a, b| a.0.number == b.0.number) {
+            let dir = self.further(row, &same[0].0);
+            for (_, name, file) in same {
+                placed(self.add(dir, name, file, file.inode), file);
+            }
+        }
+    }
+
+    /// Returns a directory's number in the tree, adding it and those above it if need be.
+    fn dir(&mut self, row: i64) -> Option<DirId> {
         let mut chain = Vec::new();
         let mut at = row;
         while !self.ids.contains_key(&at) {
@@ -135,40 +168,51 @@ impl<'a> Placer<'a> {
             dir = self.tree.remember_dir(dir, &name);
             self.ids.insert(id, dir);
         }
-        let live = self.look(dir);
-        if live_only && live.is_none() {
-            return None;
-        }
-        self.tree.place_dir(dir, live);
-        let device = *self.tree.device_of(dir);
-        let volume = live.map(|_| self.volumes.id(&device));
-        Some(Place { dir, volume, live_only })
+        Some(dir)
     }
 
-    fn look(&self, dir: DirId) -> Option<(fsops::FileKey, fsops::Volume)> {
+    fn open(&self, dir: DirId) -> Option<Dir> {
         let path = self.tree.absolute_dir_path(dir);
         let below = path.strip_prefix(b"/").filter(|p| !p.is_empty()).unwrap_or(b".");
-        let open = self.top.as_ref()?.open_below(below).ok()?;
-        Some((open.stat().ok()?.key(), open.volume().ok()?))
+        self.top.as_ref()?.open_below(below).ok()
     }
 
-    /// Adds a file; `None` if it is on another file system than its directory is now, or if its
-    /// name is none.
-    pub(crate) fn add(&mut self, place: Place, name: &[u8], row: &FileRow) -> Option<FileId> {
-        let elsewhere = place.volume != Some(row.volume);
-        if elsewhere && place.live_only {
+    /// Returns the device of a file that is on the remembered file system although its directory,
+    /// on device `own`, is not: overlayfs, or a file as a mount point.
+    fn stray(&self, dir: Option<&Dir>, own: u64, name: &CStr, file: &FileRow) -> Option<Device> {
+        let dir = dir?;
+        let number = dir.stat_child(name).ok()?.device;
+        if number == own {
             return None;
         }
-        let name = CString::new(name).ok()?;
-        // An inode number that no file has makes every comparison with the live file fail.
-        let inode = if elsewhere { 0 } else { row.inode };
+        let device = Device { number, volume: dir.child_volume(name).ok()? };
+        (self.volumes.find(&device) == Some(file.volume)).then_some(device)
+    }
+
+    /// Adds a further record of a directory, for its files on another device.
+    fn further(&mut self, row: i64, device: &Device) -> DirId {
+        let known = self.ids.get(&row).map(|&id| (self.tree.dir(id).parent, id));
+        let dir = match known {
+            Some((Some(parent), id)) => {
+                let name = self.tree.dir_name(id).unwrap_or_default().to_owned();
+                self.tree.remember_dir(parent, &name)
+            }
+            _ => self.tree.remember_root(),
+        };
+        let key = FileKey { device: device.number, inode: 0 };
+        self.tree.place_dir(dir, Some((key, device.volume)));
+        self.further.push((row, dir));
+        dir
+    }
+
+    fn add(&mut self, dir: DirId, name: &CStr, row: &FileRow, inode: u64) -> FileId {
         let FileRow { size, mtime_ns, ctime_ns, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
-        Some(self.tree.remember_file(place.dir, &name, file))
+        self.tree.remember_file(dir, name, file)
     }
 
     /// Returns the row and number of every directory that was placed.
     pub(crate) fn finish(self) -> Vec<(i64, DirId)> {
-        self.ids.into_iter().collect()
+        self.ids.into_iter().chain(self.further).collect()
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fsops::{Context, Lock, Op};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::error::{At, Error};
+use crate::error::{At, Error, no_shared_memory};
 
 /// `application_id` of a catalog: "lop1".
 const APPLICATION: i32 = 0x6c6f_7031;
@@ -47,20 +47,30 @@ impl Drop for Building {
 }
 
 impl Catalog {
+    /// Returns the paths of all files that a catalog at `path` may have: it changes while its own
+    /// directory is scanned.
+    pub fn files(path: &Path) -> Vec<PathBuf> {
+        const SUFFIXES: [&str; 8] =
+            ["", "-wal", "-shm", "-journal", ".lock", ".new", ".new-wal", ".new-shm"];
+        SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
+    }
+
     /// Opens the catalog at `path` for questions.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
         let missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;
         match std::fs::metadata(path) {
             Err(e) if missing(&e) => return Err(Error::Missing(path.into())),
             Err(e) => return Err(e).context(Op::Open, || path).map_err(Error::from),
-            Ok(found) => refuse_directory(path, found.is_dir())?,
+            Ok(found) => refuse_other_kinds(path, &found)?,
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let catalog = Connection::open_with_flags(path, flags)
             .at(path)
             .and_then(|db| Catalog { db, path: path.into() }.checked());
         match catalog {
-            Err(Error::Database { source, .. }) if wants_to_write(&source) => immutable(path),
+            Err(Error::Database { source, .. }) if wants_to_write(&source) && settled(path) => {
+                immutable(path)
+            }
             other => other,
         }
     }
@@ -112,8 +122,9 @@ impl Writer {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        let found = std::fs::metadata(path).ok();
-        refuse_directory(path, found.is_some_and(|m| m.is_dir()))?;
+        if let Ok(found) = std::fs::metadata(path) {
+            refuse_other_kinds(path, &found)?;
+        }
         let lock = Lock::take(&with_suffix(path, ".lock"), waiting)?;
         // Looked at again now that nobody else can be making it.
         let exists = path.try_exists().context(Op::Open, || path)?;
@@ -152,7 +163,7 @@ fn existing(path: &Path) -> Result<Catalog, Error> {
     let catalog = catalog.checked()?;
     if catalog.db.is_readonly("main").at(path)? {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
-        return Err(fsops::Error { op: Op::Create, path: path.into(), source }.into());
+        return Err(fsops::Error { op: Op::Open, path: path.into(), source }.into());
     }
     // WAL lets questions be asked during a commit; a file system that has no shared memory for it
     // (most network ones) answers with the mode it keeps.
@@ -166,7 +177,10 @@ fn existing(path: &Path) -> Result<Catalog, Error> {
 /// Starts a new catalog aside. It needs no journal: it is nothing until it is renamed.
 fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
-    fsops::remove_file(&aside)?;
+    // Journals of a catalog that was removed without them would be taken for the new one's.
+    for left in [".new", ".new-wal", ".new-shm", "-wal", "-shm", "-journal"] {
+        fsops::remove_file(&with_suffix(path, left))?;
+    }
     let db = Connection::open(&aside).at(&aside)?;
     let building = Building(aside.clone());
     let catalog = Catalog { db, path: aside };
@@ -198,23 +212,34 @@ impl Writer {
     }
 }
 
-fn refuse_directory(path: &Path, is_dir: bool) -> Result<(), Error> {
-    if is_dir {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(fsops::Error { op: Op::Open, path: path.into(), source }.into());
-    }
-    Ok(())
+/// Refuses what is no regular file: opening a FIFO, for one, would wait for its other end.
+fn refuse_other_kinds(path: &Path, found: &std::fs::Metadata) -> Result<(), Error> {
+    let source = match found.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => io::ErrorKind::IsADirectory.into(),
+        _ => io::Error::other("not a regular file"),
+    };
+    Err(fsops::Error { op: Op::Open, path: path.into(), source }.into())
 }
 
-/// Returns whether SQLite failed because it may not make the files that WAL needs.
+/// Returns whether SQLite failed because it cannot make the files that WAL needs: it may not, or
+/// there is no room for them.
 fn wants_to_write(source: &rusqlite::Error) -> bool {
-    matches!(
-        source.sqlite_error_code(),
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
-    )
+    let code = source.sqlite_error_code();
+    no_shared_memory(source)
+        || matches!(
+            code,
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+        )
 }
 
-/// Opens a catalog in a place where nothing can be written, so that nothing changes it either.
+/// Returns whether the whole catalog is in its file, nothing in a journal beside it.
+fn settled(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).map_or(true, |wal| wal.len() == 0)
+}
+
+/// Opens a settled catalog in a place where nothing can be written, so that nothing changes it
+/// either.
 fn immutable(path: &Path) -> Result<Catalog, Error> {
     let mut uri = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {

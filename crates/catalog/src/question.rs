@@ -211,14 +211,29 @@ impl Writer {
             counts.push((row, catalog.count_inodes(row)?));
         }
         catalog.write_counts(&counts, &HashMap::new())?;
-        // Bottom up, one level a round.
-        let sql = "DELETE FROM dir WHERE id <> 1 \
+        let dirs = gone.iter().filter_map(|&file| loaded.row_of(file).map(|(dir, _)| dir));
+        catalog.delete_empty_dirs(dirs.collect())?;
+        catalog.run("COMMIT")
+    }
+}
+
+impl Catalog {
+    /// Deletes those of some directories that have nothing in them, and the parents that are left
+    /// with nothing by that: bottom up, one level a round.
+    fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
+        let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
                    AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
-                   AND id IN (SELECT value FROM json_each(?1))";
-        let dirs: Vec<String> =
-            gone.iter().filter_map(|&f| loaded.row_of(f).map(|(dir, _)| dir.to_string())).collect();
-        catalog.db.execute(sql, [format!("[{}]", dirs.join(","))]).at(&catalog.path)?;
-        catalog.run("COMMIT")
+                   RETURNING parent";
+        let mut delete = self.db.prepare(sql).at(&self.path)?;
+        while !dirs.is_empty() {
+            let mut parents = HashSet::new();
+            for id in dirs {
+                let deleted = delete.query_row([id], |row| row.get::<_, i64>(0)).optional();
+                parents.extend(deleted.at(&self.path)?);
+            }
+            dirs = parents;
+        }
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use content::Facts;
-use walk::{DirId, FileId, Tree};
+use walk::{DirId, FileId, FileRecord, Tree};
 
 use crate::dirs::{Dirs, TOP};
 use crate::error::Error;
@@ -92,6 +92,7 @@ impl Catalog {
         if compare_all {
             recall.add_outside(self, tree, outside)?;
         }
+        recall.share_among_names(tree);
         Ok(recall)
     }
 }
@@ -217,6 +218,36 @@ impl Recall {
         }
     }
 
+    /// Gives files without a row what is known of the same inode under another name: of the
+    /// names of one inode either all have a content or none.
+    fn share_among_names(&mut self, tree: &Tree) {
+        let Recall { facts, memory } = self;
+        let files = || (0u32..).zip(tree.files());
+        let inode = |file: &FileRecord| (file.inode, tree.device_index(file.dir));
+        let version = |file: &FileRecord| (file.size, file.mtime_ns, file.ctime_ns);
+        let unknown = |&(id, _): &(u32, &FileRecord)| {
+            memory.stored[id as usize] == Stored::Nothing && facts.head(id).is_none()
+        };
+        let mut wanted: Vec<_> = files().filter(unknown).map(|(id, f)| (inode(f), id)).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        wanted.sort_unstable();
+        for (id, file) in files() {
+            let Some(head) = facts.head(id) else { continue };
+            let start = wanted.partition_point(|(key, _)| *key < inode(file));
+            for &(_, name) in wanted[start..].iter().take_while(|(key, _)| *key == inode(file)) {
+                if version(tree.file(FileId(name))) != version(file) {
+                    continue;
+                }
+                facts.set_head(name, head);
+                if let Some(content) = facts.content(id) {
+                    facts.set_content(name, content);
+                }
+            }
+        }
+    }
+
     /// Adds the remembered files that have the size of one in the tree.
     fn add_outside(
         &mut self,
@@ -243,18 +274,17 @@ impl Recall {
                 }
             })?;
         }
-        let mut placer = Placer::new(tree, &memory.dirs, &mut memory.volumes);
+        let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let Some(place) = placer.place(same[0].0, true) else { continue };
-            for (_, name, row) in same {
-                let Some(file) = placer.add(place, name, row) else { continue };
+            let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
+            placer.place(same[0].0, files, true, |file, row| {
                 facts.grow(file.0 as usize + 1);
                 memory.contents.attach(facts, file.0, row);
                 memory.stored.push(Stored::of(row));
                 if row.head.is_none() {
                     memory.touched.extend(row.content);
                 }
-            }
+            });
         }
         let rows = placer.finish();
         memory.dir_rows.resize(tree.dirs().len(), 0);

@@ -68,6 +68,20 @@ impl Volumes {
         row.id
     }
 
+    /// Returns the row of a live device if there is no doubt which one it is.
+    ///
+    /// The devices of an overlay have one fsid, and its directories are on none of them.
+    pub(crate) fn find(&self, device: &Device) -> Option<i64> {
+        let Volume { fsid, magic } = device.volume;
+        let mut same = self.known.iter().filter(|row| (row.magic, row.fsid) == (magic, fsid));
+        let exact = |row: &&Row| row.live.unwrap_or(row.device) == device.number;
+        if let Some(row) = same.clone().find(exact) {
+            return Some(row.id);
+        }
+        let only = same.next().filter(|_| fsid != 0 && same.next().is_none())?;
+        only.live.is_none().then_some(only.id)
+    }
+
     pub(crate) fn row(&self, index: usize) -> Row {
         self.known[index]
     }

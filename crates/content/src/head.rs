@@ -7,14 +7,16 @@ use twox_hash::XxHash3_64;
 
 use crate::{ReadError, Scratch, read_exact};
 
-/// Files of up to this many bytes are read whole at once.
+/// Files of up to this many bytes are read whole when they are compared.
 ///
 /// In a warm cache a second open costs as much as copying some 64 KiB.
 pub const WHOLE: u64 = 64 * 1024;
 
-/// What is read of larger files at first: enough to tell most unlike files apart, and about what
-/// an open costs in a warm cache.
-const FIRST: u64 = 16 * 1024;
+/// Bytes of a head: enough to get past the headers that files of one type share, and little to
+/// copy. Measured warm on a home folder of 265,000 files, against 16 KiB for large files and all
+/// of those up to 64 KiB: 8 KiB read a quarter less and took 1 to 2 % off the wall time; 2 and
+/// 4 KiB took another 1 % off, but let through ten times as many pairs that differ later.
+const FIRST: u64 = 8 * 1024;
 
 /// XXH3-64 of a file's first [`head_length`] bytes; a hash of zero is kept as one.
 ///
@@ -25,7 +27,7 @@ pub struct Head(pub NonZeroU64);
 
 /// Returns how many bytes the head of a file of `size` bytes covers.
 pub fn head_length(size: u64) -> u64 {
-    if size <= WHOLE { size } else { FIRST }
+    size.min(FIRST)
 }
 
 /// Returns the head of a file that begins with `bytes`, which are [`head_length`] long.

@@ -166,7 +166,12 @@ impl Run<'_> {
         for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(step)) {
             match read_exact(self.files[member], chunk, set.at, self.watch) {
                 Ok(()) => read.push((member, &*chunk)),
-                Err(error) => self.failures.push(Failure { member, error }),
+                Err(error) => {
+                    // What is left of it is done, as for a file that turned out to be alone.
+                    let left = self.size - set.at - step as u64;
+                    self.watch.bytes_done.fetch_add(left, Relaxed);
+                    self.failures.push(Failure { member, error });
+                }
             }
         }
         self.watch.bytes_done.fetch_add((step * set.members.len()) as u64, Relaxed);

@@ -1,14 +1,14 @@
 //! Compares small sets of files side by side; the bytes decide.
 
 use content::{
-    Digest, Part, ReadError, Scratch, WHOLE, head_of, partition, partition_bytes, read_exact,
-    read_head,
+    Digest, Head, Part, ReadError, Scratch, WHOLE, head_length, head_of, partition,
+    partition_bytes, read_exact, read_head,
 };
 use fsops::{File, Interrupted};
 use walk::{FileId, Problem};
 
 use crate::parallel::{Work, Worker};
-use crate::sift::{done, settle};
+use crate::sift::settle;
 
 /// Compares each set; every set is small enough to be open at once.
 pub(crate) fn run(
@@ -24,8 +24,10 @@ pub(crate) fn run(
     let (_, problems) = work.on_threads(&sets, 4, |worker, (): &mut (), set| {
         let size = worker.work.tree.file(set[0]).size;
         if size == 0 {
+            worker.work.done(set.iter().copied(), 0);
+            // Nothing to read, and so known for good.
+            set.iter().for_each(|file| worker.work.facts.set_head(file.0, head_of(b"")));
             settle(worker.work.facts, set, Some(Digest::of(b"")));
-            done(worker.work.watch, set.len(), 0);
             return Ok(());
         }
         if size <= WHOLE { small(worker, set, size) } else { large(worker, set, size) }
@@ -36,28 +38,43 @@ pub(crate) fn run(
 /// Sets of more bytes than this are taken first.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-/// Compares files that fit in memory together, each opened and closed in turn.
+/// Compares files that fit in memory together, each opened at most once.
+///
+/// Files without a head are read first; one whose head is known is read only if another has the
+/// same.
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let facts = worker.work.facts;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let buffer = scratch.bytes(size * set.len() as u64);
     let length = buffer.len() / set.len();
-    let mut read = Vec::with_capacity(set.len());
-    for (&id, chunk) in set.iter().zip(buffer.chunks_exact_mut(length)) {
-        let whole = worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?;
-        if whole.is_some() {
-            let head = facts.head(id.0).unwrap_or_else(|| head_of(chunk));
+    let head_bytes = usize::try_from(head_length(size)).unwrap_or(length);
+    let (known, new): (Vec<_>, Vec<_>) = set
+        .iter()
+        .zip(buffer.chunks_exact_mut(length))
+        .partition(|(id, _)| facts.head(id.0).is_some());
+    let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
+    for (&id, chunk) in new {
+        if worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?.is_some() {
+            let head = head_of(&chunk[..head_bytes]);
             facts.set_head(id.0, head);
-            read.push((id, head, &*chunk));
+            read.push((id, head, chunk));
         }
     }
-    done(worker.work.watch, read.len(), size);
+    let heads = |head| set.iter().filter(|f| facts.head(f.0) == Some(head)).count();
+    for (&id, chunk) in known {
+        let Some(head) = facts.head(id.0).filter(|&head| heads(head) > 1) else {
+            worker.work.done([id].into_iter(), size);
+            continue;
+        };
+        if worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?.is_some() {
+            read.push((id, head, chunk));
+        }
+    }
+    worker.work.done(read.iter().map(|&(id, ..)| id), size);
     let same_head = |a: usize, b: usize| read[a].1 == read[b].1;
     for part in partition_bytes(read.len(), same_head, |i| read[i].2) {
         let files: Vec<FileId> = part.members.iter().map(|&i| read[i].0).collect();
-        let head = read[part.members[0]].1;
-        let shared = read.iter().filter(|(_, h, _)| *h == head).count();
-        if shared > 1 {
+        if heads(read[part.members[0]].1) > 1 {
             settle(facts, &files, part.digest);
         }
     }
@@ -70,21 +87,31 @@ fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     let facts = worker.work.facts;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let mut open = Vec::with_capacity(set.len());
-    for &id in set {
+    let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| facts.head(f.0).is_some());
+    for id in new {
         let Some(file) = worker.open(id) else { continue };
-        if facts.head(id.0).is_none() {
-            let head = read_head(&file, size, &mut scratch, worker.work.watch);
-            let Some(head) = worker.accept(id, &file, head)? else { continue };
-            facts.set_head(id.0, head);
+        let head = read_head(&file, size, &mut scratch, worker.work.watch);
+        let Some(head) = worker.accept(id, &file, head)? else {
+            worker.work.done([id].into_iter(), size);
+            continue;
+        };
+        facts.set_head(id.0, head);
+        open.push((head, id, file));
+    }
+    for id in known {
+        let Some(head) = facts.head(id.0) else { continue };
+        if set.iter().filter(|f| facts.head(f.0) == Some(head)).count() < 2 {
+            worker.work.done([id].into_iter(), size);
+        } else if let Some(file) = worker.open(id) {
+            open.push((head, id, file));
         }
-        open.push((facts.head(id.0), id, file));
     }
     open.sort_by_key(|&(head, id, _)| (head, id));
     for alike in open.chunk_by(|a, b| a.0 == b.0) {
         if alike.len() > 1 {
             side_by_side(worker, alike, size, &mut scratch)?;
         } else {
-            done(worker.work.watch, 1, size);
+            worker.work.done(alike.iter().map(|&(_, id, _)| id), size);
         }
     }
     worker.scratch = scratch;
@@ -100,6 +127,8 @@ fn side_by_side<H>(
     let files: Vec<&File> = open.iter().map(|(_, _, file)| file).collect();
     let sparse = files.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
     let (parts, failures) = partition(&files, size, sparse, scratch, worker.work.watch)?;
+    // Their bytes were counted on the way.
+    worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
         let (_, id, file) = &open[failure.member];
         worker.accept::<()>(*id, file, Err(failure.error))?;
@@ -110,7 +139,6 @@ fn side_by_side<H>(
             let (_, id, file) = &open[member];
             equal.extend(worker.accept(*id, file, Ok::<_, ReadError>(*id))?);
         }
-        done(worker.work.watch, equal.len(), 0);
         if !equal.is_empty() {
             settle(worker.work.facts, &equal, digest);
         }

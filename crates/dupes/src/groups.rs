@@ -1,15 +1,17 @@
 //! Turns what is known of contents into groups, in an order that does not depend on threads.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use content::{ContentId, Digest};
 use fsops::Interrupted;
-use walk::{FileId, Tree};
+use walk::{DirId, FileId, Tree};
 
 use crate::Found;
 use crate::classes::{Classes, inodes};
-use crate::parallel::Work;
+use crate::parallel::{Work, Worker};
 use crate::storage;
+use crate::verify::{State, state};
 
 /// Equal files.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ pub(crate) fn collect(
 ) -> Result<(), Interrupted> {
     let numbers: Vec<usize> = (0..classes.len()).collect();
     let (lists, _) = work.on_threads(&numbers, 64, |worker, out: &mut Collected, &index| {
-        of_class(&worker.work, classes.get(index), out);
+        of_class(worker, classes.get(index), out);
         Ok(())
     })?;
     for list in lists {
@@ -63,29 +65,35 @@ struct Collected {
     elsewhere: u64,
 }
 
-/// An inode of a class: its content, or its own number for one that was not compared, and names.
-type Inode<'a> = (Option<ContentId>, &'a [FileId]);
+/// An inode of a class by its content; its names start here in the class.
+type Inode = (ContentId, u32);
 
-fn of_class(work: &Work<'_>, class: &[FileId], out: &mut Collected) {
+fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
+    let work = worker.work;
     let (tree, facts) = (work.tree, work.facts);
-    let mut by_content: Vec<Inode<'_>> = Vec::new();
+    let mut by_content: Vec<Inode> = Vec::new();
+    let mut start = 0;
     for names in inodes(tree, class) {
-        let content = facts.content(names[0].0);
-        spread(work, names);
-        if content.is_some() {
-            by_content.push((content, names));
+        spread(&work, names);
+        if let Some(content) = facts.content(names[0].0) {
+            by_content.push((content, start));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.groups.extend(group(work, &[(None, names)]));
+            out.groups.extend(group(&work, None, std::iter::once(names)));
         }
+        start += u32::try_from(names.len()).unwrap_or(u32::MAX);
     }
-    by_content.sort_unstable_by_key(|&(content, names)| (content, names[0]));
+    by_content.sort_unstable();
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
-        let here = |inode: &&Inode<'_>| inode.1.iter().any(|&f| !tree.is_remembered(f));
-        let walked: Vec<Inode<'_>> = equal.iter().filter(here).copied().collect();
-        match group(work, &walked) {
-            Some(group) => out.groups.push(group),
-            None if walked.len() < equal.len() => out.elsewhere += walked.len() as u64,
-            None => {}
+        let inode = |&(_, start): &Inode| inodes(tree, &class[start as usize..]).next();
+        let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
+        let walked = equal.iter().filter_map(inode).filter(is_walked);
+        if let Some(group) = group(&work, Some(equal[0].0), walked.clone()) {
+            out.groups.push(group);
+            continue;
+        }
+        let mut others = equal.iter().filter_map(inode).filter(|names| !is_walked(names)).flatten();
+        if others.any(|&file| state(worker, file) == State::Same) {
+            out.elsewhere += walked.count() as u64;
         }
     }
 }
@@ -105,43 +113,88 @@ fn spread(work: &Work<'_>, names: &[FileId]) {
     }
 }
 
-/// Makes a group of equal inodes, or `None` if they are fewer than two files.
-fn group(work: &Work<'_>, equal: &[Inode<'_>]) -> Option<Group> {
+/// Makes a group of equal inodes, given by their names, or `None` if they are fewer than two
+/// files.
+fn group<'a>(
+    work: &Work<'_>,
+    content: Option<ContentId>,
+    equal: impl Iterator<Item = &'a [FileId]>,
+) -> Option<Group> {
     let tree = work.tree;
-    let mut files = Vec::with_capacity(equal.len());
-    for (_, names) in equal {
-        let mut walked: Vec<FileId> =
-            names.iter().copied().filter(|&f| !tree.is_remembered(f)).collect();
-        sort_by_path(tree, &mut walked);
-        if !work.options.hardlinks {
-            walked.truncate(1);
+    let (mut files, mut inodes) = (Vec::new(), 0);
+    for names in equal {
+        inodes += 1;
+        let walked = names.iter().copied().filter(|&f| !tree.is_remembered(f));
+        if work.options.hardlinks {
+            files.extend(walked);
+        } else {
+            files.extend(first_by_path(tree, walked));
         }
-        files.extend(walked);
     }
     if files.len() < 2 {
         return None;
     }
     sort_by_path(tree, &mut files);
     let size = tree.file(files[0]).size;
+    // What is known of a lone inode depends on how it was told from others.
+    let content = content.filter(|_| inodes > 1);
     Some(Group {
         size,
-        content: equal[0].0,
-        digest: equal[0].0.and_then(|content| work.facts.digest(content)),
-        inodes: u32::try_from(equal.len()).unwrap_or(u32::MAX),
-        reclaimable: size.saturating_mul(equal.len() as u64 - 1),
+        content,
+        digest: content.and_then(|content| work.facts.digest(content)),
+        inodes,
+        reclaimable: size.saturating_mul(u64::from(inodes) - 1),
         files,
     })
 }
 
-/// Sorts files by the bytes of their paths.
-fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
-    match files {
-        [] | [_] => {}
-        [a, b] => {
-            if tree.path(*a).cmp(&tree.path(*b)) == Ordering::Greater {
-                std::mem::swap(a, b);
-            }
+/// Returns the first of some files by the bytes of their paths.
+fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option<FileId> {
+    let mut first = files.next()?;
+    let (mut path, mut first_path) = (Vec::new(), Vec::new());
+    for file in files {
+        if first_path.is_empty() {
+            tree.path_into(first, &mut first_path);
         }
-        _ => files.sort_by_cached_key(|&f| tree.path(f)),
+        tree.path_into(file, &mut path);
+        if path < first_path {
+            first = file;
+            std::mem::swap(&mut path, &mut first_path);
+        }
     }
+    Some(first)
+}
+
+/// Sorts files by the bytes of their paths, which are put together only as far as needed: those of
+/// the directories once, those of the files never.
+fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
+    if let [a, b] = files {
+        if tree.path(*b) < tree.path(*a) {
+            std::mem::swap(a, b);
+        }
+        return;
+    }
+    let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
+    for &file in &*files {
+        let dir = tree.file(file).dir;
+        dirs.entry(dir).or_insert_with(|| {
+            let mut path = tree.dir_path(dir);
+            if !(path.is_empty() || path.ends_with(b"/")) {
+                path.push(b'/');
+            }
+            path
+        });
+    }
+    let name = |file: FileId| tree.name(file).to_bytes();
+    files.sort_unstable_by(|&a, &b| {
+        let (a_dir, b_dir) = (tree.file(a).dir, tree.file(b).dir);
+        if a_dir == b_dir {
+            return name(a).cmp(name(b));
+        }
+        let (a_path, b_path) = (&dirs[&a_dir], &dirs[&b_dir]);
+        let common = a_path.len().min(b_path.len());
+        let rest =
+            || a_path[common..].iter().chain(name(a)).cmp(b_path[common..].iter().chain(name(b)));
+        a_path[..common].cmp(&b_path[..common]).then_with(rest)
+    });
 }

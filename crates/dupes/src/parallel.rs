@@ -77,8 +77,29 @@ impl<'a> Work<'a> {
     }
 }
 
+impl Work<'_> {
+    /// Counts the files among `files` whose content is not known yet as work to do.
+    pub(crate) fn expect(&self, files: &[FileId], size: u64) {
+        let files = self.unknown(files.iter().copied());
+        self.watch.files_total.fetch_add(files, Relaxed);
+        self.watch.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
+    }
+
+    /// Counts the files among `files` whose content is not known yet as decided, before it is
+    /// noted.
+    pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
+        let files = self.unknown(files);
+        self.watch.files_done.fetch_add(files, Relaxed);
+        self.watch.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
+    }
+
+    fn unknown(&self, files: impl Iterator<Item = FileId>) -> u64 {
+        files.filter(|f| self.facts.content(f.0).is_none()).count() as u64
+    }
+}
+
 impl Worker<'_> {
-    /// Opens a file; a failure drops it and is noted.
+    /// Opens a file; a failure drops it, is noted, and makes it one that is done.
     pub(crate) fn open(&mut self, id: FileId) -> Option<File> {
         match self.opener.open(id) {
             Ok(file) => {
@@ -87,13 +108,14 @@ impl Worker<'_> {
             }
             Err(source) => {
                 self.give_up(id, Reason::Failed { op: Op::Open, source });
+                self.done(id);
                 None
             }
         }
     }
 
     /// Opens a file, reads from it, and makes sure it was unchanged from the walk until after
-    /// the read. A failure drops the file and is noted.
+    /// the read. A failure drops the file, is noted, and makes it one that is done.
     pub(crate) fn read<T>(
         &mut self,
         id: FileId,
@@ -101,7 +123,11 @@ impl Worker<'_> {
     ) -> Result<Option<T>, Interrupted> {
         let Some(file) = self.open(id) else { return Ok(None) };
         let result = read(&file, &mut self.scratch, self.work.watch);
-        self.accept(id, &file, result)
+        let result = self.accept(id, &file, result)?;
+        if result.is_none() {
+            self.done(id);
+        }
+        Ok(result)
     }
 
     /// Opens a file and reads from it, without asking whether it is still what the walk saw.
@@ -113,11 +139,16 @@ impl Worker<'_> {
         let Some(file) = self.open(id) else { return Ok(()) };
         match read(&file, &mut self.scratch, self.work.watch) {
             Ok(()) => Ok(()),
-            failed => self.accept(id, &file, failed).map(|_| ()),
+            failed => {
+                self.accept(id, &file, failed)?;
+                self.done(id);
+                Ok(())
+            }
         }
     }
 
-    /// Takes the result of reading a file if the file is still what the walk saw.
+    /// Takes the result of reading a file if the file is still what the walk saw. If it is not,
+    /// counting it as done is left to the caller.
     pub(crate) fn accept<T>(
         &mut self,
         id: FileId,
@@ -150,7 +181,9 @@ impl Worker<'_> {
         if !self.work.tree.is_remembered(id) {
             self.problems.push(Problem { path: self.work.tree.path(id), reason });
         }
-        let size = self.work.tree.file(id).size;
-        self.work.watch.bytes_done.fetch_add(size, Relaxed);
+    }
+
+    fn done(&self, id: FileId) {
+        self.work.done([id].into_iter(), self.work.tree.file(id).size);
     }
 }

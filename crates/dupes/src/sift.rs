@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use content::{Digest, Facts, digest_prefix, head_length, read_head};
-use fsops::{Interrupted, Watch};
+use fsops::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::classes::{Classes, inodes};
@@ -52,8 +52,10 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
         }
         let new = fresh.len() - known;
         sifted.unknown += new as u64;
-        expect(work.watch, new, size);
-        if size == 0 || new == members.len() && new <= SIDE_BY_SIDE.min(work.options.open_files) {
+        work.expect(&members, size);
+        let few = members.len() <= SIDE_BY_SIDE.min(work.options.open_files)
+            && members.iter().all(|f| work.facts.content(f.0).is_none());
+        if new > 0 && (size == 0 || few) {
             fresh.truncate(known);
             sifted.sets.push(members.clone());
         } else {
@@ -68,12 +70,6 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
     }
     by_digest(work, large, &mut sifted)?;
     Ok(sifted)
-}
-
-fn expect(watch: &Watch, files: usize, size: u64) {
-    use std::sync::atomic::Ordering::Relaxed;
-    watch.files_total.fetch_add(files as u64, Relaxed);
-    watch.bytes_total.fetch_add(size.saturating_mul(files as u64), Relaxed);
 }
 
 fn read_heads(work: &Work<'_>, mut files: Vec<FileId>) -> Result<Vec<Problem>, Interrupted> {
@@ -111,7 +107,7 @@ fn split_by_head(
         let size = tree.file(run[0].1).size;
         match undecided(facts, run.iter().map(|&(_, f)| f)) {
             Some(files) => sort_out(work, files, size, sets, large),
-            None => done(work.watch, run.len(), size),
+            None => work.done(run.iter().map(|&(_, f)| f), size),
         }
     }
 }
@@ -217,7 +213,7 @@ fn split_by_digest(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
         if whole || files.len() == 1 {
-            done(work.watch, files.len(), size);
+            work.done(files.iter().copied(), size);
             settle(work.facts, &files, Some(run[0].0).filter(|_| whole));
         } else if files.len() > work.options.open_files {
             large.push(Large { files, prefix: set.prefix.saturating_mul(GROWTH).min(size) });
@@ -237,11 +233,4 @@ pub(crate) fn settle(facts: &Facts, files: &[FileId], digest: Option<Digest>) {
     for file in files.iter().filter(|f| facts.content(f.0).is_none()) {
         facts.set_content(file.0, content);
     }
-}
-
-/// Counts files as decided.
-pub(crate) fn done(watch: &Watch, files: usize, size: u64) {
-    use std::sync::atomic::Ordering::Relaxed;
-    watch.files_done.fetch_add(files as u64, Relaxed);
-    watch.bytes_done.fetch_add(size.saturating_mul(files as u64), Relaxed);
 }

@@ -1,9 +1,10 @@
 //! How many bytes a group's copies really take up, so that no saving is promised that is none.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 
 use fsops::{Interrupted, Storage};
-use walk::FileId;
+use walk::{Device, FileId};
 
 use crate::groups::Group;
 use crate::parallel::{Work, Worker};
@@ -33,18 +34,19 @@ pub(crate) fn measure(work: &Work<'_>, groups: &mut [Group]) -> Result<(), Inter
 /// Returns what keeping the largest copy alone would free.
 fn reclaimable(worker: &mut Worker<'_>, group: &Group) -> u64 {
     let tree = worker.work.tree;
-    let mut storages: Vec<(usize, Storage)> = Vec::new();
-    let mut seen = Vec::with_capacity(group.files.len());
+    let mut storages: Vec<(&Device, Storage)> = Vec::new();
+    let mut seen = HashSet::with_capacity(group.files.len());
     let (mut sum, mut largest, mut own_sum) = (0u64, 0, 0u64);
     for &file in &group.files {
-        let key = tree.key(file);
-        if seen.contains(&key) {
+        if !seen.insert(tree.key(file)) {
             continue;
         }
-        seen.push(key);
-        let device = tree.device_index(tree.file(file).dir);
-        let own = if tree.devices()[device].volume.can_share_extents() {
-            let at = storages.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
+        let device = tree.device_of(tree.file(file).dir);
+        let own = if device.volume.can_share_extents() {
+            let shares = |other: &Device| {
+                other.number == device.number || other.volume.shares_extents_with(&device.volume)
+            };
+            let at = storages.iter().position(|(d, _)| shares(d)).unwrap_or_else(|| {
                 storages.push((device, Storage::default()));
                 storages.len() - 1
             });

@@ -39,7 +39,8 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
     Ok(states)
 }
 
-fn state(worker: &mut Worker<'_>, file: FileId) -> State {
+/// Returns what has become of one file.
+pub(crate) fn state(worker: &mut Worker<'_>, file: FileId) -> State {
     match worker.opener.stat(file) {
         Ok(now) if now.kind == Kind::File && worker.work.tree.unchanged(file, &now) => State::Same,
         Ok(_) => State::Changed,

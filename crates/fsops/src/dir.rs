@@ -78,6 +78,8 @@ impl Dir {
     pub fn open_below(&self, path: &[u8]) -> io::Result<Dir> {
         // The kernel's limit counts the final NUL.
         const STEP: usize = libc::PATH_MAX as usize - 1;
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::List, path)?;
         let mut base: Option<Dir> = None;
         let mut rest = path;
         loop {

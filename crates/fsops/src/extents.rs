@@ -16,6 +16,11 @@ const EXTENT_LAST: u32 = 0x1;
 /// Location not known yet, not mapped to a device block, or inside the inode: the `physical`
 /// field of such an extent identifies nothing.
 const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | 0x200;
+/// Compressed or encrypted: `length` is that of the content, of which `physical` on as many bytes
+/// are not on the device.
+const EXTENT_ENCODED: u32 = 0x8;
+/// The space of all extents that are stored as they are.
+const PLAIN: u64 = u64::MAX;
 /// Extents asked for at a time: 3.6 KiB on the stack; most files have one.
 const BATCH: usize = 64;
 
@@ -44,7 +49,9 @@ struct RawRequest {
 /// The storage that a set of files of one device takes up together.
 #[derive(Debug, Default)]
 pub struct Storage {
-    placed: Vec<(u64, u64)>,
+    /// Space, start, end. Plain extents lie in one space by their place on the device, each
+    /// encoded extent in a space of its own, named by its place, by their offset in the file.
+    placed: Vec<(u64, u64, u64)>,
     unplaced_bytes: u64,
 }
 
@@ -58,10 +65,12 @@ impl Storage {
             for extent in batch.extents.iter().take(batch.mapped as usize) {
                 own += extent.length;
                 at = extent.logical + extent.length;
-                if extent.flags & EXTENT_UNPLACED == 0 {
-                    self.placed.push((extent.physical, extent.physical + extent.length));
-                } else {
+                if extent.flags & EXTENT_UNPLACED != 0 {
                     self.unplaced_bytes += extent.length;
+                } else if extent.flags & EXTENT_ENCODED != 0 {
+                    self.placed.push((extent.physical, extent.logical, at));
+                } else {
+                    self.placed.push((PLAIN, extent.physical, extent.physical + extent.length));
                 }
                 if extent.flags & EXTENT_LAST != 0 {
                     return Ok(own);
@@ -77,8 +86,11 @@ impl Storage {
     pub fn total_bytes(mut self) -> u64 {
         self.placed.sort_unstable();
         let mut total = self.unplaced_bytes;
-        let mut covered = 0;
-        for (start, end) in self.placed {
+        let (mut space, mut covered) = (PLAIN, 0);
+        for (own_space, start, end) in self.placed {
+            if own_space != space {
+                (space, covered) = (own_space, 0);
+            }
             total += end.saturating_sub(start.max(covered));
             covered = covered.max(end);
         }
@@ -113,12 +125,21 @@ fn extents_from(file: &File, start: u64) -> io::Result<RawRequest> {
 
 #[cfg(test)]
 mod tests {
-    use super::Storage;
+    use super::{PLAIN, Storage};
 
     #[test]
     fn shared_ranges_count_once_however_they_are_split() {
-        let storage =
-            Storage { placed: vec![(0, 10), (4, 6), (10, 20), (5, 15)], unplaced_bytes: 3 };
+        let storage = Storage {
+            placed: vec![(PLAIN, 0, 10), (PLAIN, 4, 6), (PLAIN, 10, 20), (PLAIN, 5, 15)],
+            unplaced_bytes: 3,
+        };
         assert_eq!(storage.total_bytes(), 23);
+    }
+
+    #[test]
+    fn encoded_extents_are_shared_only_with_themselves() {
+        // Two extents that lie 4 KiB apart, each with 128 KiB of content, one of them twice.
+        let placed = vec![(4096, 0, 131_072), (8192, 131_072, 262_144), (4096, 0, 131_072)];
+        assert_eq!(Storage { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
     }
 }

@@ -13,19 +13,65 @@ pub struct Volume {
     pub magic: u64,
 }
 
+const BTRFS_MAGIC: u64 = 0x9123_683E;
+
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
-const REFLINK_MAGICS: [u64; 5] = [0x9123_683E, 0x5846_5342, 0xCA45_1A4E, 0x7461_636f, 0x794c_7630];
+const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, 0x5846_5342, 0xCA45_1A4E, 0x7461_636f, 0x794c_7630];
+
+/// `f_type` of file systems whose files the kernel makes up while they are read (linux/magic.h):
+/// proc, sysfs, debugfs, tracefs, configfs, securityfs, cgroup, cgroup2, pstore, bpf, efivarfs,
+/// `binfmt_misc`, selinuxfs, smackfs, fusectl, resctrl.
+const SYNTHETIC_MAGICS: [u64; 16] = [
+    0x9FA0,
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x6265_6570,
+    0x7363_6673,
+    0x0027_E0EB,
+    0x6367_7270,
+    0x6165_676C,
+    0xCAFE_4A11,
+    0xDE5E_81E4,
+    0x4249_4E4D,
+    0xF97C_FF8C,
+    0x4341_5D53,
+    0x6573_5543,
+    0x0765_5821,
+];
 
 impl Volume {
     pub(crate) fn of(fd: BorrowedFd<'_>) -> io::Result<Volume> {
         let raw = rustix::fs::fstatfs(fd)?;
-        Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type as u64 })
+        Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type.cast_unsigned() })
     }
 
     /// Returns whether files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns whether the kernel makes its files up while they are read, so that a size of 0
+    /// does not say that there is nothing in them.
+    pub fn is_synthetic(&self) -> bool {
+        SYNTHETIC_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns whether a file here and one on `other` can share extents.
+    ///
+    /// A subvolume of btrfs has a device number of its own, and an `f_fsid` of its own: the file
+    /// system's, with the subvolume's number put over the second word by XOR (`btrfs_statfs` in
+    /// fs/btrfs/super.c). A snapshot shares all its extents all the same.
+    pub fn shares_extents_with(&self, other: &Volume) -> bool {
+        let first_word = |volume: &Volume| volume.fsid & first_word_mask();
+        self.can_share_extents()
+            && self.magic == other.magic
+            && if self.magic == BTRFS_MAGIC {
+                first_word(self) == first_word(other)
+            } else {
+                self.fsid == other.fsid
+            }
     }
 }
 
@@ -37,6 +83,33 @@ fn fsid_bits(raw: &rustix::fs::StatFs) -> u64 {
     unsafe { std::ptr::from_ref(&raw.f_fsid).cast::<u64>().read_unaligned() }
 }
 
+/// The bits of the first of the two words of an `fsid_t`, read as one number.
+const fn first_word_mask() -> u64 {
+    u64::from_ne_bytes([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
+}
+
 const fn size_of_val_of_fsid() -> usize {
     size_of::<libc::fsid_t>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BTRFS_MAGIC, Volume};
+
+    #[test]
+    fn subvolumes_share_extents_and_file_systems_do_not() {
+        let btrfs = |words: [u32; 2]| {
+            let [a, b] = words.map(u32::to_ne_bytes);
+            let bytes = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+            Volume { fsid: u64::from_ne_bytes(bytes), magic: BTRFS_MAGIC }
+        };
+        assert!(btrfs([7, 5]).shares_extents_with(&btrfs([7, 256])));
+        assert!(!btrfs([7, 5]).shares_extents_with(&btrfs([8, 5])));
+        let xfs = |fsid| Volume { fsid, magic: 0x5846_5342 };
+        assert!(xfs(7).shares_extents_with(&xfs(7)));
+        assert!(!xfs(7).shares_extents_with(&xfs(8)));
+        assert!(!xfs(7).shares_extents_with(&Volume { fsid: 7, magic: BTRFS_MAGIC }));
+        let ext4 = Volume { fsid: 7, magic: 0xEF53 };
+        assert!(!ext4.shares_extents_with(&ext4));
+    }
 }

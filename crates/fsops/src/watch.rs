@@ -35,7 +35,7 @@ pub struct Watch {
     pub bytes_seen: AtomicU64,
     /// Files whose content has to be looked at.
     pub files_total: AtomicU64,
-    /// Of those, files that are done.
+    /// Of those, files that are done, failed ones included.
     pub files_done: AtomicU64,
     /// Bytes that may have to be read: an upper bound that `bytes_done` reaches at the end.
     pub bytes_total: AtomicU64,

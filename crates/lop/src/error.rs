@@ -50,9 +50,15 @@ impl CommandError {
     fn text(&self) -> String {
         let mut text = self.message.clone();
         let mut cause = self.source.as_deref().map(|e| e as &(dyn Error + 'static));
+        let mut last = String::new();
         while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&plain(error));
+            let said = plain(error);
+            // SQLite's message comes again as the cause of itself, a number before it.
+            if last.is_empty() || !said.ends_with(&last) {
+                text.push_str(": ");
+                text.push_str(&said);
+            }
+            last = said;
             cause = error.source();
         }
         text

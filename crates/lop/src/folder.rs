@@ -7,13 +7,14 @@ use std::sync::Arc;
 use catalog::{Catalog, Entry, Known};
 use content::Digest;
 use dupes::State;
-use fsops::{Stat, Watch};
-use walk::{FileId, Tree};
+use fsops::{FileKey, Watch};
+use walk::{DirId, FileId, Tree};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::look::Looker;
 use crate::monitor::Monitor;
-use crate::remembered::{entry_state, open};
+use crate::remembered::open;
 use crate::settings::{Settings, Workers};
 
 /// The files of a directory and their copies.
@@ -56,7 +57,7 @@ impl Folder {
     pub(crate) fn look(dir: &Path, settings: &Settings) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
         let watch = Arc::new(Watch::default());
-        let _monitor = Monitor::start(&watch, settings)
+        let monitor = Monitor::start(&watch, settings)
             .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
         let is_dir = std::fs::metadata(dir).and_then(|found| {
             found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
@@ -69,10 +70,11 @@ impl Folder {
             one_file_system: false,
             threads: workers.compare.threads,
             open_dirs: workers.walk_dirs,
-            own: Some(settings.catalog()?),
+            own: Catalog::files(&settings.catalog()?),
         };
         let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
-        let files = Asker { catalog: &catalog, tree: &tree, contents: HashMap::new() }.ask()?;
+        monitor.finish()?;
+        let files = Asker::new(&catalog, &tree).ask()?;
         Ok(Folder { tree, files })
     }
 
@@ -91,10 +93,23 @@ impl Folder {
 struct Asker<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
+    /// The directories of the tree: another path to one of them is not outside.
+    dirs: HashSet<FileKey>,
     contents: HashMap<i64, Content>,
+    looker: Looker,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
+    fn new(catalog: &'a Catalog, tree: &'a Tree) -> Self {
+        let listed = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0);
+        let key = |(id, dir): (u32, &walk::DirRecord)| FileKey {
+            device: tree.device_of(DirId(id)).number,
+            inode: dir.inode,
+        };
+        let dirs = listed.map(key).collect();
+        Asker { catalog, tree, dirs, contents: HashMap::new(), looker: Looker::default() }
+    }
+
     fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
         let known = self.catalog.known(self.tree)?;
         let mut files = Vec::with_capacity(known.len());
@@ -129,21 +144,27 @@ impl Asker<'_> {
         })
     }
 
-    fn content(&self, number: i64) -> Result<Content, CommandError> {
+    fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
-        let live = entries.into_iter().filter(|entry| entry_state(entry) == State::Same);
-        Ok(Content { places: live.map(|entry| self.place(entry)).collect(), digest })
+        let places = entries.into_iter().filter_map(|entry| self.place(entry)).collect();
+        Ok(Content { places, digest })
     }
 
-    fn place(&self, entry: Entry) -> Place {
-        let outside = !self.tree.roots().iter().any(|root| is_below(&root.absolute, &entry.path));
-        Place { inode: (entry.volume, entry.inode), path: entry.path, outside }
+    /// Returns where a remembered file is, if it still is there.
+    fn place(&mut self, entry: Entry) -> Option<Place> {
+        if self.looker.state(&entry) != State::Same {
+            return None;
+        }
+        let path = &entry.path;
+        let outside = !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
+            && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir));
+        Some(Place { inode: (entry.volume, entry.inode), path: entry.path, outside })
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
     fn find_links(
-        &self,
+        &mut self,
         known: &[Option<Known>],
         files: &mut [Copies],
     ) -> Result<(), CommandError> {
@@ -151,8 +172,8 @@ impl Asker<'_> {
         for (at, known) in known.iter().enumerate() {
             let Some(known) = known.filter(|_| !files[at].outside) else { continue };
             let id = FileId(u32::try_from(at).unwrap_or(u32::MAX));
-            let path = walk_path(self.tree, id);
-            if Stat::of_path(&path).is_ok_and(|stat| stat.links > 1) {
+            let path = self.tree.absolute_path(id);
+            if self.looker.stat(&path).is_ok_and(|stat| stat.links > 1) {
                 linked.entry((known.volume, known.inode)).or_default().push(at);
             }
         }
@@ -160,11 +181,7 @@ impl Asker<'_> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            if entry_state(&entry) != State::Same {
-                continue;
-            }
-            let place = self.place(entry);
-            if place.outside {
+            if let Some(place) = self.place(entry).filter(|place| place.outside) {
                 for &at in linked.get(&place.inode).into_iter().flatten() {
                     files[at].outside = true;
                 }
@@ -172,11 +189,6 @@ impl Asker<'_> {
         }
         Ok(())
     }
-}
-
-fn walk_path(tree: &Tree, file: FileId) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    PathBuf::from(std::ffi::OsString::from_vec(tree.path(file)))
 }
 
 /// Returns whether `path` is below directory `dir`, both absolute.

@@ -43,6 +43,19 @@ pub(crate) fn disarm() {
     }
 }
 
+/// Does something that may wait for somebody else and cannot be asked to stop: meanwhile the
+/// signals do what they always do.
+pub(crate) fn default_during<T>(wait: impl FnOnce() -> T) -> T {
+    disarm();
+    // One that came just before would otherwise be heard only after the wait.
+    end_as_caught();
+    let result = wait();
+    if let Some(flags) = FLAGS.get() {
+        flags.deadly.store(false, Relaxed);
+    }
+    result
+}
+
 /// Returns the signal that was caught.
 pub(crate) fn caught() -> Option<i32> {
     let number = FLAGS.get()?.caught.load(Relaxed);

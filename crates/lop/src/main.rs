@@ -11,6 +11,7 @@ mod exit;
 mod folder;
 mod formats;
 mod interrupt;
+mod look;
 mod monitor;
 mod names;
 mod output;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
+use fsops::{Interrupted, Watch};
 
 use crate::interrupt;
 use crate::progress::Progress;
@@ -50,6 +50,13 @@ impl Monitor {
         let looker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || looker.look_on())?;
         Ok(Monitor { shared, thread: Some(thread) })
+    }
+
+    /// Ends the watch over work that is done. An interruption that it was too far to notice
+    /// counts all the same: a shell's loop would go on otherwise.
+    pub(crate) fn finish(self) -> Result<(), Interrupted> {
+        drop(self);
+        interrupt::caught().map_or(Ok(()), |_| Err(Interrupted))
     }
 }
 

@@ -4,7 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd;
 
+use serde::Serialize;
+
+use crate::args::Format;
 use crate::error::CommandError;
+use crate::formats::to_json;
+use crate::settings::{Settings, Verbosity};
 
 /// Bytes gathered before a write: what a pipe takes at once.
 const BUFFER: usize = 64 * 1024;
@@ -28,4 +33,27 @@ pub(crate) fn print(
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(e) => Err(CommandError::failed("cannot write to standard output").because(e)),
     }
+}
+
+/// Prints a summary to standard error, where the results have taken standard output: `text`, or
+/// with `--json` one document. A result in JSON has it already.
+pub(crate) fn print_summary_aside(
+    format: Format,
+    settings: &Settings,
+    summary: &impl Serialize,
+    text: &str,
+) {
+    if settings.verbosity == Verbosity::Quiet {
+        return;
+    }
+    if !settings.json {
+        text.lines().for_each(|line| settings.note(line));
+    } else if format != Format::Json {
+        settings.note(&summary_document(summary));
+    }
+}
+
+/// Returns the JSON document of a summary that stands alone.
+pub(crate) fn summary_document(summary: &impl Serialize) -> String {
+    format!("{{\"summary\":{}}}", to_json(summary))
 }

@@ -1,9 +1,6 @@
 //! The catalog as the commands use it: opened, loaded, and held against the files as they are now.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
-use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Loaded, Rows};
@@ -14,21 +11,25 @@ use walk::FileId;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::look::Looker;
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
 
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
         use catalog::Error;
-        let message = error.to_string();
+        let (message, full) = (error.to_string(), error.is_full());
+        let exit = if full { Exit::Failed } else { Exit::Catalog };
+        let room = "its file system is full: make room there, name another place with \
+                    --catalog FILE, or use --no-catalog";
         match error {
             Error::Missing(_) => {
-                CommandError::new(Exit::Catalog, message).hint("scan something first: lop scan DIR")
+                CommandError::new(exit, message).hint("scan something first: lop scan DIR")
             }
-            Error::TooNew { .. } => CommandError::new(Exit::Catalog, message)
+            Error::TooNew { .. } => CommandError::new(exit, message)
                 .hint("use the newer lop, or another catalog: --catalog FILE"),
             Error::Damaged { source, .. } => {
-                let error = CommandError::new(Exit::Catalog, message)
+                let error = CommandError::new(exit, message)
                     .hint("move it away and scan again, or use another: --catalog FILE");
                 match source {
                     Some(source) => error.because(source),
@@ -36,28 +37,23 @@ impl From<catalog::Error> for CommandError {
                 }
             }
             Error::File(error) => {
-                let message = format!("the catalog: {error}");
-                CommandError::new(Exit::Catalog, message)
+                let place =
+                    "name a place you can write to with --catalog FILE, or use --no-catalog";
+                CommandError::new(exit, format!("the catalog: {error}"))
                     .because(error.source)
-                    .hint("name a place you can write to with --catalog FILE, or use --no-catalog")
+                    .hint(if full { room } else { place })
             }
-            other => {
-                let full = is_full(&other);
-                let exit = if full { Exit::Failed } else { Exit::Catalog };
-                let error = CommandError::new(exit, message);
-                match other {
-                    Error::Database { source, .. } => error.because(source),
-                    _ => error,
-                }
+            Error::Database { source, .. } => {
+                let other = "check that you may read it, or name another with --catalog FILE";
+                CommandError::new(exit, message).because(source).hint(if full {
+                    room
+                } else {
+                    other
+                })
             }
+            _ => CommandError::new(exit, message),
         }
     }
-}
-
-fn is_full(error: &catalog::Error) -> bool {
-    use std::error::Error;
-    let text = error.source().map(ToString::to_string).unwrap_or_default();
-    text.contains("full")
 }
 
 /// Opens the catalog for questions.
@@ -99,7 +95,7 @@ impl Live {
     /// Looks at each of some remembered files.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
         let watch = Arc::new(Watch::default());
-        let _monitor = Monitor::start(&watch, settings)
+        let monitor = Monitor::start(&watch, settings)
             .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
         let workers = Workers::new(None);
         let work = dupes::Work {
@@ -109,6 +105,7 @@ impl Live {
             watch: &watch,
         };
         let states = dupes::states(&work, &files(&loaded))?;
+        monitor.finish()?;
         Ok(Live { loaded, states })
     }
 
@@ -164,35 +161,25 @@ fn files(loaded: &Loaded) -> Vec<FileId> {
     (0u32..).zip(loaded.tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
-/// Returns the state of a remembered file by looking at its path.
-pub(crate) fn entry_state(entry: &Entry) -> State {
-    let path = std::path::Path::new(OsStr::from_bytes(&entry.path));
-    match fsops::Stat::of_path(path) {
-        Ok(now) if entry.is(&now) => State::Same,
-        Ok(_) => State::Changed,
-        Err(e) if e.kind() == ErrorKind::NotFound || e.kind() == ErrorKind::NotADirectory => {
-            State::Gone
-        }
-        Err(_) => State::Unknown,
-    }
-}
-
 /// Who else has a content: the inodes of its files that are there and unchanged.
 #[derive(Default)]
-pub(crate) struct Sharers(HashMap<i64, HashSet<(i64, u64)>>);
+pub(crate) struct Sharers {
+    looker: Looker,
+    inodes: HashMap<i64, HashSet<(i64, u64)>>,
+}
 
 impl Sharers {
     /// Returns how many other inodes have the content of a file.
     pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<u64, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else { return Ok(0) };
-        if !self.0.contains_key(&content) {
+        if !self.inodes.contains_key(&content) {
             let mut live = catalog.files_with(content)?;
-            live.retain(|entry| entry_state(entry) == State::Same);
+            live.retain(|entry| self.looker.state(entry) == State::Same);
             let inodes = live.iter().map(|entry| (entry.volume, entry.inode)).collect();
-            self.0.insert(content, inodes);
+            self.inodes.insert(content, inodes);
         }
         let own = (file.volume, file.inode);
-        Ok(self.0[&content].iter().filter(|inode| **inode != own).count() as u64)
+        Ok(self.inodes[&content].iter().filter(|inode| **inode != own).count() as u64)
     }
 }
 

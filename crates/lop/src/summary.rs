@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::Serialize;
 use walk::{Skipped, Tree};
 
-use crate::formats::to_json;
 use crate::quantity::{count, counted, duration, size};
 
 /// The figures of a scan.
@@ -71,11 +70,6 @@ impl Summary {
         }
         let lines = lines.into_iter().map(|(name, text)| format!("{name:<10}{text}\n"));
         lines.collect()
-    }
-
-    /// Returns the JSON document that stands where no groups are printed.
-    pub(crate) fn document(&self) -> String {
-        format!("{{\"summary\":{}}}", to_json(self))
     }
 
     fn scanned(&self) -> String {

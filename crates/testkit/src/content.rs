@@ -46,12 +46,7 @@ impl Content {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
             Self::Seeded { seed, len } => noise(*seed, *len),
-            Self::Differing {
-                seed,
-                len,
-                at,
-                variant,
-            } => {
+            Self::Differing { seed, len, at, variant } => {
                 let mut bytes = noise(*seed, *len);
                 if let Some(byte) = usize::try_from(*at).ok().and_then(|at| bytes.get_mut(at)) {
                     *byte ^= variant;
@@ -76,9 +71,7 @@ impl Content {
             return file.write_all_at(&self.bytes(), 0);
         };
         file.set_len(*len)?;
-        islands
-            .iter()
-            .try_for_each(|(offset, data)| file.write_all_at(data, *offset))
+        islands.iter().try_for_each(|(offset, data)| file.write_all_at(data, *offset))
     }
 }
 
@@ -135,21 +128,10 @@ mod tests {
     #[test]
     fn a_variant_changes_exactly_one_byte() {
         let same = Content::Seeded { seed: 7, len: 5000 }.bytes();
-        let other = Content::Differing {
-            seed: 7,
-            len: 5000,
-            at: 4999,
-            variant: 3,
-        }
-        .bytes();
+        let other = Content::Differing { seed: 7, len: 5000, at: 4999, variant: 3 }.bytes();
         let differing: Vec<_> = (0..5000).filter(|&i| same[i] != other[i]).collect();
         assert_eq!(differing, [4999]);
-        let none = Content::Differing {
-            seed: 7,
-            len: 5000,
-            at: 4999,
-            variant: 0,
-        };
+        let none = Content::Differing { seed: 7, len: 5000, at: 4999, variant: 0 };
         assert_eq!(none.bytes(), same);
     }
 
@@ -162,10 +144,7 @@ mod tests {
 
     #[test]
     fn islands_lie_in_zeros() {
-        let sparse = Content::Sparse {
-            len: 10,
-            islands: vec![(3, b"ab".to_vec())],
-        };
+        let sparse = Content::Sparse { len: 10, islands: vec![(3, b"ab".to_vec())] };
         assert_eq!(sparse.bytes(), b"\0\0\0ab\0\0\0\0\0");
     }
 }

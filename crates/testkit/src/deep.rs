@@ -13,10 +13,8 @@ use crate::path_bytes::PathBytes;
 /// The name of the file in the last directory of a deep chain.
 pub const BOTTOM: &str = "bottom";
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Returns the path, relative to the tree's root, of the file at the bottom of a deep chain.
 pub fn deep_path(levels: usize, name: impl PathBytes) -> Vec<u8> {
@@ -71,9 +69,5 @@ pub(crate) fn make_chain(
 }
 
 fn open_root(root: &Path) -> io::Result<OwnedFd> {
-    Ok(open(
-        root,
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?)
+    Ok(open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }

@@ -40,11 +40,7 @@ pub fn parse_fdupes(output: &[u8]) -> Groups {
 /// When the output does not end with a group's end or a path comes twice.
 pub fn parse_nul(output: &[u8]) -> Groups {
     let whole = output.is_empty() || output.ends_with(b"\0\0");
-    assert!(
-        whole,
-        "nul output is cut short: it ends with {}",
-        shown(tail(output))
-    );
+    assert!(whole, "nul output is cut short: it ends with {}", shown(tail(output)));
     collect(&split(output, 0, "nul"))
 }
 
@@ -77,31 +73,25 @@ fn json_group(group: &Value) -> JsonGroup {
         other => panic!("a digest is text or null, not {other}"),
     };
     JsonGroup {
-        size: group["size"]
-            .as_u64()
-            .unwrap_or_else(|| panic!("no \"size\" in {group}")),
+        size: group["size"].as_u64().unwrap_or_else(|| panic!("no \"size\" in {group}")),
         digest,
         files: array(group, "files").iter().map(json_path).collect(),
     }
 }
 
 fn json_path(file: &Value) -> Vec<u8> {
-    let text = file["path"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no \"path\" in {file}"));
+    let text = file["path"].as_str().unwrap_or_else(|| panic!("no \"path\" in {file}"));
     match &file["path_base64"] {
         Value::Null => text.as_bytes().to_vec(),
-        Value::String(code) => STANDARD
-            .decode(code)
-            .unwrap_or_else(|e| panic!("bad base64 in {file}: {e}")),
+        Value::String(code) => {
+            STANDARD.decode(code).unwrap_or_else(|e| panic!("bad base64 in {file}: {e}"))
+        }
         other => panic!("\"path_base64\" is text, not {other}"),
     }
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key]
-        .as_array()
-        .unwrap_or_else(|| panic!("no array \"{key}\" in {value}"))
+    value[key].as_array().unwrap_or_else(|| panic!("no array \"{key}\" in {value}"))
 }
 
 /// Splits at `end` into groups, which an empty path ends.
@@ -109,33 +99,18 @@ fn split(output: &[u8], end: u8, format: &str) -> Vec<Vec<Vec<u8>>> {
     let Some((last, rest)) = output.split_last() else {
         return Vec::new();
     };
-    assert!(
-        *last == end,
-        "{format} output is cut short: it ends with {}",
-        shown(tail(output))
-    );
+    assert!(*last == end, "{format} output is cut short: it ends with {}", shown(tail(output)));
     let paths: Vec<&[u8]> = rest.split(|byte| *byte == end).collect();
-    let groups = paths
-        .split(|path| path.is_empty())
-        .filter(|group| !group.is_empty());
-    groups
-        .map(|group| group.iter().map(|path| path.to_vec()).collect())
-        .collect()
+    let groups = paths.split(|path| path.is_empty()).filter(|group| !group.is_empty());
+    groups.map(|group| group.iter().map(|path| path.to_vec()).collect()).collect()
 }
 
 fn collect(groups: &[Vec<Vec<u8>>]) -> Groups {
     let mut seen = BTreeSet::new();
     for path in groups.iter().flatten() {
-        assert!(
-            seen.insert(path),
-            "the path {} is listed twice",
-            shown(path)
-        );
+        assert!(seen.insert(path), "the path {} is listed twice", shown(path));
     }
-    groups
-        .iter()
-        .map(|group| group.iter().cloned().collect())
-        .collect()
+    groups.iter().map(|group| group.iter().cloned().collect()).collect()
 }
 
 fn tail(output: &[u8]) -> &[u8] {
@@ -153,11 +128,7 @@ mod tests {
         assert_eq!(parse_fdupes(b"a b\nc\n\nd\ne\n"), expected);
         assert_eq!(parse_fdupes(b"a b\nc\n\nd\ne\n\n"), expected);
         assert!(parse_fdupes(b"").is_empty());
-        assert_eq!(
-            parse_fdupes(b"\xff\nlone\n\nsingle\n").len(),
-            2,
-            "groups of one are kept"
-        );
+        assert_eq!(parse_fdupes(b"\xff\nlone\n\nsingle\n").len(), 2, "groups of one are kept");
     }
 
     #[test]
@@ -176,11 +147,7 @@ mod tests {
             digest: Some("ab".into()),
             files: vec![b"x\ny".to_vec(), b"\xff".to_vec()],
         };
-        let second = JsonGroup {
-            size: 1,
-            digest: None,
-            files: vec![],
-        };
+        let second = JsonGroup { size: 1, digest: None, files: vec![] };
         assert_eq!(parse_json_groups(text), [first, second]);
         assert_eq!(parse_json(br#"{"groups":[]}"#).len(), 0);
     }

@@ -27,11 +27,7 @@ where
     G: IntoIterator<Item = P>,
     P: PathBytes,
 {
-    let group = |g: G| {
-        g.into_iter()
-            .map(|path| path.path_bytes().to_vec())
-            .collect()
-    };
+    let group = |g: G| g.into_iter().map(|path| path.path_bytes().to_vec()).collect();
     groups.into_iter().map(group).collect()
 }
 
@@ -47,13 +43,9 @@ pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
     }
     let relative = |path: &Vec<u8>| {
         let rest = path.strip_prefix(prefix.as_slice());
-        rest.unwrap_or_else(|| panic!("{} is not in {}", shown(path), shown(&prefix)))
-            .to_vec()
+        rest.unwrap_or_else(|| panic!("{} is not in {}", shown(path), shown(&prefix))).to_vec()
     };
-    groups
-        .iter()
-        .map(|group| group.iter().map(relative).collect())
-        .collect()
+    groups.iter().map(|group| group.iter().map(relative).collect()).collect()
 }
 
 /// Maps every path to the smallest path below `root` of its inode, and drops groups of one.
@@ -73,12 +65,8 @@ pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
         let kept = if given.is_absolute() { found } else { relative };
         kept.as_os_str().as_bytes().to_vec()
     };
-    let collapsed = groups
-        .iter()
-        .map(|group| group.iter().map(collapse).collect());
-    collapsed
-        .filter(|group: &BTreeSet<_>| group.len() > 1)
-        .collect()
+    let collapsed = groups.iter().map(|group| group.iter().map(collapse).collect());
+    collapsed.filter(|group: &BTreeSet<_>| group.len() > 1).collect()
 }
 
 /// Returns a bounded account of how `actual` differs from `expected`, or `None` when it does not.
@@ -86,21 +74,9 @@ pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
     if expected == actual {
         return None;
     }
-    let mut text = format!(
-        "{} groups expected, {} found\n",
-        expected.len(),
-        actual.len()
-    );
-    list(
-        &mut text,
-        "expected but not found",
-        expected.difference(actual).collect(),
-    );
-    list(
-        &mut text,
-        "found but not expected",
-        actual.difference(expected).collect(),
-    );
+    let mut text = format!("{} groups expected, {} found\n", expected.len(), actual.len());
+    list(&mut text, "expected but not found", expected.difference(actual).collect());
+    list(&mut text, "found but not expected", actual.difference(expected).collect());
     Some(text)
 }
 
@@ -128,11 +104,7 @@ fn list(text: &mut String, title: &str, groups: Vec<&BTreeSet<Vec<u8>>>) {
     }
     let _ = writeln!(text, "{title}: {total}");
     for group in groups.into_iter().take(GROUPS_SHOWN) {
-        let paths: Vec<_> = group
-            .iter()
-            .take(PATHS_SHOWN)
-            .map(|path| shown(path))
-            .collect();
+        let paths: Vec<_> = group.iter().take(PATHS_SHOWN).map(|path| shown(path)).collect();
         let _ = write!(text, "  {{ {}", paths.join(", "));
         let _ = match group.len().saturating_sub(PATHS_SHOWN) {
             0 => writeln!(text, " }}"),
@@ -166,38 +138,22 @@ mod tests {
             .file("copy", "x")
             .hard_links("y", &["y1", "y2"])
             .make_temp();
-        let chosen = groups_of([
-            vec!["b", "a/2", "copy"],
-            vec!["y1", "y2"],
-            vec!["gone", "away"],
-        ]);
+        let chosen = groups_of([vec!["b", "a/2", "copy"], vec!["y1", "y2"], vec!["gone", "away"]]);
         let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
         assert_eq!(collapse_links(&tree, &chosen), expected);
         let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
         let collapsed = collapse_links(&tree, &absolute);
-        assert_eq!(
-            relative_to(tree.path(), &collapsed),
-            groups_of([["a/1", "copy"]])
-        );
+        assert_eq!(relative_to(tree.path(), &collapsed), groups_of([["a/1", "copy"]]));
     }
 
     #[test]
     fn a_difference_names_the_groups_and_stays_short() {
-        assert_eq!(
-            diff_groups(&groups_of([["a", "b"]]), &groups_of([["b", "a"]])),
-            None
-        );
+        assert_eq!(diff_groups(&groups_of([["a", "b"]]), &groups_of([["b", "a"]])), None);
         let name = |i: u32, j: u32| format!("{i}-{j}-{}", "long".repeat(100));
         let many = groups_of((0..500).map(|i| (0..500).map(move |j| name(i, j))));
         let text = diff_groups(&groups_of([[&b"only\nhere"[..], b"\xff"]]), &many).expect("differ");
-        assert!(
-            text.contains(r"only\nhere") && text.contains(r"\xff"),
-            "{text}"
-        );
-        assert!(
-            text.contains("and 490 more groups") && text.contains("and 492 more }"),
-            "{text}"
-        );
+        assert!(text.contains(r"only\nhere") && text.contains(r"\xff"), "{text}");
+        assert!(text.contains("and 490 more groups") && text.contains("and 492 more }"), "{text}");
         assert!(text.len() < 20_000, "{} bytes", text.len());
     }
 }

@@ -26,11 +26,7 @@ pub struct Hostile {
 impl Hostile {
     /// Returns the groups that this process can find.
     pub fn groups_here(&self) -> &Groups {
-        if crate::is_root() {
-            &self.groups
-        } else {
-            &self.groups_without_rights
-        }
+        if crate::is_root() { &self.groups } else { &self.groups_without_rights }
     }
 }
 
@@ -56,11 +52,7 @@ pub fn hostile_tree(root: impl AsRef<Path>) -> Hostile {
     let (tree, groups_without_rights) = without_rights(tree, &mut groups);
     tree.make(root);
     let unreadable = BTreeSet::from([b"locked file".to_vec(), b"locked dir".to_vec()]);
-    Hostile {
-        groups,
-        groups_without_rights,
-        unreadable,
-    }
+    Hostile { groups, groups_without_rights, unreadable }
 }
 
 /// Returns an even number of file names, each of them awkward in its own way.
@@ -168,8 +160,5 @@ fn without_rights(tree: TreeBuilder, groups: &mut Groups) -> (TreeBuilder, Group
 }
 
 fn group(paths: &[impl PathBytes]) -> BTreeSet<Vec<u8>> {
-    paths
-        .iter()
-        .map(|path| path.path_bytes().to_vec())
-        .collect()
+    paths.iter().map(|path| path.path_bytes().to_vec()).collect()
 }

@@ -139,34 +139,22 @@ impl<'a> Invocation<'a> {
     /// When it cannot be started.
     pub fn spawn(&self) -> Running {
         let argv = self.argv();
-        let scene = Scene {
-            cwd: self.cwd.clone(),
-            argv: argv.clone(),
-        };
+        let scene = Scene { cwd: self.cwd.clone(), argv: argv.clone() };
         match self.start(&argv) {
             Ok((child, captures)) => Running::new(child, captures, scene, self.timeout),
-            Err(e) => panic!(
-                "{}",
-                scene.account(&format!("cannot be started: {e}"), b"", b"")
-            ),
+            Err(e) => panic!("{}", scene.account(&format!("cannot be started: {e}"), b"", b"")),
         }
     }
 
     fn start(&self, argv: &[OsString]) -> io::Result<(Child, [Capture; 2])> {
         let (reader, writer) = pipe()?;
         let mut command = Command::new(&argv[0]);
-        command
-            .args(&argv[1..])
-            .current_dir(&self.cwd)
-            .process_group(0);
+        command.args(&argv[1..]).current_dir(&self.cwd).process_group(0);
         self.set_environment(&mut command);
-        command
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .stdin(match self.stdin.len() {
-                0 => Stdio::null(),
-                _ => Stdio::piped(),
-            });
+        command.stdout(writer).stderr(Stdio::piped()).stdin(match self.stdin.len() {
+            0 => Stdio::null(),
+            _ => Stdio::piped(),
+        });
         if let Some((uid, gid)) = self.user {
             command.uid(uid).gid(gid);
             self.hand_over(uid, gid)?;
@@ -222,10 +210,7 @@ impl<'a> Invocation<'a> {
     fn binary_for_others(&self) -> PathBuf {
         let binary = &self.sandbox.binary;
         let open = |p: &Path| fs::metadata(p).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
-        if binary
-            .ancestors()
-            .all(|p| p.as_os_str().is_empty() || open(p))
-        {
+        if binary.ancestors().all(|p| p.as_os_str().is_empty() || open(p)) {
             return binary.clone();
         }
         let reachable = self.sandbox.root.join("binary");
@@ -241,9 +226,7 @@ impl<'a> Invocation<'a> {
     fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
         let (sandbox, tmp) = (self.sandbox, self.sandbox.root.join("tmp"));
         let own = |dir: PathBuf| chown(dir, Some(uid), Some(gid));
-        [sandbox.home(), sandbox.state(), tmp]
-            .into_iter()
-            .try_for_each(own)
+        [sandbox.home(), sandbox.state(), tmp].into_iter().try_for_each(own)
     }
 }
 

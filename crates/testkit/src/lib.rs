@@ -65,10 +65,7 @@ pub fn is_root() -> bool {
 }
 
 /// Prints that a check was not run, and why, for whoever reads the log of the tests.
-#[expect(
-    clippy::print_stderr,
-    reason = "a skipped check must not look like a passed one"
-)]
+#[expect(clippy::print_stderr, reason = "a skipped check must not look like a passed one")]
 pub fn skipped(reason: impl std::fmt::Display) {
     eprintln!("skipped: {reason}");
 }

@@ -15,11 +15,7 @@ pub(crate) fn listing(root: &Path, most: usize) -> String {
     let mut unlisted: Vec<PathBuf> = vec![root.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         let Ok(entries) = fs::read_dir(&dir) else {
-            let _ = writeln!(
-                text,
-                "  (cannot list {})",
-                shown(dir.as_os_str().as_bytes())
-            );
+            let _ = writeln!(text, "  (cannot list {})", shown(dir.as_os_str().as_bytes()));
             continue;
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -46,9 +42,8 @@ fn line(root: &Path, path: &Path, metadata: Option<&Metadata>) -> String {
     let Some(metadata) = metadata else {
         return format!("  ?  {name}\n");
     };
-    let target = fs::read_link(path).map_or(String::new(), |target| {
-        format!(" -> {}", shown(target.as_os_str().as_bytes()))
-    });
+    let target = fs::read_link(path)
+        .map_or(String::new(), |target| format!(" -> {}", shown(target.as_os_str().as_bytes())));
     let (mode, links, size) = (metadata.mode(), metadata.nlink(), metadata.size());
     format!("  {mode:06o} {links:3} {size:9}  {name}{target}\n")
 }

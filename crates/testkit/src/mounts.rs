@@ -92,28 +92,14 @@ impl Mount {
         fs::create_dir(&point).map_err(|e| format!("no mount point: {e}"))?;
         let size_bytes = size_bytes.max(kind.least_bytes());
         if kind == FileSystem::Tmpfs {
-            mount(
-                &[
-                    "-t",
-                    "tmpfs",
-                    "-o",
-                    &format!("size={size_bytes},mode=755"),
-                    "tmpfs",
-                ],
-                &point,
-            )?;
+            mount(&["-t", "tmpfs", "-o", &format!("size={size_bytes},mode=755"), "tmpfs"], &point)?;
         } else {
             make_image(kind, &image, size_bytes)?;
-            let image = image
-                .to_str()
-                .ok_or("the temporary directory's name is not UTF-8")?;
+            let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
             mount(&["-t", kind.name(), "-o", "loop", image], &point)?;
         }
         // From here on the guard unmounts, whatever happens.
-        let mount = Self {
-            point,
-            _home: Some(home),
-        };
+        let mount = Self { point, _home: Some(home) };
         drop(fs::remove_dir(mount.point.join("lost+found")));
         Ok(mount)
     }
@@ -125,15 +111,9 @@ impl Mount {
     /// The reason: not root, mount not permitted.
     pub fn bind(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
         needs_root()?;
-        let source = source
-            .as_ref()
-            .to_str()
-            .ok_or("the source's name is not UTF-8")?;
+        let source = source.as_ref().to_str().ok_or("the source's name is not UTF-8")?;
         mount(&["--bind", source], target.as_ref())?;
-        Ok(Self {
-            point: target.as_ref().to_path_buf(),
-            _home: None,
-        })
+        Ok(Self { point: target.as_ref().to_path_buf(), _home: None })
     }
 
     /// Returns the directory it is mounted on, empty at first (but for a bind mount).
@@ -158,10 +138,7 @@ impl AsRef<Path> for Mount {
 }
 
 impl Drop for Mount {
-    #[expect(
-        clippy::print_stderr,
-        reason = "a drop cannot fail, but what it leaves must be known"
-    )]
+    #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
         for _ in 0..ATTEMPTS {
             if tool(&["umount"], &self.point).is_ok() {
@@ -176,11 +153,7 @@ impl Drop for Mount {
 }
 
 fn needs_root() -> Result<(), String> {
-    if crate::is_root() {
-        Ok(())
-    } else {
-        Err("only root can mount".to_owned())
-    }
+    if crate::is_root() { Ok(()) } else { Err("only root can mount".to_owned()) }
 }
 
 fn make_image(kind: FileSystem, image: &Path, size_bytes: u64) -> Result<(), String> {
@@ -194,10 +167,7 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     let command = [&["mount"], args].concat();
     let mut result = tool(&command, point);
     for _ in 0..ATTEMPTS {
-        if !result
-            .as_ref()
-            .is_err_and(|reason| reason.contains("loop device"))
-        {
+        if !result.as_ref().is_err_and(|reason| reason.contains("loop device")) {
             break;
         }
         thread::sleep(PAUSE);

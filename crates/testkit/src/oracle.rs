@@ -57,11 +57,7 @@ pub(crate) struct Name {
 /// When anything could not be read: use [`naive_truth`] where that is expected.
 pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
     let truth = naive_truth(&[root], Rules::default());
-    let unread: Vec<_> = truth
-        .unread
-        .iter()
-        .map(|path| String::from_utf8_lossy(path))
-        .collect();
+    let unread: Vec<_> = truth.unread.iter().map(|path| String::from_utf8_lossy(path)).collect();
     assert!(unread.is_empty(), "the oracle could not read {unread:?}");
     truth.groups
 }
@@ -76,18 +72,12 @@ pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
     for name in chosen(regular_files(roots, &mut truth.unread), rules) {
         let path = name.path.as_os_str().as_bytes().to_vec();
         if let Ok(digest) = sha256(&name.path) {
-            classes
-                .entry((name.size_bytes, digest))
-                .or_default()
-                .insert(path);
+            classes.entry((name.size_bytes, digest)).or_default().insert(path);
         } else {
             truth.unread.insert(path);
         }
     }
-    truth.groups = classes
-        .into_values()
-        .filter(|class| class.len() > 1)
-        .collect();
+    truth.groups = classes.into_values().filter(|class| class.len() > 1).collect();
     truth
 }
 
@@ -105,9 +95,7 @@ fn chosen(names: Vec<Name>, rules: Rules) -> Vec<Name> {
 pub(crate) fn smallest_paths(names: &[Name]) -> BTreeMap<Identity, PathBuf> {
     let mut smallest: BTreeMap<Identity, PathBuf> = BTreeMap::new();
     for name in names {
-        let path = smallest
-            .entry(name.identity)
-            .or_insert_with(|| name.path.clone());
+        let path = smallest.entry(name.identity).or_insert_with(|| name.path.clone());
         if name.path.as_os_str().as_bytes() < path.as_os_str().as_bytes() {
             path.clone_from(&name.path);
         }
@@ -158,14 +146,7 @@ fn sort_in(
         unlisted.push(path);
     } else if metadata.is_file() {
         let identity = (metadata.dev(), metadata.ino());
-        names.insert(
-            path.clone(),
-            Name {
-                path,
-                identity,
-                size_bytes: metadata.len(),
-            },
-        );
+        names.insert(path.clone(), Name { path, identity, size_bytes: metadata.len() });
     }
 }
 

@@ -49,11 +49,8 @@ pub(crate) struct Scene {
 impl Scene {
     /// Returns the account of a failure.
     pub(crate) fn account(&self, what: &str, stdout: &[u8], stderr: &[u8]) -> String {
-        let argv: Vec<_> = self
-            .argv
-            .iter()
-            .map(|a| a.as_bytes().escape_ascii().to_string())
-            .collect();
+        let argv: Vec<_> =
+            self.argv.iter().map(|a| a.as_bytes().escape_ascii().to_string()).collect();
         format!(
             "{what}\ncwd: {}\nargv: {argv:?}\n--- listing of cwd\n{}--- stdout\n{}\n--- stderr\n{}\n---",
             self.cwd.display(),
@@ -131,10 +128,7 @@ impl Output {
     #[track_caller]
     fn ended(&self, expected: Ending) -> &Self {
         if self.ending != expected {
-            self.fail(&format!(
-                "expected {expected}, but it ended with {}",
-                self.ending
-            ));
+            self.fail(&format!("expected {expected}, but it ended with {}", self.ending));
         }
         self
     }
@@ -153,21 +147,13 @@ fn excerpt(stream: &[u8]) -> String {
     let half = STREAM_BYTES_SHOWN / 2;
     let (head, tail) = (&stream[..half], &stream[stream.len() - half..]);
     let left_out = stream.len() - STREAM_BYTES_SHOWN;
-    format!(
-        "{}\n[... {left_out} bytes ...]\n{}",
-        printable(head),
-        printable(tail)
-    )
+    format!("{}\n[... {left_out} bytes ...]\n{}", printable(head), printable(tail))
 }
 
 fn printable(bytes: &[u8]) -> String {
     let lossy = String::from_utf8_lossy(bytes);
     let shown = |c: char| {
-        if c.is_control() && c != '\n' {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
+        if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() }
     };
     lossy.chars().map(shown).collect()
 }

@@ -26,19 +26,9 @@ pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
         crate::skipped("jdupes is not installed");
         return None;
     };
-    let root = root
-        .as_ref()
-        .canonicalize()
-        .expect("a directory to run jdupes on");
-    let finished = run_tool(
-        Command::new(tool).args(["-r", "-q", "-0"]).arg(root),
-        PATIENCE,
-    );
-    assert!(
-        finished.status.success(),
-        "jdupes failed: {}",
-        finished.account()
-    );
+    let root = root.as_ref().canonicalize().expect("a directory to run jdupes on");
+    let finished = run_tool(Command::new(tool).args(["-r", "-q", "-0"]).arg(root), PATIENCE);
+    assert!(finished.status.success(), "jdupes failed: {}", finished.account());
     // The end of the last group is left out when that group's first file is the last one found
     // (`if (files->next != NULL)` in its act_printmatches.c).
     let mut output = finished.stdout;

@@ -59,18 +59,12 @@ impl Capture {
     /// Waits for the end of the stream and returns whether it came before `deadline`.
     pub(crate) fn wait_end(&self, deadline: Instant) -> bool {
         let patience = deadline.saturating_duration_since(Instant::now());
-        let wait = self
-            .0
-            .1
-            .wait_timeout_while(self.lock(), patience, |stream| !stream.ended);
+        let wait = self.0.1.wait_timeout_while(self.lock(), patience, |stream| !stream.ended);
         wait.expect("the collecting thread does not panic").0.ended
     }
 
     fn lock(&self) -> MutexGuard<'_, Stream> {
-        self.0
-            .0
-            .lock()
-            .expect("the collecting thread does not panic")
+        self.0.0.lock().expect("the collecting thread does not panic")
     }
 }
 
@@ -96,9 +90,7 @@ pub(crate) fn poll<T>(deadline: Instant, mut look: impl FnMut() -> Option<T>) ->
 
 /// Returns the child's status, or `None` when it still runs at `deadline`.
 pub(crate) fn wait_exit(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
-    poll(deadline, || {
-        child.try_wait().expect("a child can be waited for")
-    })
+    poll(deadline, || child.try_wait().expect("a child can be waited for"))
 }
 
 /// What became of a tool.
@@ -124,13 +116,8 @@ impl Finished {
 /// When it cannot be started or runs longer than `patience`; then it is killed first.
 pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     let deadline = Instant::now() + patience;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let stdout = Capture::start(child.stdout.take().expect("piped"), None);
     let stderr = Capture::start(child.stderr.take().expect("piped"), None);
     let Some(status) = wait_exit(&mut child, deadline) else {
@@ -139,16 +126,9 @@ pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
         panic!("{command:?} hangs: no exit within {patience:?}");
     };
     for stream in [&stdout, &stderr] {
-        assert!(
-            stream.wait_end(deadline),
-            "{command:?} left its output open"
-        );
+        assert!(stream.wait_end(deadline), "{command:?} left its output open");
     }
-    Finished {
-        status,
-        stdout: stdout.bytes(),
-        stderr: stderr.bytes(),
-    }
+    Finished { status, stdout: stdout.bytes(), stderr: stderr.bytes() }
 }
 
 /// Returns where a tool is installed, looking beyond `PATH` in the places for administrators.
@@ -156,7 +136,5 @@ pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
     dirs.extend(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from));
-    dirs.iter()
-        .map(|dir| dir.join(name))
-        .find(|tool| Path::is_file(tool))
+    dirs.iter().map(|dir| dir.join(name)).find(|tool| Path::is_file(tool))
 }

@@ -15,36 +15,15 @@ use crate::content::Content;
 use crate::tree::{Made, TreeBuilder};
 
 /// Sizes in bytes: nothing, one, and around a page, a first read, a large buffer; then many reads.
-const SIZES: [u64; 12] = [
-    0,
-    1,
-    4095,
-    4096,
-    4097,
-    16_383,
-    16_384,
-    16_385,
-    65_535,
-    65_536,
-    65_537,
-    200 * 1024,
-];
+const SIZES: [u64; 12] =
+    [0, 1, 4095, 4096, 4097, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 200 * 1024];
 
 /// Names of directories; no file's name is among them.
 const DIR_NAMES: [&[u8]; 4] = [b"d", b".d", b"d\n \xff", b"-d"];
 
 /// How files' names begin; the number of the operation follows.
-const NAME_STARTS: [&[u8]; 9] = [
-    b"f",
-    b".f",
-    b"-f",
-    b"f ",
-    b"f\n",
-    b"f\t\"'",
-    b"$f`",
-    b"\xff\xfe",
-    b"\x1b[1m",
-];
+const NAME_STARTS: [&[u8]; 9] =
+    [b"f", b".f", b"-f", b"f ", b"f\n", b"f\t\"'", b"$f`", b"\xff\xfe", b"\x1b[1m"];
 
 /// How deep directories nest.
 const DEPTH: usize = 4;
@@ -176,17 +155,9 @@ pub fn content() -> impl Strategy<Value = Content> {
     let seeded =
         (select(&SIZES[..]), 0_u64..2).prop_map(|(len, seed)| Content::Seeded { seed, len });
     let differing = (select(&SIZES[..]), 0_u64..3, 1_u8..3).prop_map(|(len, half, variant)| {
-        Content::Differing {
-            seed: 0,
-            len,
-            at: len.saturating_sub(1) * half / 2,
-            variant,
-        }
+        Content::Differing { seed: 0, len, at: len.saturating_sub(1) * half / 2, variant }
     });
-    let hole = select(&SIZES[..]).prop_map(|len| Content::Sparse {
-        len,
-        islands: Vec::new(),
-    });
+    let hole = select(&SIZES[..]).prop_map(|len| Content::Sparse { len, islands: Vec::new() });
     let zeros = hole.clone().prop_map(|hole| Content::Bytes(hole.bytes()));
     prop_oneof![6 => seeded, 4 => differing, 1 => hole, 1 => zeros]
 }
@@ -229,27 +200,13 @@ mod tests {
         let mut runner = TestRunner::deterministic();
         let mut made = (0, 0, 0);
         for _ in 0..20 {
-            let tree = random_tree(60)
-                .new_tree(&mut runner)
-                .expect("a tree")
-                .current();
+            let tree = random_tree(60).new_tree(&mut runner).expect("a tree").current();
             let temp = TempTree::new();
             tree.make(&temp);
             made.0 += naive_truth(&[&temp], Rules::default()).groups.len();
-            made.1 += tree
-                .ops
-                .iter()
-                .filter(|op| matches!(op, Op::HardLink { .. }))
-                .count();
-            made.2 += tree
-                .ops
-                .iter()
-                .filter(|op| matches!(op, Op::Symlink { .. }))
-                .count();
+            made.1 += tree.ops.iter().filter(|op| matches!(op, Op::HardLink { .. })).count();
+            made.2 += tree.ops.iter().filter(|op| matches!(op, Op::Symlink { .. })).count();
         }
-        assert!(
-            made.0 > 40 && made.1 > 20 && made.2 > 5,
-            "too tame: {made:?}"
-        );
+        assert!(made.0 > 40 && made.1 > 20 && made.2 > 5, "too tame: {made:?}");
     }
 }

@@ -45,26 +45,15 @@ pub fn remove_tree(root: &Path) -> io::Result<()> {
         dir => dir?,
     };
     let home = place(&dir)?;
-    let mut levels = vec![Level {
-        name: c"".into(),
-        place: home,
-        pending: strip(&dir)?,
-    }];
+    let mut levels = vec![Level { name: c"".into(), place: home, pending: strip(&dir)? }];
     while let Some(level) = levels.last_mut() {
         if let Some(name) = level.pending.pop() {
             dir = enter(&dir, name.as_c_str())?;
             let place = place(&dir)?;
             if place.mount != home.mount {
-                return Err(io::Error::new(
-                    io::ErrorKind::CrossesDevices,
-                    "a mount is below",
-                ));
+                return Err(io::Error::new(io::ErrorKind::CrossesDevices, "a mount is below"));
             }
-            levels.push(Level {
-                name,
-                place,
-                pending: strip(&dir)?,
-            });
+            levels.push(Level { name, place, pending: strip(&dir)? });
         } else if let (Some(done), Some(above)) = (levels.pop(), levels.last()) {
             dir = openat(&dir, c"..", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
             if place(&dir)? != above.place {
@@ -120,18 +109,9 @@ fn is_directory(dir: &OwnedFd, name: &CStr, kind: FileType) -> io::Result<bool> 
 }
 
 fn place(dir: &OwnedFd) -> io::Result<Place> {
-    let x = statx(
-        dir,
-        c"",
-        AtFlags::EMPTY_PATH,
-        StatxFlags::INO | StatxFlags::MNT_ID,
-    )?;
+    let x = statx(dir, c"", AtFlags::EMPTY_PATH, StatxFlags::INO | StatxFlags::MNT_ID)?;
     let device = (x.stx_dev_major, x.stx_dev_minor);
-    Ok(Place {
-        mount: x.stx_mnt_id,
-        device,
-        inode: x.stx_ino,
-    })
+    Ok(Place { mount: x.stx_mnt_id, device, inode: x.stx_ino })
 }
 
 #[cfg(test)]
@@ -144,9 +124,7 @@ mod tests {
     fn removes_a_tree_far_deeper_than_path_max_and_descriptors() {
         let temp = TempTree::new();
         let root = temp.path().join("deep");
-        TreeBuilder::new()
-            .deep_chain(5_000, "0123456789", "down here\n")
-            .make(&root);
+        TreeBuilder::new().deep_chain(5_000, "0123456789", "down here\n").make(&root);
         let mut text = String::new();
         let mut bottom = open_beneath(&root, deep_path(5_000, "0123456789")).expect("the bottom");
         bottom.read_to_string(&mut text).expect("readable");

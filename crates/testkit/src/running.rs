@@ -45,15 +45,7 @@ impl Running {
         scene: Scene,
         timeout: Duration,
     ) -> Self {
-        Self {
-            child,
-            stdout,
-            stderr,
-            scene,
-            started: Instant::now(),
-            timeout,
-            signals_sent: 0,
-        }
+        Self { child, stdout, stderr, scene, started: Instant::now(), timeout, signals_sent: 0 }
     }
 
     /// Returns the process id.
@@ -92,11 +84,7 @@ impl Running {
         let found = poll(self.deadline(), || {
             // Looked at first: what it wrote before its end is then there to be seen.
             let ended = !self.is_running() && self.output_ended();
-            if self.shows(when) {
-                Some(true)
-            } else {
-                ended.then_some(false)
-            }
+            if self.shows(when) { Some(true) } else { ended.then_some(false) }
         });
         found.unwrap_or_else(|| self.hangs(&format!("neither an end nor {when:?}")))
     }
@@ -145,15 +133,8 @@ impl Running {
 
     fn hangs(&mut self, what: &str) -> ! {
         self.kill();
-        let what = format!(
-            "the program hangs: {what} within {:?}; killed",
-            self.timeout
-        );
-        panic!(
-            "{}",
-            self.scene
-                .account(&what, &self.stdout.bytes(), &self.stderr.bytes())
-        );
+        let what = format!("the program hangs: {what} within {:?}; killed", self.timeout);
+        panic!("{}", self.scene.account(&what, &self.stdout.bytes(), &self.stderr.bytes()));
     }
 
     /// Kills the program's process group, and reaps the program itself.

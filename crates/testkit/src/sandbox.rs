@@ -39,16 +39,8 @@ impl Sandbox {
     /// When its directories cannot be made.
     pub fn new(binary: impl AsRef<Path>) -> Self {
         let root = TempTree::new();
-        TreeBuilder::new()
-            .dir("home/state")
-            .dir("work")
-            .dir("tmp")
-            .make(&root);
-        Self {
-            binary: binary.as_ref().to_path_buf(),
-            root,
-            timeout: TIMEOUT,
-        }
+        TreeBuilder::new().dir("home/state").dir("work").dir("tmp").make(&root);
+        Self { binary: binary.as_ref().to_path_buf(), root, timeout: TIMEOUT }
     }
 
     /// Sets the time that every run has to end in.

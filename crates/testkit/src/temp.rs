@@ -21,10 +21,7 @@ impl TempTree {
     /// # Panics
     ///
     /// When it cannot be made.
-    #[expect(
-        clippy::new_without_default,
-        reason = "making a directory is no default"
-    )]
+    #[expect(clippy::new_without_default, reason = "making a directory is no default")]
     pub fn new() -> Self {
         Self::new_in(std::env::temp_dir())
     }
@@ -37,19 +34,13 @@ impl TempTree {
     pub fn new_in(parent: impl AsRef<Path>) -> Self {
         let make = || {
             let parent = parent.as_ref().canonicalize()?;
-            let path = tempfile::Builder::new()
-                .prefix("lop-test-")
-                .tempdir_in(parent)?
-                .keep();
+            let path = tempfile::Builder::new().prefix("lop-test-").tempdir_in(parent)?.keep();
             fs::set_permissions(&path, Permissions::from_mode(0o755))?;
             Ok::<_, std::io::Error>(path)
         };
         match make() {
             Ok(path) => Self { path },
-            Err(e) => panic!(
-                "no temporary directory in {}: {e}",
-                parent.as_ref().display()
-            ),
+            Err(e) => panic!("no temporary directory in {}: {e}", parent.as_ref().display()),
         }
     }
 
@@ -71,10 +62,7 @@ impl AsRef<Path> for TempTree {
 }
 
 impl Drop for TempTree {
-    #[expect(
-        clippy::print_stderr,
-        reason = "a drop cannot fail, but what it leaves must be known"
-    )]
+    #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
         if let Err(e) = remove_tree(&self.path) {
             eprintln!("testkit: {} was left behind: {e}", self.path.display());

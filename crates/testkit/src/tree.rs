@@ -33,23 +33,11 @@ pub struct TreeBuilder {
 enum Node {
     Dir,
     File(Content),
-    HardLink {
-        original: PathBuf,
-    },
-    Symlink {
-        target: PathBuf,
-    },
+    HardLink { original: PathBuf },
+    Symlink { target: PathBuf },
     Special(FileType),
-    Device {
-        kind: FileType,
-        major: u32,
-        minor: u32,
-    },
-    DeepChain {
-        levels: usize,
-        name: Vec<u8>,
-        content: Content,
-    },
+    Device { kind: FileType, major: u32, minor: u32 },
+    DeepChain { levels: usize, name: Vec<u8>, content: Content },
 }
 
 /// What is set on a node once everything is made.
@@ -112,34 +100,18 @@ impl TreeBuilder {
         at: u64,
         variant: u8,
     ) -> Self {
-        self.file(
-            path,
-            Content::Differing {
-                seed,
-                len,
-                at,
-                variant,
-            },
-        )
+        self.file(path, Content::Differing { seed, len, at, variant })
     }
 
     /// Adds a file that is a hole of `len` bytes with data at the given offsets.
     pub fn sparse(self, path: impl PathBytes, len: u64, islands: &[(u64, &[u8])]) -> Self {
-        let islands = islands
-            .iter()
-            .map(|(at, data)| (*at, data.to_vec()))
-            .collect();
+        let islands = islands.iter().map(|(at, data)| (*at, data.to_vec())).collect();
         self.file(path, Content::Sparse { len, islands })
     }
 
     /// Adds another name for a file described before.
     pub fn hard_link(self, original: impl PathBytes, link: impl PathBytes) -> Self {
-        self.node(
-            link,
-            Node::HardLink {
-                original: original.to_path(),
-            },
-        )
+        self.node(link, Node::HardLink { original: original.to_path() })
     }
 
     /// Adds one file under all of `paths`.
@@ -148,9 +120,7 @@ impl TreeBuilder {
     ///
     /// When `paths` is empty.
     pub fn hard_links<P: PathBytes>(mut self, content: impl Into<Content>, paths: &[P]) -> Self {
-        let (first, rest) = paths
-            .split_first()
-            .expect("a hard-link group has at least one name");
+        let (first, rest) = paths.split_first().expect("a hard-link group has at least one name");
         self = self.file(first, content);
         for link in rest {
             self = self.hard_link(first, link);
@@ -160,12 +130,7 @@ impl TreeBuilder {
 
     /// Adds a symbolic link holding exactly `target`, whether or not that exists.
     pub fn symlink(self, path: impl PathBytes, target: impl PathBytes) -> Self {
-        self.node(
-            path,
-            Node::Symlink {
-                target: target.to_path(),
-            },
-        )
+        self.node(path, Node::Symlink { target: target.to_path() })
     }
 
     /// Adds a symbolic link that leads nowhere.
@@ -191,26 +156,12 @@ impl TreeBuilder {
 
     /// Adds a character device; without the rights it is left out and [`Made::skipped`] says so.
     pub fn char_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
-        self.node(
-            path,
-            Node::Device {
-                kind: FileType::CharacterDevice,
-                major,
-                minor,
-            },
-        )
+        self.node(path, Node::Device { kind: FileType::CharacterDevice, major, minor })
     }
 
     /// Adds a block device; without the rights it is left out and [`Made::skipped`] says so.
     pub fn block_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
-        self.node(
-            path,
-            Node::Device {
-                kind: FileType::BlockDevice,
-                major,
-                minor,
-            },
-        )
+        self.node(path, Node::Device { kind: FileType::BlockDevice, major, minor })
     }
 
     /// Adds `levels` directories called `name`, each in the one before, and a file
@@ -225,14 +176,7 @@ impl TreeBuilder {
         content: impl Into<Content>,
     ) -> Self {
         let name = name.path_bytes().to_vec();
-        self.node(
-            "",
-            Node::DeepChain {
-                levels,
-                name,
-                content: content.into(),
-            },
-        )
+        self.node("", Node::DeepChain { levels, name, content: content.into() })
     }
 
     /// Sets the permission bits of a node, whatever the umask; not for symbolic links.

@@ -4,6 +4,7 @@
 //! below the root. `*` and `?` do not match a slash, `**` does. A pattern that ends in a slash
 //! matches directories only. An excluded directory is not entered.
 
+use fsops::Volume;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::tree::Skipped;
@@ -27,7 +28,8 @@ pub struct Filter {
     pub max_size: u64,
     /// Whether names that start with a dot are taken.
     pub hidden: bool,
-    /// Whether files of size 0 are taken.
+    /// Whether files of size 0 are taken, but for those in /proc and its like, which are not
+    /// empty.
     pub empty: bool,
     include: Patterns,
     exclude: Patterns,
@@ -142,8 +144,16 @@ impl Filter {
     }
 
     /// Decides on a file's size, counting the file if it is left out.
-    pub(crate) fn takes_size(&self, size: u64, skipped: &mut Skipped) -> bool {
-        let count = if size == 0 && !self.empty {
+    ///
+    /// `volume` is asked for only if the answer depends on where the file is.
+    pub(crate) fn takes_size(
+        &self,
+        size: u64,
+        volume: impl FnOnce() -> Option<Volume>,
+        skipped: &mut Skipped,
+    ) -> bool {
+        let empty = size == 0 && self.empty && !volume().is_some_and(|v| v.is_synthetic());
+        let count = if size == 0 && !empty {
             &mut skipped.empty
         } else if size < self.min_size {
             &mut skipped.too_small

@@ -23,6 +23,7 @@ mod remembered;
 mod table;
 mod tree;
 mod walker;
+mod worker;
 
 pub use filter::{Filter, FilterError};
 pub use list::from_list;

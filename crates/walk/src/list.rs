@@ -1,13 +1,13 @@
 //! Files named one by one: on the command line, or in a list instead of a walk.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, FileKey, Interrupted, Kind, Op, Stage, Stat, Watch};
+use fsops::{Dir, FileKey, Interrupted, Kind, Op, Stage, Stat, Volume, Watch};
 
 use crate::filter::Filter;
 use crate::listing::{Store, record, skip_kind};
@@ -46,9 +46,9 @@ pub fn from_list(
 /// Files named one by one, by the directory they are in.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
+    /// Folders by their path as given: two spellings of one directory are two, so that each file
+    /// is printed as it was named.
     parents: HashMap<PathBuf, usize>,
-    /// Folders by their absolute path.
-    known: HashMap<Vec<u8>, usize>,
     folders: Vec<Folder>,
 }
 
@@ -85,19 +85,19 @@ impl FileList {
             return Ok(());
         }
         let name = path.file_name().unwrap_or_default();
-        store.bytes += stat.size;
+        store.bytes = store.bytes.saturating_add(stat.size);
         if !filter.takes_name(
             name.as_bytes(),
             Some(path.as_os_str().as_bytes()),
             false,
             &mut store.skipped,
-        ) || !filter.takes_size(stat.size, &mut store.skipped)
+        ) || !filter.takes_size(stat.size, || volume_of_parent(path), &mut store.skipped)
         {
             return Ok(());
         }
         let folder =
             self.folder(path.parent().unwrap_or(Path::new(""))).map_err(|e| (Op::Open, e))?;
-        let name = std::ffi::CString::new(name.as_bytes()).map_err(|e| stat_error(e.into()))?;
+        let name = CString::new(name.as_bytes()).map_err(|e| stat_error(e.into()))?;
         let at =
             store.keep_name(&name).ok_or_else(|| stat_error(io::ErrorKind::OutOfMemory.into()))?;
         self.folders[folder].push(&stat, &name, at, table).map_err(stat_error)
@@ -109,13 +109,10 @@ impl FileList {
         }
         let here = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         let absolute = here.canonicalize()?.into_os_string().into_vec();
-        let folder = *self.known.entry(absolute).or_insert_with_key(|absolute| {
-            let (given, absolute) = (parent.as_os_str().as_bytes().to_vec(), absolute.clone());
-            self.folders.push(Folder { given, absolute, devices: BTreeMap::new() });
-            self.folders.len() - 1
-        });
-        self.parents.insert(parent.to_path_buf(), folder);
-        Ok(folder)
+        let given = parent.as_os_str().as_bytes().to_vec();
+        self.folders.push(Folder { given, absolute, devices: BTreeMap::new() });
+        self.parents.insert(parent.to_path_buf(), self.folders.len() - 1);
+        Ok(self.folders.len() - 1)
     }
 
     /// Makes a root of every folder, without the files that a walk found too in the directories
@@ -127,12 +124,14 @@ impl FileList {
         table: &Table,
         listed: &HashMap<FileKey, DirId>,
     ) {
-        for folder in std::mem::take(&mut self.folders) {
+        let folders = std::mem::take(&mut self.folders);
+        let mut repeats = Repeats::new(&folders);
+        for folder in folders {
             let Folder { given, absolute, devices } = folder;
             let walked = dir_key(&absolute).and_then(|key| listed.get(&key).copied());
             for (_, (device, mut files)) in devices {
                 let seen = files.len();
-                drop_repeats(&mut files, &stores[0].names);
+                repeats.drop_from(&absolute, &mut files, &stores[0].names);
                 if let Some(dir) = walked {
                     let found = names_in(dir, device, &table.read(), stores);
                     files.retain(|f| !found.contains(cstr_at(&stores[0].names, f.name)));
@@ -155,6 +154,11 @@ impl FileList {
             }
         }
     }
+}
+
+fn volume_of_parent(path: &Path) -> Option<Volume> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Dir::open(parent).and_then(|dir| dir.volume()).ok()
 }
 
 fn dir_key(absolute: &[u8]) -> Option<FileKey> {
@@ -197,9 +201,26 @@ impl Folder {
     }
 }
 
-/// Drops files that were named before, keeping the order of names.
-fn drop_repeats(files: &mut Vec<FileRecord>, names: &[u8]) {
-    let name = |f: &FileRecord| cstr_at(names, f.name);
-    files.sort_by(|a, b| name(a).cmp(name(b)));
-    files.dedup_by(|a, b| name(a) == name(b));
+/// Finds files that are named twice, also by two spellings of their directory.
+struct Repeats {
+    /// Directories with several spellings, and the names met in them so far.
+    met: HashMap<Vec<u8>, HashSet<CString>>,
+}
+
+impl Repeats {
+    fn new(folders: &[Folder]) -> Repeats {
+        let mut seen = HashSet::new();
+        let again = folders.iter().filter(|folder| !seen.insert(&folder.absolute));
+        Repeats { met: again.map(|folder| (folder.absolute.clone(), HashSet::new())).collect() }
+    }
+
+    /// Drops the files that were named before and sorts the rest by name.
+    fn drop_from(&mut self, dir: &[u8], files: &mut Vec<FileRecord>, names: &[u8]) {
+        let name = |f: &FileRecord| cstr_at(names, f.name);
+        files.sort_by(|a, b| name(a).cmp(name(b)));
+        files.dedup_by(|a, b| name(a) == name(b));
+        if let Some(met) = self.met.get_mut(dir) {
+            files.retain(|f| met.insert(name(f).to_owned()));
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
 #[derive(Clone, Debug)]
 pub(crate) struct Own {
     pub(crate) dir: FileKey,
-    pub(crate) name_prefix: Vec<u8>,
+    pub(crate) names: Vec<Vec<u8>>,
 }
 
 /// Where a worker keeps what it found.
@@ -125,8 +125,10 @@ impl Listing<'_> {
         if stat.kind != Kind::File {
             return skip_kind(stat.kind, &mut store.skipped);
         }
-        store.bytes += stat.size;
-        if !self.filter.takes_size(stat.size, &mut store.skipped) {
+        // Sparse files of 8 EiB each are few and small on disk, but their sum is not.
+        store.bytes = store.bytes.saturating_add(stat.size);
+        let volume = || self.dir.volume().ok();
+        if !self.filter.takes_size(stat.size, volume, &mut store.skipped) {
             return;
         }
         let Some(at) = store.keep_name(name) else {
@@ -154,9 +156,9 @@ impl Listing<'_> {
     }
 
     fn is_own(&self, name: &CStr) -> bool {
-        self.own.is_some_and(|own| {
-            own.dir == self.stat.key() && name.to_bytes().starts_with(&own.name_prefix)
-        })
+        let name = name.to_bytes();
+        let here = self.own.filter(|own| own.dir == self.stat.key());
+        here.is_some_and(|own| own.names.iter().any(|own| own == name))
     }
 
     fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {

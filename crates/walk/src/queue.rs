@@ -68,9 +68,26 @@ impl Queue {
         self.wake.notify_all();
     }
 
+    /// Returns a guard that closes the queue when it is dropped by a panic, so that the other
+    /// workers do not wait for ever for the one that is gone.
+    pub(crate) fn close_on_panic(&self) -> CloseOnPanic<'_> {
+        CloseOnPanic(self)
+    }
+
     /// Lets every worker stop at its next look.
     pub(crate) fn close(&self) {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.wake.notify_all();
+    }
+}
+
+#[must_use = "it guards until it is dropped"]
+pub(crate) struct CloseOnPanic<'a>(&'a Queue);
+
+impl Drop for CloseOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.close();
+        }
     }
 }

@@ -3,19 +3,17 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use fsops::{Dir, DirBuffer, FileKey, Interrupted, Op, Stage, Stat, Watch, own_descriptor_table};
+use fsops::{Dir, FileKey, Interrupted, Op, Stage, Stat, Watch};
 
 use crate::filter::Filter;
 use crate::list::FileList;
-use crate::listing::{Listing, Own, Store, Visitor};
+use crate::listing::{Own, Store, Visitor};
 use crate::queue::Queue;
 use crate::table::{Directories, Table, count};
-use crate::tree::{
-    DirId, FileRecord, Problem, Reason, Root, Tree, cstr_at, push_component, to_path,
-};
+use crate::tree::{DirId, Problem, Reason, Root, Tree, push_component, to_path};
+use crate::worker::{Mount, Worker};
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -28,14 +26,13 @@ pub struct Options {
     pub threads: usize,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
-    /// Absolute path whose file, and those next to it whose names start with its name, are the
-    /// program's own and passed over.
-    pub own: Option<PathBuf>,
+    /// Files of one directory, by absolute path, that are the program's own and passed over.
+    pub own: Vec<PathBuf>,
 }
 
 /// Finds the files below `roots`.
 ///
-/// A root may be a directory, a link to one, or a file. What cannot be examined is in
+/// A root may be a directory, a link to one, or a file; a link to a file stands for the file. What cannot be examined is in
 /// [`Tree::problems`], and the rest goes on.
 ///
 /// # Errors
@@ -71,29 +68,9 @@ struct Walker<'a> {
     list: FileList,
 }
 
-/// What the workers of one mount share.
-struct Mount<'a> {
-    options: &'a Options,
-    own: Option<&'a Own>,
-    visitor: Option<&'a dyn Visitor>,
-    watch: &'a Watch,
-    table: &'a Table,
-    queue: Queue,
-    /// Directories listed before this mount's turn.
-    listed: &'a HashMap<FileKey, DirId>,
-    root_given: &'a [u8],
-    top: DirId,
-    top_dir: &'a Dir,
-    id: u64,
-    device: u64,
-    device_index: u16,
-    /// Directories that turned out to be other mounts.
-    others: Mutex<Vec<DirId>>,
-}
-
 impl<'a> Walker<'a> {
     fn new(options: &'a Options, visitor: Option<&'a dyn Visitor>, watch: &'a Watch) -> Self {
-        let own = options.own.as_deref().and_then(own_files);
+        let own = own_files(&options.own);
         Walker {
             options,
             own,
@@ -119,7 +96,13 @@ impl<'a> Walker<'a> {
                 if self.stores.is_empty() {
                     self.stores.push(Store::new(0));
                 }
-                self.list.add(path, &self.options.filter, &mut self.stores[0], &self.table);
+                match target(path) {
+                    Ok(file) => {
+                        let filter = &self.options.filter;
+                        self.list.add(&file, filter, &mut self.stores[0], &self.table);
+                    }
+                    Err(e) => self.problem(given, Op::Open, e),
+                }
                 continue;
             }
             match path.canonicalize() {
@@ -320,151 +303,15 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree
 }
 
-fn own_files(path: &Path) -> Option<Own> {
+/// Returns the path itself, or where it leads if it is a link.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if is_link { path.canonicalize() } else { Ok(path.to_path_buf()) }
+}
+
+fn own_files(paths: &[PathBuf]) -> Option<Own> {
     use std::os::unix::ffi::OsStrExt;
-    let dir = Dir::open(path.parent()?).and_then(|d| d.stat()).ok()?;
-    Some(Own { dir: dir.key(), name_prefix: path.file_name()?.as_bytes().to_vec() })
-}
-
-/// One thread of a walk.
-struct Worker<'a> {
-    mount: &'a Mount<'a>,
-    store: Store,
-    stack: Vec<DirId>,
-    /// Ancestors of the directory at hand that are still open, outermost first.
-    open: Vec<(DirId, Dir)>,
-    buffer: DirBuffer,
-}
-
-impl<'a> Worker<'a> {
-    fn new(mount: &'a Mount<'a>, store: Store) -> Self {
-        Worker { mount, store, stack: Vec::new(), open: Vec::new(), buffer: DirBuffer::default() }
-    }
-
-    fn run(mut self) -> Store {
-        own_descriptor_table();
-        while let Some(id) = self.mount.queue.next(&mut self.stack) {
-            if self.mount.watch.stopped() {
-                self.mount.queue.close();
-                break;
-            }
-            if let Err(e) = self.directory(id) {
-                let path = self.path(id);
-                let reason = Reason::Failed { op: Op::List, source: e };
-                self.store.problems.push(Problem { path, reason });
-            }
-            self.mount.queue.share(&mut self.stack);
-        }
-        self.store
-    }
-
-    fn directory(&mut self, id: DirId) -> io::Result<()> {
-        let dir = self.open_dir(id)?;
-        let stat = dir.stat()?;
-        if stat.mount != self.mount.id || stat.device != self.mount.device {
-            let mut others = self.mount.others.lock().unwrap_or_else(PoisonError::into_inner);
-            others.push(id);
-            return Ok(());
-        }
-        if self.mount.listed.contains_key(&stat.key()) {
-            self.store.skipped.seen_before += 1;
-            return Ok(());
-        }
-        let listed = self.list(id, &dir, &stat);
-        self.open.push((id, dir));
-        listed
-    }
-
-    fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat) -> io::Result<()> {
-        let first = count(self.store.files.len());
-        let (entries, bytes) = (self.store.entries, self.store.bytes);
-        let filter = &self.mount.options.filter;
-        let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));
-        let path = {
-            let mount = self.mount;
-            move || dir_path(mount, id)
-        };
-        let (own, visitor) = (self.mount.own, self.mount.visitor);
-        let listing = Listing { filter, own, id, dir, stat, below_root, path: &path, visitor };
-        let done = listing.run(&mut self.buffer, &mut self.store);
-        self.hand_in(id, dir, stat, first, done.is_ok())?;
-        let watch = self.mount.watch;
-        watch.entries.fetch_add(self.store.entries - entries, Relaxed);
-        watch.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
-        done
-    }
-
-    /// Puts what was found in a directory into the shared table and on the stack.
-    fn hand_in(
-        &mut self,
-        id: DirId,
-        dir: &Dir,
-        stat: &Stat,
-        first: u32,
-        complete: bool,
-    ) -> io::Result<()> {
-        let block = self.store.block_from(first);
-        let mut table = self.mount.table.write();
-        let record = &mut table.records[id.0 as usize];
-        record.inode = stat.inode;
-        record.device = self.mount.device_index;
-        (record.first, record.count, record.shard) = (block.first, block.count, block.shard);
-        record.complete = complete;
-        let (child, children) = table.add_children(id, &self.store.children);
-        self.store.children.clear();
-        self.stack.extend((0..children).rev().map(|n| DirId(child.0 + n)));
-        if self.store.strays.is_empty() {
-            return Ok(());
-        }
-        let mut strays = std::mem::take(&mut self.store.strays);
-        strays.sort_by_key(|&(device, _)| device);
-        for group in strays.chunk_by(|a, b| a.0 == b.0) {
-            let (number, stray) = &group[0];
-            let name = cstr_at(&self.store.names, stray.name);
-            let volume = || dir.child_volume(name).or_else(|_| dir.volume());
-            let device = table.device(*number, volume)?;
-            let first = count(self.store.files.len());
-            let twin = DirId(count(table.records.len()));
-            self.store.notes.resize(first as usize + group.len(), 0);
-            self.store
-                .files
-                .extend(group.iter().map(|(_, f)| FileRecord { dir: twin, ..*f }));
-            table.add_twin(id, device, self.store.block_from(first));
-        }
-        Ok(())
-    }
-
-    /// Opens a directory from its parent if that is still open, else from the mount's top.
-    fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
-        let (parent, name) = {
-            let table = self.mount.table.read();
-            (table.parent(id), table.name(id))
-        };
-        if id == self.mount.top {
-            return self.mount.top_dir.open_below(b".");
-        }
-        let keep = self.open.iter().rposition(|&(open, _)| Some(open) == parent);
-        self.open.truncate(keep.map_or(0, |at| at + 1));
-        if self.open.len() > self.mount.options.open_dirs.max(1) {
-            self.open.remove(0);
-        }
-        match self.open.last() {
-            Some((_, parent)) => parent.open_child(&name),
-            None => {
-                let below = self.mount.table.read().path_below(Some(self.mount.top), id);
-                self.mount.top_dir.open_below(&below)
-            }
-        }
-    }
-
-    fn path(&self, id: DirId) -> Vec<u8> {
-        dir_path(self.mount, id)
-    }
-}
-
-/// Returns a directory's path as printed.
-fn dir_path(mount: &Mount<'_>, id: DirId) -> Vec<u8> {
-    let mut path = mount.root_given.to_vec();
-    push_component(&mut path, &mount.table.read().path_below(None, id));
-    path
+    let dir = Dir::open(paths.first()?.parent()?).and_then(|d| d.stat()).ok()?;
+    let names = paths.iter().filter_map(|path| path.file_name()).map(|n| n.as_bytes().to_vec());
+    Some(Own { dir: dir.key(), names: names.collect() })
 }

@@ -54,7 +54,8 @@ fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
             islands: if island { vec![(at, vec![1])] } else { Vec::new() },
         });
         let zeros = Content::Bytes(Content::Sparse { len, islands: Vec::new() }.bytes());
-        let content = proptest::prop_oneof![4 => noise, 1 => hole, 1 => proptest::prelude::Just(zeros)];
+        let content =
+            proptest::prop_oneof![4 => noise, 1 => hole, 1 => proptest::prelude::Just(zeros)];
         vec(content, 1..10).prop_map(move |contents| (len, contents))
     })
 }

@@ -62,7 +62,7 @@ fn islands_in_a_terabyte_are_found_and_compared() {
 fn a_hole_and_written_zeros_are_equal_and_have_one_digest() {
     let len = 3_000_000;
     let zeros = Content::Bytes(vec![0; 3_000_000]);
-    let half = sparse(len, &[(1_500_000, &[0; 70_000])]);
+    let half = sparse(len, &[(1_500_000, &vec![0; 70_000])]);
     let (parts, _) = split(&[sparse(len, &[]), zeros, half], len);
     assert_eq!(
         parts,

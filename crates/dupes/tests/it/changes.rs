@@ -213,13 +213,15 @@ fn a_directory_replaced_by_a_link_to_another_is_not_followed() {
 fn files_that_never_rest_do_not_disturb_those_that_do() {
     let mut builder = TreeBuilder::new();
     for i in 0..5 {
-        builder = builder.seeded(format!("stable {i}"), 1, 300_000).seeded(format!("{i}"), 1, 300_000);
+        builder =
+            builder.seeded(format!("stable {i}"), 1, 300_000).seeded(format!("{i}"), 1, 300_000);
     }
     let tree = builder.make_temp();
     let stable: BTreeSet<Vec<u8>> =
         (0..5).map(|i| tree.join(format!("stable {i}")).path_bytes().to_vec()).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = SetOnDrop(&done);
         scope.spawn(|| {
             for i in (0_u64..5).cycle() {
                 churn(&tree.join(i.to_string()));
@@ -237,9 +239,17 @@ fn files_that_never_rest_do_not_disturb_those_that_do() {
             assert!(scan.problems().keys().all(|path| !stable.contains(path)));
             reported += scan.problems().len();
         }
-        done.store(true, Relaxed);
         assert!(reported > 0, "nothing was seen to change");
     });
+}
+
+/// Ends the other thread however this one ends.
+pub(crate) struct SetOnDrop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 /// Changes a file in every way that leaves one under its name in the end.

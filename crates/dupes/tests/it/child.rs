@@ -31,9 +31,9 @@ pub(crate) fn run(test: &str, tree: &Path, rights: Rights) {
         }
         output => output.expect("the binary of this test runs"),
     };
-    let text = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{errors}");
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}\n{errors}");
 }
 
 /// Returns the tree that this process was started for.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use testkit::{
-    PathBytes, Rules, TempTree, assert_groups, collapse_links, hostile_tree, jdupes, naive_truth, relative_to,
-    skipped,
+    PathBytes, Rules, TempTree, assert_groups, collapse_links, hostile_tree, jdupes, naive_truth,
+    relative_to, skipped,
 };
 
 use crate::child::{self, Rights};
@@ -45,7 +45,10 @@ fn finds_what_an_ordinary_user_may_read() {
         let problems = scan.problems();
         let expected = |path: &Vec<u8>| path_in(&root, path);
         assert!(problems.keys().eq(&hostile.unreadable.iter().map(expected).collect::<Vec<_>>()));
-        assert!(problems.values().all(|reason| reason.contains("Permission denied")), "{problems:?}");
+        assert!(
+            problems.values().all(|reason| reason.contains("Permission denied")),
+            "{problems:?}"
+        );
     }
 }
 

@@ -14,16 +14,14 @@ use crate::scan::{Setup, setup};
 
 static RULES: Mutex<()> = Mutex::new(());
 
-/// Rules in force until dropped.
-struct Rules {
-    _alone: MutexGuard<'static, ()>,
-}
+/// Rules in force until dropped; only then can others come into force.
+pub(crate) struct Rules(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
 impl Rules {
-    fn new(op: Op, suffix: &str, errno: i32) -> Rules {
+    pub(crate) fn new(op: Op, suffix: &str, errno: i32) -> Rules {
         let alone = RULES.lock().unwrap_or_else(PoisonError::into_inner);
         inject(vec![Fault { op, name_suffix: suffix.into(), errno }]);
-        Rules { _alone: alone }
+        Rules(alone)
     }
 }
 
@@ -65,7 +63,6 @@ fn check(op: Op, errno: i32, reason: &str) {
         for setup in setups() {
             let rules = Rules::new(op, "bad block", errno);
             let scan = setup.scan(&[&tree]);
-            drop(rules);
             assert_eq!(scan.found.groups.len(), if files > 1 { SIZES.len() } else { 0 });
             assert!(scan.found.groups.iter().all(|g| g.files.len() as u64 == files));
             let problems = scan.problems();
@@ -73,9 +70,11 @@ fn check(op: Op, errno: i32, reason: &str) {
             assert!(problems.keys().all(|path| path.ends_with(b"bad block")));
             assert!(problems.values().all(|r| r.contains(reason)), "{problems:?}");
             // The disk came back: only what failed is read, and all are equal.
+            inject(Vec::new());
             let again = scan.again(&setup);
             assert_groups(&truth, &again.groups());
             assert!(again.tree.problems.is_empty() && again.found.problems.is_empty());
+            drop(rules);
         }
     }
 }

@@ -76,7 +76,8 @@ fn names_of_one_file_in_a_list_are_names_of_one_file() {
 fn paths_that_lead_nowhere_are_reported_and_the_rest_is_compared() {
     let tree = tree();
     let paths = ["a", "gone", "a/below", "d/b", "d/gone/x", "a/", ""];
-    let scan = scan(paths.map(|p| if p.is_empty() { PathBuf::new() } else { tree.join(p) }), &setup());
+    let scan =
+        scan(paths.map(|p| if p.is_empty() { PathBuf::new() } else { tree.join(p) }), &setup());
     assert_groups(&groups_of([["a", "d/b"]]), &relative_to(tree.path(), &scan.groups()));
     let problems = scan.problems();
     assert_eq!(problems.len(), 5, "{problems:?}");

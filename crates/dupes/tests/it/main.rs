@@ -23,3 +23,4 @@ mod scale;
 mod scan;
 mod sizes;
 mod sparse;
+mod verify;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
 
 use testkit::{
     FileSystem, Mount, TempTree, TreeBuilder, assert_groups, collapse_links, groups_of, jdupes,
@@ -23,11 +24,15 @@ fn content() -> TreeBuilder {
     let mut builder = TreeBuilder::new().hard_links("linked", &["l1", "d/l2"]).file("l3", "linked");
     for (i, size) in [1, 4096, 16_385, 65_536, 65_537, 300_000].into_iter().enumerate() {
         for copy in 0..5 {
-            let path = format!("{}/{i} {copy}", "d/".repeat(i));
+            let path = format!("{}{i} {copy}", "d/".repeat(i));
             builder = builder.differing(path, 1, size, size - 1, copy / 2);
         }
     }
-    builder.sparse("hole", 1_000_000, &[(500_000, b"x")]).sparse("d/hole", 1_000_000, &[(500_000, b"x")])
+    builder.sparse("hole", 1_000_000, &[(500_000, b"x")]).sparse(
+        "d/hole",
+        1_000_000,
+        &[(500_000, b"x")],
+    )
 }
 
 #[test]
@@ -185,7 +190,7 @@ fn subvolumes_are_walked_and_their_inode_numbers_kept_apart() {
 
 /// Runs the tool of btrfs; returns whether it worked, and says why not.
 pub(crate) fn btrfs(command: &[&str], paths: &[&Path]) -> bool {
-    match std::process::Command::new("btrfs").args(command).args(paths).output() {
+    match Command::new("btrfs").args(command).args(paths).output() {
         Ok(output) if output.status.success() => true,
         Ok(output) => {
             skipped(format!("btrfs {command:?}: {}", String::from_utf8_lossy(&output.stderr)));
@@ -215,5 +220,58 @@ fn a_tree_reached_by_its_path_and_by_a_mount_elsewhere_is_one_tree() {
         let inner = [roots[0].join("a"), roots[1].join("a/1")];
         let scan = setup().scan(&inner);
         assert_eq!(scan.only_group().inodes, 2);
+    }
+}
+
+/// An overlay of a lower and an upper directory, unmounted on drop.
+struct Overlay {
+    // The mount point goes after the mount.
+    point: TempTree,
+}
+
+impl Overlay {
+    fn new(lower: &Path, home: &Path) -> Option<Overlay> {
+        TreeBuilder::new().dir("upper").dir("work").make(home);
+        let point = TempTree::new();
+        let (lower, home) = (lower.display(), home.display());
+        let options = format!("lowerdir={lower},upperdir={home}/upper,workdir={home}/work");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "overlay", "-o", &options, "overlay"]).arg(point.path());
+        let output = mount.output().expect("mount runs");
+        if output.status.success() {
+            return Some(Overlay { point });
+        }
+        skipped(format!("no overlay: {}", String::from_utf8_lossy(&output.stderr)));
+        None
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(self.point.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+#[test]
+fn an_overlay_is_one_tree_whatever_layer_a_file_is_on() {
+    let Some(upper) = mounted(FileSystem::Tmpfs) else { return };
+    let lower = content().make_temp();
+    let Some(overlay) = Overlay::new(lower.path(), upper.path()) else { return };
+    let root = overlay.point.path();
+    // On the upper layer: a new copy, a changed file, a copied-up one; one is hidden.
+    fs::write(root.join("new"), "linked").expect("writable");
+    fs::write(root.join("0 0"), "x").expect("writable");
+    fs::File::options().append(true).open(root.join("d/1 1")).expect("writable");
+    fs::remove_file(root.join("d/1 2")).expect("removable");
+    for (open_files, eager) in [(2, false), (32, true)] {
+        for hardlinks in [false, true] {
+            let setup = setup().open_files(open_files).eager(eager).hardlinks(hardlinks);
+            let rules = testkit::Rules { every_link: hardlinks, empty: false };
+            let expected = testkit::naive_truth(&[root], rules).groups;
+            let scan = setup.scan(&[root]);
+            assert_eq!(scan.problems().len(), 0, "{:?}", scan.problems());
+            assert_groups(&expected, &scan.groups());
+        }
     }
 }

@@ -7,14 +7,13 @@ use std::thread;
 
 use content::Facts;
 use fsops::Watch;
-use proptest::prelude::{
-    ProptestConfig, Strategy, TestCaseError, any, prop_assert_eq, proptest,
-};
+use proptest::prelude::{ProptestConfig, Strategy, TestCaseError, any, prop_assert_eq, proptest};
 use proptest::sample::select;
 use testkit::{
     Groups, Rules, TempTree, collapse_links, groups_match, jdupes, naive_truth, random_tree,
 };
 
+use crate::changes::SetOnDrop;
 use crate::reuse::{copy, remember};
 use crate::scan::{Scan, Setup, Walked, ids, setup};
 
@@ -205,14 +204,13 @@ fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
 fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Watch>) -> T) -> T {
     let (watch, done) = (Arc::new(Watch::default()), AtomicBool::new(false));
     thread::scope(|scope| {
+        let _stop = SetOnDrop(&done);
         scope.spawn(|| {
             while watch.opened.load(Relaxed) < files && !done.load(Relaxed) {
                 thread::yield_now();
             }
             watch.stop();
         });
-        let result = work(watch.clone());
-        done.store(true, Relaxed);
-        result
+        work(watch.clone())
     })
 }

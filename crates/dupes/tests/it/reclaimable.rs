@@ -50,10 +50,16 @@ fn independent_copies_free_all_but_one_on_every_file_system() {
         let Some(mount) = mounted(kind) else { continue };
         for size in SIZES {
             let dir = mount.path().join(size.to_string());
-            TreeBuilder::new().seeded("a", 1, size).seeded("b", 1, size).seeded("c", 1, size).make(&dir);
+            TreeBuilder::new()
+                .seeded("a", 1, size)
+                .seeded("b", 1, size)
+                .seeded("c", 1, size)
+                .make(&dir);
             for synced in [false, true] {
                 if synced {
-                    ["a", "b", "c"].map(|name| sync(&dir.join(name)));
+                    for name in ["a", "b", "c"] {
+                        sync(&dir.join(name));
+                    }
                 }
                 assert_eq!(reclaimable(&dir), 2 * size, "{kind:?}, {size} bytes, synced: {synced}");
             }
@@ -105,12 +111,16 @@ fn compressed_copies_share_nothing() {
     let size = 2_000_000;
     let bytes = b"much of a muchness, ".repeat(100_000);
     TreeBuilder::new().file("a", bytes.clone()).file("b", bytes).make(&mount);
-    ["a", "b"].map(|name| sync(&mount.path().join(name)));
+    for name in ["a", "b"] {
+        sync(&mount.path().join(name));
+    }
     assert_eq!(reclaimable(mount.path()), size);
     reflink(&mount.path().join("a"), &mount.path().join("c"));
     reflink(&mount.path().join("b"), &mount.path().join("d"));
     assert_eq!(reclaimable(mount.path()), size);
-    ["b", "d"].map(|name| fs::remove_file(mount.path().join(name)).expect("removable"));
+    for name in ["b", "d"] {
+        fs::remove_file(mount.path().join(name)).expect("removable");
+    }
     assert_eq!(reclaimable(mount.path()), 0);
 }
 
@@ -124,7 +134,9 @@ fn holes_free_nothing() {
             .sparse("b", size, &[(4 << 20, &island)])
             .sparse("c", size, &[(4 << 20, &island)])
             .make(&mount);
-        ["a", "b", "c"].map(|name| sync(&mount.path().join(name)));
+        for name in ["a", "b", "c"] {
+            sync(&mount.path().join(name));
+        }
         let bytes = reclaimable(mount.path());
         assert!((2 << 20..=(2 << 20) + 65_536).contains(&bytes), "{kind:?}: {bytes}");
     }
@@ -133,7 +145,8 @@ fn holes_free_nothing() {
 #[test]
 fn of_a_sparse_and_a_written_copy_the_written_one_is_kept_in_the_figure() {
     let size = 4 << 20;
-    let tree = TreeBuilder::new().sparse("hole", size, &[]).file("zeros", vec![0; 4 << 20]).make_temp();
+    let tree =
+        TreeBuilder::new().sparse("hole", size, &[]).file("zeros", vec![0; 4 << 20]).make_temp();
     sync(&tree.join("zeros"));
     assert_eq!(reclaimable(tree.path()), 0);
 }

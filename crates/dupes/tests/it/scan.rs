@@ -31,7 +31,7 @@ pub(crate) fn setup() -> Setup {
             one_file_system: false,
             threads: 2,
             open_dirs: 16,
-            own: None,
+            own: Vec::new(),
         },
         find: dupes::Options { threads: 2, open_dirs: 16, open_files: 32, hardlinks: false },
         eager: false,
@@ -100,7 +100,7 @@ impl Walked {
     }
 
     /// Finds the groups, or gives itself back, with what was found out, if `watch` was stopped.
-    pub(crate) fn try_find(self, setup: &Setup, watch: Arc<Watch>) -> Result<Scan, Walked> {
+    pub(crate) fn try_find(self, setup: &Setup, watch: Arc<Watch>) -> Result<Scan, Box<Walked>> {
         let Walked { tree, facts } = self;
         match find(&tree, &facts, &setup.find, &watch) {
             Ok(found) => {
@@ -108,7 +108,7 @@ impl Walked {
                 scan.check(setup);
                 Ok(scan)
             }
-            Err(Interrupted) => Err(Walked { tree, facts }),
+            Err(Interrupted) => Err(Box::new(Walked { tree, facts })),
         }
     }
 
@@ -150,8 +150,10 @@ impl Scan {
 
     /// Returns the groups in the order found, paths in the order within each, and what is said of
     /// them.
-    pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<Vec<u8>>)> {
-        let line = |g: &Group| (g.size, g.reclaimable, g.digest, self.paths(g));
+    pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<String>)> {
+        let path = |p: Vec<u8>| p.escape_ascii().to_string();
+        let paths = |g: &Group| self.paths(g).into_iter().map(path).collect();
+        let line = |g: &Group| (g.size, g.reclaimable, g.digest, paths(g));
         self.found.groups.iter().map(line).collect()
     }
 
@@ -205,7 +207,7 @@ impl Scan {
             assert!(group.files.iter().all(|&f| self.tree.file(f).size == group.size));
             assert!(group.reclaimable <= group.size.saturating_mul(keys.len() as u64 - 1));
             assert!(paths.into_iter().all(|path| in_groups.insert(path)), "a file in two groups");
-            self.check_digest(group, &mut opener);
+            check_digest(group, &mut opener);
         }
         let order = |g: &Group| (std::cmp::Reverse(g.reclaimable), self.tree.path(g.files[0]));
         assert!(self.found.groups.is_sorted_by_key(order));
@@ -213,20 +215,20 @@ impl Scan {
         assert!(self.found.problems.iter().all(|p| !in_groups.contains(&p.path)));
         assert!(self.found.known <= self.found.candidates);
     }
+}
 
-    /// Checks a group's digest against the bytes of its last file.
-    fn check_digest(&self, group: &Group, opener: &mut Opener<'_>) {
-        let Some(digest) = group.digest else {
-            assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");
-            return;
-        };
-        if group.size > CHECKED_SIZE {
-            return;
-        }
-        let last = *group.files.last().expect("a group has files");
-        let file = opener.open(last).expect("a file of a group can be opened");
-        let mut bytes = vec![0; usize::try_from(group.size).expect("a checked size is small")];
-        assert_eq!(file.read_at(&mut bytes, 0).expect("readable"), bytes.len());
-        assert_eq!(digest.0, *blake3::hash(&bytes).as_bytes());
+/// Checks a group's digest against the bytes of its last file.
+fn check_digest(group: &Group, opener: &mut Opener<'_>) {
+    let Some(digest) = group.digest else {
+        assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");
+        return;
+    };
+    if group.size > CHECKED_SIZE {
+        return;
     }
+    let last = *group.files.last().expect("a group has files");
+    let file = opener.open(last).expect("a file of a group can be opened");
+    let mut bytes = vec![0; usize::try_from(group.size).expect("a checked size is small")];
+    assert_eq!(file.read_at(&mut bytes, 0).expect("readable"), bytes.len());
+    assert_eq!(digest.0, *blake3::hash(&bytes).as_bytes());
 }

@@ -1,30 +1,43 @@
 //! Sizes around the boundaries where the engine changes its ways, classes larger than what is held
 //! open, and how much of the files is read.
 
-use testkit::{TreeBuilder, assert_groups, naive_groups};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::scan::setup;
+use content::head_length;
+use testkit::{PathBytes, TempTree, TreeBuilder, assert_groups, naive_groups, skipped};
+
+use crate::scan::{Scan, setup};
 
 /// Around what is read at first (16 KiB), whole (64 KiB), per round (64 KiB to 1 MiB) and hashed at
 /// a time (256 KiB).
 const SIZES: [u64; 16] = [
-    1,
-    2,
-    16_383,
-    16_384,
-    16_385,
-    65_535,
-    65_536,
-    65_537,
-    131_071,
-    131_073,
-    262_144,
-    262_145,
-    1_048_575,
-    1_048_576,
-    1_048_577,
-    2_500_000,
+    1, 2, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 131_071, 131_073, 262_144, 262_145,
+    1_048_575, 1_048_576, 1_048_577, 2_500_000,
 ];
+
+#[test]
+fn every_groups_digest_is_the_one_b3sum_prints() {
+    let places = ["/opt/peers/bin/b3sum", "/usr/bin/b3sum", "/usr/local/bin/b3sum"];
+    let Some(b3sum) = places.into_iter().find(|path| Path::new(path).is_file()) else {
+        return skipped("b3sum is not installed");
+    };
+    let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
+    for open_files in [2, 32] {
+        let scan = setup().open_files(open_files).scan(&[&tree]);
+        for group in &scan.found.groups {
+            let mut command = Command::new(b3sum);
+            command.arg("--no-names");
+            command.args(group.files.iter().map(|&f| scan.tree.path(f).to_path()));
+            let output = command.output().expect("b3sum runs");
+            let printed = String::from_utf8(output.stdout).expect("hexadecimal");
+            let digest = group.digest.expect("small files have a digest").to_string();
+            assert_eq!(printed.lines().count(), group.files.len());
+            assert!(printed.lines().all(|line| line == digest), "{printed} is not {digest}");
+        }
+    }
+}
 
 /// Adds files of one size that differ from each other in their first, a middle or their last byte,
 /// each of them twice.
@@ -58,10 +71,8 @@ fn files_that_differ_in_one_byte_are_told_apart_at_every_boundary() {
 fn pairs_and_threes_are_compared_without_heads() {
     for size in SIZES {
         for at in [0, size / 2, size - 1] {
-            let tree = TreeBuilder::new()
-                .seeded("a", 1, size)
-                .differing("b", 1, size, at, 1)
-                .make_temp();
+            let tree =
+                TreeBuilder::new().seeded("a", 1, size).differing("b", 1, size, at, 1).make_temp();
             assert!(setup().scan(&[&tree]).found.groups.is_empty(), "{size} bytes, byte {at}");
             TreeBuilder::new().differing("c", 1, size, at, 1).make(&tree);
             let scan = setup().scan(&[&tree]);
@@ -97,7 +108,7 @@ fn classes_larger_than_what_is_held_open_are_split_by_digests() {
             let scan = setup().threads(threads).open_files(open_files).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
             // Heads, prefixes, and the whole: at most 1/7 more than twice the whole.
-            let most = 2 * files * size + files * size / 7 + files * 16_384;
+            let most = 2 * files * size + files * size / 7 + files * head_length(size);
             assert!(scan.bytes_read() <= most, "{} of {most} bytes read", scan.bytes_read());
         }
     }
@@ -109,7 +120,8 @@ fn files_that_differ_early_are_never_read_far() {
         let tree = class(files, files, 3_000_000, 100).make_temp();
         let scan = setup().open_files(open_files).scan(&[&tree]);
         assert!(scan.found.groups.is_empty());
-        assert!(scan.bytes_read() <= files * 16_384, "{} bytes read", scan.bytes_read());
+        let heads = files * head_length(3_000_000);
+        assert!(scan.bytes_read() <= heads, "{} of {heads} bytes read", scan.bytes_read());
         assert_eq!((scan.opened(), scan.found.candidates), (files, files));
     }
 }
@@ -140,18 +152,48 @@ fn names_of_one_file_are_read_once() {
     }
 }
 
-#[test]
-fn work_done_adds_up_to_the_work_there_was() {
-    use std::sync::atomic::Ordering::Relaxed;
+/// Files of every fate: alone, equal, unlike early and late, in classes small and large.
+fn every_fate() -> TempTree {
     let mut builder = SIZES.into_iter().fold(TreeBuilder::new(), variants);
     for i in 0..90 {
         builder = builder.differing(format!("many/{i}"), 5, 300_000, 150_000 * (i % 2), 1);
     }
-    let tree = builder.sparse("hole 1", 1 << 30, &[]).sparse("hole 2", 1 << 30, &[]).make_temp();
+    let holes = builder.sparse("hole 1", 1 << 30, &[]).sparse("hole 2", 1 << 30, &[]);
+    holes.file("empty 1", "").file("empty 2", "").make_temp()
+}
+
+fn work_adds_up(scan: &Scan) {
+    let load = |counter: &AtomicU64| counter.load(Relaxed);
+    assert_eq!(load(&scan.watch.files_done), load(&scan.watch.files_total));
+    assert_eq!(load(&scan.watch.bytes_done), load(&scan.watch.bytes_total));
+}
+
+#[test]
+fn work_done_adds_up_to_the_work_there_was() {
+    let tree = every_fate();
     for (open_files, eager) in [(2, false), (32, false), (32, true)] {
-        let watch = setup().open_files(open_files).eager(eager).scan(&[&tree]).watch;
-        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
-        assert_eq!(load(&watch.files_done), load(&watch.files_total));
-        assert_eq!(load(&watch.bytes_done), load(&watch.bytes_total));
+        let setup = setup().open_files(open_files).eager(eager).empty(true);
+        let scan = setup.scan(&[&tree]);
+        work_adds_up(&scan);
+        assert_eq!(scan.watch.files_done.load(Relaxed), scan.found.candidates);
+        work_adds_up(&scan.again(&setup));
+    }
+}
+
+#[test]
+fn work_done_adds_up_when_files_fail() {
+    for (open_files, eager) in [(2, true), (32, false)] {
+        let tree = every_fate();
+        let setup = setup().open_files(open_files).eager(eager);
+        let walked = setup.walk(&[&tree]);
+        let changed =
+            ["many/7", "many/8", "65537/last 1 a", "65537/alone", "hole 1", "2500000/alone"];
+        for path in changed {
+            std::fs::write(tree.join(path), "much shorter").expect("writable");
+        }
+        let scan = walked.find(&setup);
+        assert_eq!(scan.problems().len(), changed.len());
+        work_adds_up(&scan);
+        work_adds_up(&scan.again(&setup));
     }
 }

@@ -82,7 +82,8 @@ pub(crate) struct ScanArgs {
     pub(crate) files_from: Option<PathBuf>,
 
     /// Paths in the list end with NUL, not with a newline
-    #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
+    #[arg(short = '0', long, requires = "files_from", conflicts_with = "paths")]
+    #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
     /// Work with N threads [default: one per processor]

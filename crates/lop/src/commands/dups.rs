@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         only_inside: inside,
         problems: folder.tree.problems.len() as u64,
     };
-    print_list(&folder, listing, &args.list, settings, &summary, &summary.text())
+    print_list(&folder, listing, &args.list, settings, (&summary, &summary.text()), Exit::Done)
 }
 
 #[derive(Serialize)]

@@ -13,9 +13,10 @@ use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::formats::{JsonListed, Listed, to_json};
+use crate::look::Looker;
 use crate::output;
 use crate::quantity::{counted, size};
-use crate::remembered::{entry_state, mark, open};
+use crate::remembered::{mark, open};
 use crate::settings::Settings;
 
 /// What is known of one file.
@@ -91,7 +92,12 @@ fn others(catalog: &Catalog, entry: &Entry) -> Result<Vec<(Entry, State)>, Comma
     let Some(content) = entry.content else { return Ok(Vec::new()) };
     let mut others = catalog.files_with(content)?;
     others.retain(|other| other.path != entry.path);
-    Ok(others.into_iter().map(|other| (other.clone(), entry_state(&other))).collect())
+    let mut looker = Looker::default();
+    let state = |other: Entry| {
+        let state = looker.state(&other);
+        (other, state)
+    };
+    Ok(others.into_iter().map(state).collect())
 }
 
 fn listed(

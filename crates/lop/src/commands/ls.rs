@@ -1,7 +1,7 @@
 //! `lop ls`: the files of a directory, each with the number of its duplicates.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -22,15 +22,15 @@ use crate::settings::Settings;
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let mut waiting = vec![args.dir.clone()];
+    let unlisted = |e| CommandError::failed(args.dir.display().to_string()).because(e);
+    let absolute = args.dir.canonicalize().map_err(unlisted)?;
+    let mut waiting = vec![(args.dir.clone(), absolute)];
     let mut lister =
         Lister { catalog: &catalog, files: Vec::new(), sharers: Sharers::default(), failed: 0 };
-    while let Some(dir) = waiting.pop() {
-        let below = match lister.list(&dir)? {
+    while let Some((dir, absolute)) = waiting.pop() {
+        let below = match lister.list(&dir, &absolute)? {
             Ok(below) => below,
-            Err(e) if dir == args.dir => {
-                return Err(CommandError::failed(dir.display().to_string()).because(e));
-            }
+            Err(e) if dir == args.dir => return Err(unlisted(e)),
             Err(e) => {
                 lister.failed += 1;
                 let path = dir.as_os_str().as_bytes();
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
             }
         };
         if args.recursive {
-            waiting.extend(below.into_iter().rev());
+            let below = below.iter().rev().map(|name| (dir.join(name), absolute.join(name)));
+            waiting.extend(below);
         }
     }
     output::print(|out| {
@@ -69,28 +70,29 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists a directory, or says why it cannot; returns the directories in it, by name.
-    fn list(&mut self, path: &Path) -> Result<std::io::Result<Vec<PathBuf>>, CommandError> {
+    /// Lists a directory, or says why it cannot; returns the names of the directories in it.
+    fn list(
+        &mut self,
+        path: &Path,
+        absolute: &Path,
+    ) -> Result<std::io::Result<Vec<OsString>>, CommandError> {
         let (dir, live) = match Dir::open(path).and_then(|dir| read(&dir).map(|live| (dir, live))) {
             Ok(found) => found,
             Err(e) => return Ok(Err(e)),
         };
-        let absolute = match path.canonicalize() {
-            Ok(absolute) => absolute.into_os_string().into_vec(),
-            Err(e) => return Ok(Err(e)),
-        };
-        let remembered = self.catalog.files_in(&absolute)?.unwrap_or_default();
+        let remembered =
+            self.catalog.files_in(absolute.as_os_str().as_bytes())?.unwrap_or_default();
         let mut remembered: BTreeMap<Vec<u8>, Entry> =
             remembered.into_iter().map(|entry| (entry.name().to_vec(), entry)).collect();
         let mut below = Vec::new();
         for (name, kind) in live {
-            let full = path.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
+            let file_name = OsStr::from_bytes(name.to_bytes());
             match kind {
-                Kind::Dir => below.push(full),
+                Kind::Dir => below.push(file_name.to_owned()),
                 Kind::File => {
                     let Ok(now) = dir.stat_child(&name) else { continue };
                     let entry = remembered.remove(name.to_bytes());
-                    let file = self.listed(full, &now, entry.as_ref())?;
+                    let file = self.listed(path.join(file_name), &now, entry.as_ref())?;
                     self.files.push(file);
                 }
                 _ => {}

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
 use crate::output;
 use crate::quantity::{count, counted};
 use crate::remembered::{Live, waiting};
@@ -33,7 +32,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     };
     output::print(|out| {
         if settings.json {
-            writeln!(out, "{{\"summary\":{}}}", to_json(&summary))
+            writeln!(out, "{}", output::summary_document(&summary))
         } else if settings.verbosity == Verbosity::Quiet {
             Ok(())
         } else {

@@ -14,7 +14,7 @@ use crate::formats::{GroupHead, GroupWriter, to_json, writer};
 use crate::output;
 use crate::quantity::{counted, size};
 use crate::remembered::{Live, LiveGroup, mark};
-use crate::settings::{Settings, Verbosity};
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -36,8 +36,8 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard && format == Format::Text && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
+    if heard {
+        output::print_summary_aside(format, settings, &summary, &summary.text());
     }
     Ok(Exit::Done)
 }

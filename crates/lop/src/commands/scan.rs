@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use dupes::{EagerHeads, Found, Group};
 use fsops::{Stage, Watch};
 use walk::{Problem, Tree};
 
-use crate::args::{Format, ScanArgs};
+use crate::args::ScanArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, GroupWriter, to_json, writer};
@@ -23,7 +23,7 @@ use crate::remembered::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
 use crate::stats::{Clock, Stats};
 use crate::summary::Summary;
-use crate::{output, problems};
+use crate::{interrupt, output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -40,14 +40,14 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let monitor = Monitor::start(&watch, settings)
         .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
     let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
-    drop(monitor);
+    monitor.finish()?;
     let summary = Summary::new(&tree, &found, clock.total());
     let heard = print_results(&scan, settings, &tree, &found, &summary)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     problems::print(&all, settings);
-    if heard && scan.format.is_some() {
-        print_summary_aside(&scan, settings, &summary);
+    if let Some(format) = scan.format.filter(|_| heard) {
+        output::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if scan.stats {
         let stats = Stats::new(&watch, summary.files, &found, &clock, scan.walk.threads);
@@ -59,8 +59,9 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     if all.is_empty() {
         return Ok(Exit::Done);
     }
-    settings.print_exit_record(Exit::Partial, &problems::message(summary.problems));
-    Ok(Exit::Partial)
+    let exit = if tree.roots().is_empty() { Exit::Failed } else { Exit::Partial };
+    settings.print_exit_record(exit, &problems::message(summary.problems));
+    Ok(exit)
 }
 
 /// Finds the files, groups them and commits the result; a failure to commit comes along with what
@@ -75,13 +76,21 @@ fn examine(
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let mut tree = find_files(scan, known.is_some(), watch)?;
     clock.end(|s| &mut s.walk);
+    if tree.roots().is_empty() && !tree.problems.is_empty() {
+        // A mistyped path is no reason to make a catalog, or to note a scan in one.
+        return Ok((tree, Found::default(), None));
+    }
     let recall = match known {
         Some(writer) => writer.catalog().recall(&mut tree, true)?,
         None => Recall::nothing(&tree),
     };
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
-    let found = dupes::find(&tree, &recall.facts, &scan.compare, watch)?;
+    let mut found = dupes::find(&tree, &recall.facts, &scan.compare, watch)?;
+    if known.is_none() {
+        // What the walk read on its way looks known to the engine.
+        found.known = 0;
+    }
     clock.end(|s| &mut s.compare);
     let uncommitted =
         writer.and_then(|writer| commit(writer, scan, &tree, recall, &found, started, watch).err());
@@ -144,13 +153,14 @@ fn find_listed(
     let unreadable = |e: io::Error| {
         CommandError::failed(format!("cannot read the list {}", list.display())).because(e)
     };
-    let lines: Box<dyn BufRead> = if list == Path::new("-") {
-        Box::new(io::stdin().lock())
+    let from: Box<dyn Read> = if list == Path::new("-") {
+        Box::new(io::stdin())
     } else {
-        Box::new(BufReader::new(File::open(list).map_err(unreadable)?))
+        let open = interrupt::default_during(|| File::open(list));
+        Box::new(open.map_err(unreadable)?)
     };
     let mut failure = None;
-    let paths = lines
+    let paths = BufReader::with_capacity(64 * 1024, Patient(from))
         .split(end)
         .map_while(|line| line.map_err(|e| failure = Some(e)).ok())
         .filter(|line| !line.is_empty())
@@ -160,6 +170,15 @@ fn find_listed(
         // Half a list would pass for the whole.
         Some(e) => Err(unreadable(e)),
         None => Ok(tree),
+    }
+}
+
+/// Reads from what may be a pipe whose writer takes its time, so that Ctrl-C ends the wait.
+struct Patient<R>(R);
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        interrupt::default_during(|| self.0.read(buffer))
     }
 }
 
@@ -177,7 +196,9 @@ fn print_results(
             write_groups(&mut *writer, tree, found)?;
             writer.finish(&to_json(summary))
         }),
-        None if settings.json => output::print(|out| writeln!(out, "{}", summary.document())),
+        None if settings.json => {
+            output::print(|out| writeln!(out, "{}", output::summary_document(summary)))
+        }
         None if settings.verbosity == Verbosity::Quiet => Ok(true),
         None => output::print(|out| out.write_all(summary.text().as_bytes())),
     }
@@ -200,16 +221,4 @@ fn write_groups(writer: &mut dyn GroupWriter, tree: &Tree, found: &Found) -> io:
         writer.end()?;
     }
     Ok(())
-}
-
-/// Prints the summary to standard error, where groups have taken standard output.
-fn print_summary_aside(scan: &ScanSettings, settings: &Settings, summary: &Summary) {
-    if settings.verbosity == Verbosity::Quiet {
-        return;
-    }
-    if !settings.json {
-        summary.text().lines().for_each(|line| settings.note(line));
-    } else if scan.format != Some(Format::Json) {
-        settings.note(&summary.document());
-    }
 }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::folder::{Copies, Folder};
 use crate::formats::{Listed, to_json, write_list};
 use crate::quantity::{count, counted, size};
-use crate::settings::{Settings, Verbosity};
+use crate::settings::Settings;
 use crate::{output, problems};
 
 /// Runs the command.
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
         problems: folder.tree.problems.len() as u64,
     };
     let text = summary.text(args.anywhere);
-    let exit = print_list(&folder, listing, &args.list, settings, &summary, &text)?;
-    Ok(if summary.uniques > 0 { Exit::No } else { exit })
+    let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
+    print_list(&folder, listing, &args.list, settings, (&summary, &text), answer)
 }
 
 /// Files to print.
@@ -73,14 +73,15 @@ impl Listing {
     }
 }
 
-/// Prints a list of files, what it comes to, and what could not be examined.
+/// Prints a list of files, what it comes to (as JSON and as text), and what could not be
+/// examined; returns how the run ends if `answer` is its answer.
 pub(crate) fn print_list(
     folder: &Folder,
     Listing(mut files): Listing,
     args: &ListArgs,
     settings: &Settings,
-    summary: &impl Serialize,
-    text: &str,
+    (summary, text): (&impl Serialize, &str),
+    answer: Exit,
 ) -> Result<Exit, CommandError> {
     if args.sort == ListSort::Size {
         files.sort_by_key(|file| std::cmp::Reverse(file.size));
@@ -94,11 +95,11 @@ pub(crate) fn print_list(
         output::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
     let all: Vec<&Problem> = folder.tree.problems.iter().collect();
     problems::print(&all, settings);
-    if heard && format != Format::Json && settings.verbosity != Verbosity::Quiet {
-        settings.note(text);
+    if heard {
+        output::print_summary_aside(format, settings, summary, text);
     }
-    if all.is_empty() {
-        return Ok(Exit::Done);
+    if all.is_empty() || answer != Exit::Done {
+        return Ok(answer);
     }
     settings.print_exit_record(Exit::Partial, &problems::message(all.len() as u64));
     Ok(Exit::Partial)

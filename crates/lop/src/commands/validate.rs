@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let (tree, facts) = (&loaded.tree, &loaded.facts);
     let work = dupes::Work { tree, facts, options: &options, watch: &watch };
     let validated = dupes::validate(&work)?;
-    drop(monitor);
+    monitor.finish()?;
     let summary = Summary::new(&validated);
     let heard = print(tree, &validated, &summary, settings)?;
     let all: Vec<&Problem> = validated.problems.iter().collect();

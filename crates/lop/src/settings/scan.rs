@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use catalog::Catalog;
 use walk::{Filter, FilterError};
 
 use crate::args::{Format, ScanArgs};
@@ -52,7 +53,7 @@ impl ScanSettings {
                 one_file_system: args.one_file_system,
                 threads: workers.compare.threads,
                 open_dirs: workers.walk_dirs,
-                own: catalog.clone(),
+                own: catalog.as_deref().map(Catalog::files).unwrap_or_default(),
             },
             compare: dupes::Options { hardlinks: args.hardlinks, ..workers.compare },
             source: source(args),

@@ -10,10 +10,7 @@ fn the_oracle_finds_the_groups_promised() {
     let temp = TempTree::new();
     let hostile = hostile_tree(&temp);
     let truth = naive_truth(&[&temp], Rules::default());
-    assert_groups(
-        hostile.groups_here(),
-        &relative_to(temp.path(), &truth.groups),
-    );
+    assert_groups(hostile.groups_here(), &relative_to(temp.path(), &truth.groups));
     assert_eq!(truth.unread.is_empty(), crate::is_root());
 }
 

@@ -10,9 +10,7 @@ use crate::{TreeBuilder, is_root, naive_groups, skipped};
 fn is_mounted(point: &Path) -> bool {
     let mounts = fs::read_to_string("/proc/self/mounts").expect("a proc file system");
     let point = point.to_str().expect("a plain name");
-    mounts
-        .lines()
-        .any(|line| line.split(' ').nth(1) == Some(point))
+    mounts.lines().any(|line| line.split(' ').nth(1) == Some(point))
 }
 
 fn comes_and_goes(kind: FileSystem) {
@@ -22,16 +20,8 @@ fn comes_and_goes(kind: FileSystem) {
     };
     let point = mount.path().to_path_buf();
     assert!(is_mounted(&point));
-    assert_eq!(
-        fs::read_dir(&point).expect("listed").count(),
-        0,
-        "{kind:?} is empty"
-    );
-    TreeBuilder::new()
-        .file("a", "x")
-        .file("d/b", "x")
-        .fifo("f")
-        .make(&point);
+    assert_eq!(fs::read_dir(&point).expect("listed").count(), 0, "{kind:?} is empty");
+    TreeBuilder::new().file("a", "x").file("d/b", "x").fifo("f").make(&point);
     assert_eq!(naive_groups(&point).len(), 1);
     mount.remount("ro").expect("remounted");
     assert!(fs::File::create(point.join("new")).is_err(), "read-only");
@@ -74,10 +64,7 @@ fn a_busy_mount_goes_all_the_same() {
 
 #[test]
 fn a_bind_mount_shows_the_same_inodes() {
-    let tree = TreeBuilder::new()
-        .file("source/file", "x")
-        .dir("target")
-        .make_temp();
+    let tree = TreeBuilder::new().file("source/file", "x").dir("target").make_temp();
     let mount = match Mount::bind(tree.join("source"), tree.join("target")) {
         Ok(mount) => mount,
         Err(reason) => return skipped(reason),
@@ -92,10 +79,6 @@ fn a_bind_mount_shows_the_same_inodes() {
 #[test]
 fn what_cannot_be_mounted_is_a_reason_and_no_panic() {
     let reason = Mount::bind("/no/such/source", "/no/such/target").expect_err("cannot be mounted");
-    let expected = if is_root() {
-        "mount failed"
-    } else {
-        "only root"
-    };
+    let expected = if is_root() { "mount failed" } else { "only root" };
     assert!(reason.contains(expected), "{reason}");
 }

@@ -34,10 +34,7 @@ fn finds_equal_regular_files_hidden_ones_included_and_nothing_else() {
 #[test]
 fn counts_empty_files_and_every_link_when_asked() {
     let tree = hand_made();
-    let rules = Rules {
-        empty: true,
-        every_link: true,
-    };
+    let rules = Rules { empty: true, every_link: true };
     let truth = naive_truth(&[&tree], rules);
     let expected = groups_of([
         vec!["a", "dir/.hidden"],
@@ -52,44 +49,23 @@ fn counts_empty_files_and_every_link_when_asked() {
 
 #[test]
 fn keeps_the_smallest_path_of_a_link_group_that_has_a_copy() {
-    let tree = TreeBuilder::new()
-        .hard_links("x", &["c", "b", "d"])
-        .file("e", "x")
-        .make_temp();
+    let tree = TreeBuilder::new().hard_links("x", &["c", "b", "d"]).file("e", "x").make_temp();
     let groups = naive_groups(&tree);
     assert_eq!(relative_to(tree.path(), &groups), groups_of([["b", "e"]]));
 }
 
 #[test]
 fn takes_a_file_reached_twice_for_one() {
-    let tree = TreeBuilder::new()
-        .file("d/one", "x")
-        .file("d/sub/two", "y")
-        .make_temp();
-    let roots = [
-        tree.path().to_path_buf(),
-        tree.join("d"),
-        tree.join("d"),
-        tree.join("d/one"),
-    ];
+    let tree = TreeBuilder::new().file("d/one", "x").file("d/sub/two", "y").make_temp();
+    let roots = [tree.path().to_path_buf(), tree.join("d"), tree.join("d"), tree.join("d/one")];
     assert!(naive_truth(&roots, Rules::default()).groups.is_empty());
 }
 
 #[test]
 fn reports_what_is_missing_or_out_of_reach() {
-    let tree = TreeBuilder::new()
-        .deep_chain(400, "0123456789", "x")
-        .file("a", "x")
-        .make_temp();
-    let truth = naive_truth(
-        &[tree.path().to_path_buf(), tree.join("missing")],
-        Rules::default(),
-    );
-    assert_eq!(
-        truth.unread.len(),
-        2,
-        "the missing root and the directory past PATH_MAX"
-    );
+    let tree = TreeBuilder::new().deep_chain(400, "0123456789", "x").file("a", "x").make_temp();
+    let truth = naive_truth(&[tree.path().to_path_buf(), tree.join("missing")], Rules::default());
+    assert_eq!(truth.unread.len(), 2, "the missing root and the directory past PATH_MAX");
     assert!(truth.groups.is_empty());
 }
 

@@ -14,39 +14,20 @@ fn shell() -> Sandbox {
 /// Returns the message of the panic that `check` must end in.
 fn panic_of(check: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("must fail");
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .expect("a panic with a message")
+    panic.downcast_ref::<String>().cloned().expect("a panic with a message")
 }
 
 #[test]
 fn a_program_that_fails_is_reported_with_the_whole_story() {
     let sandbox = shell();
-    sandbox.lay(
-        &TreeBuilder::new()
-            .file("dir/odd\nname", "12345")
-            .symlink("link", "dir"),
-    );
+    sandbox.lay(&TreeBuilder::new().file("dir/odd\nname", "12345").symlink("link", "dir"));
     let message = panic_of(|| {
-        sandbox
-            .run(["-c", "echo to-out; echo to-err >&2; exit 3", "arg\u{1b}0"])
-            .success();
+        sandbox.run(["-c", "echo to-out; echo to-err >&2; exit 3", "arg\u{1b}0"]).success();
     });
-    for part in [
-        "exit code 0",
-        "exit code 3",
-        "cwd: ",
-        r"arg\\x1b0",
-        "to-out",
-        "to-err",
-    ] {
+    for part in ["exit code 0", "exit code 3", "cwd: ", r"arg\\x1b0", "to-out", "to-err"] {
         assert!(message.contains(part), "no {part} in: {message}");
     }
-    assert!(
-        message.contains(r"dir/odd\nname") && message.contains("link -> dir"),
-        "{message}"
-    );
+    assert!(message.contains(r"dir/odd\nname") && message.contains("link -> dir"), "{message}");
 }
 
 #[test]
@@ -70,10 +51,7 @@ fn a_program_that_hangs_is_killed_and_reported() {
     let sandbox = shell().with_timeout(Duration::from_millis(300));
     let started = Instant::now();
     let message = panic_of(|| drop(sandbox.run(["-c", "echo $$ >pid; echo begun; sleep 50; :"])));
-    assert!(
-        message.contains("hangs") && message.contains("begun"),
-        "{message}"
-    );
+    assert!(message.contains("hangs") && message.contains("begun"), "{message}");
     assert!(started.elapsed() < Duration::from_secs(20));
     let pid = fs::read_to_string(sandbox.path("pid")).expect("the shell wrote its id");
     assert!(!fs::exists(format!("/proc/{}", pid.trim())).expect("a proc file system"));
@@ -89,11 +67,7 @@ fn output_held_open_by_a_process_left_behind_is_reported() {
 #[test]
 fn the_environment_is_empty_but_for_what_is_fixed() {
     let sandbox = shell();
-    let output = sandbox
-        .command()
-        .env("ADDED", "yes")
-        .args(["-c", "env; pwd"])
-        .run();
+    let output = sandbox.command().env("ADDED", "yes").args(["-c", "env; pwd"]).run();
     let text = output.success().stdout_str();
     let (home, state, work) = (sandbox.home(), sandbox.state(), sandbox.work());
     assert!(state.starts_with(&home));
@@ -113,23 +87,11 @@ fn the_environment_is_empty_but_for_what_is_fixed() {
 
 #[test]
 fn input_reaches_the_program_and_bytes_come_back_unchanged() {
-    let output = shell()
-        .command()
-        .args(["-c", "cat"])
-        .stdin(*b"a\0\xff\n")
-        .run();
+    let output = shell().command().args(["-c", "cat"]).stdin(*b"a\0\xff\n").run();
     assert_eq!(output.success().stdout, b"a\0\xff\n");
-    let unread = shell()
-        .command()
-        .args(["-c", "exit 0"])
-        .stdin(vec![0; 1 << 20])
-        .run();
+    let unread = shell().command().args(["-c", "exit 0"]).stdin(vec![0; 1 << 20]).run();
     unread.success();
-    let odd = shell()
-        .command()
-        .args(["-c", "printf %s \"$0\""])
-        .arg(b"\xff\n ")
-        .run();
+    let odd = shell().command().args(["-c", "printf %s \"$0\""]).arg(b"\xff\n ").run();
     assert_eq!(odd.success().stdout, b"\xff\n ");
     assert!(panic_of(|| drop(odd.stdout_str().to_owned())).contains("stdout: invalid utf-8"));
 }
@@ -157,20 +119,12 @@ fn signals_come_after_a_delay_or_at_a_sign() {
     ];
     for when in signs {
         drop(fs::remove_file(sandbox.path("mark")));
-        let output = sandbox
-            .command()
-            .args(["-c", wait])
-            .signal(Signal::INT, when)
-            .run();
+        let output = sandbox.command().args(["-c", wait]).signal(Signal::INT, when).run();
         assert_eq!(output.code(7).signals_sent, 1);
         assert!(output.stdout_str().ends_with("caught\n"));
     }
     let delay = When::After(Duration::from_millis(50));
-    let output = sandbox
-        .command()
-        .args(["-c", "exec sleep 30"])
-        .signal(Signal::TERM, delay)
-        .run();
+    let output = sandbox.command().args(["-c", "exec sleep 30"]).signal(Signal::TERM, delay).run();
     output.signal(Signal::TERM);
 }
 
@@ -178,11 +132,7 @@ fn signals_come_after_a_delay_or_at_a_sign() {
 fn a_sign_that_never_comes_sends_nothing_and_a_late_one_is_seen() {
     let sandbox = shell();
     let never = When::Stdout(b"never".to_vec());
-    let output = sandbox
-        .command()
-        .args(["-c", "echo x"])
-        .signal(Signal::KILL, never)
-        .run();
+    let output = sandbox.command().args(["-c", "echo x"]).signal(Signal::KILL, never).run();
     assert_eq!(output.success().signals_sent, 0);
     let late = When::Stdout(b"x".to_vec());
     let mut running = sandbox.command().args(["-c", "echo x"]).spawn();
@@ -194,10 +144,7 @@ fn a_sign_that_never_comes_sends_nothing_and_a_late_one_is_seen() {
 #[test]
 fn a_spawned_program_is_killed_on_drop() {
     let sandbox = shell();
-    let mut running = sandbox
-        .command()
-        .args(["-c", "echo up; sleep 50; :"])
-        .spawn();
+    let mut running = sandbox.command().args(["-c", "echo up; sleep 50; :"]).spawn();
     assert!(running.wait_for(&When::Stdout(b"up".to_vec())) && running.is_running());
     let process = format!("/proc/{}", running.pid());
     drop(running);
@@ -206,11 +153,7 @@ fn a_spawned_program_is_killed_on_drop() {
 
 #[test]
 fn descriptors_can_be_limited() {
-    let output = shell()
-        .command()
-        .descriptor_limit(64)
-        .args(["-c", "ulimit -n"])
-        .run();
+    let output = shell().command().descriptor_limit(64).args(["-c", "ulimit -n"]).run();
     assert_eq!(output.success().stdout_str(), "64\n");
 }
 
@@ -220,24 +163,12 @@ fn another_user_has_a_home_but_not_the_rights() {
         return skipped("only root can become another user");
     }
     let sandbox = shell();
-    sandbox.lay(
-        &TreeBuilder::new()
-            .file("locked", "x")
-            .mode("locked", 0)
-            .file("open", "y"),
-    );
+    sandbox.lay(&TreeBuilder::new().file("locked", "x").mode("locked", 0).file("open", "y"));
     let script = "id -u; id -g; id -G; cat open; echo >$HOME/new && echo >$XDG_STATE_HOME/new || exit 9; \
                   cat locked 2>/dev/null && exit 8; (: >here) 2>/dev/null && exit 7; exit 0";
-    let output = sandbox
-        .command()
-        .as_user(NOBODY, NOBODY)
-        .args(["-c", script])
-        .run();
+    let output = sandbox.command().as_user(NOBODY, NOBODY).args(["-c", script]).run();
     assert_eq!(output.success().stdout_str(), "65534\n65534\n65534\ny");
-    let limited = sandbox
-        .command()
-        .as_user(NOBODY, NOBODY)
-        .descriptor_limit(32);
+    let limited = sandbox.command().as_user(NOBODY, NOBODY).descriptor_limit(32);
     let output = limited.args(["-c", "ulimit -n; id -u"]).run();
     assert_eq!(output.success().stdout_str(), "32\n65534\n");
 }
@@ -247,16 +178,10 @@ fn a_binary_out_of_reach_is_brought_within_reach_of_the_other_user() {
     if !is_root() {
         return skipped("only root can become another user");
     }
-    let hidden = TreeBuilder::new()
-        .dir("closed")
-        .mode("closed", 0o700)
-        .make_temp();
+    let hidden = TreeBuilder::new().dir("closed").mode("closed", 0o700).make_temp();
     let binary = hidden.join("closed/shell");
     fs::copy("/bin/sh", &binary).expect("a copy of the shell");
-    let output = Sandbox::new(&binary)
-        .command()
-        .as_user(NOBODY, NOBODY)
-        .args(["-c", "id -u"])
-        .run();
+    let output =
+        Sandbox::new(&binary).command().as_user(NOBODY, NOBODY).args(["-c", "id -u"]).run();
     assert_eq!(output.success().stdout_str(), "65534\n");
 }

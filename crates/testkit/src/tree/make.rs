@@ -15,10 +15,7 @@ use crate::content::Content;
 use crate::deep;
 
 pub(super) fn make(tree: &TreeBuilder, root: &Path) -> Made {
-    let mut made = Made {
-        root: root.to_path_buf(),
-        skipped: Vec::new(),
-    };
+    let mut made = Made { root: root.to_path_buf(), skipped: Vec::new() };
     check(root, "make the root", fs::create_dir_all(root));
     for (relative, node) in &tree.nodes {
         let path = root.join(relative);
@@ -34,16 +31,10 @@ pub(super) fn make(tree: &TreeBuilder, root: &Path) -> Made {
     }
     let mut attributes: Vec<_> = tree.attributes.iter().collect();
     attributes.sort_by_key(|(relative, _)| std::cmp::Reverse(relative.components().count()));
-    for (relative, attributes) in attributes
-        .into_iter()
-        .filter(|(p, _)| !made.skipped.contains(p))
+    for (relative, attributes) in attributes.into_iter().filter(|(p, _)| !made.skipped.contains(p))
     {
         let path = root.join(relative);
-        check(
-            &path,
-            "set the attributes of",
-            set_attributes(&path, attributes),
-        );
+        check(&path, "set the attributes of", set_attributes(&path, attributes));
     }
     made
 }
@@ -56,11 +47,7 @@ fn make_node(root: &Path, path: &Path, node: &Node) -> io::Result<()> {
         Node::Symlink { target } => symlink(target, path),
         Node::Special(kind) => make_special(path, *kind, 0),
         Node::Device { kind, major, minor } => make_special(path, *kind, makedev(*major, *minor)),
-        Node::DeepChain {
-            levels,
-            name,
-            content,
-        } => deep::make_chain(root, *levels, name, content),
+        Node::DeepChain { levels, name, content } => deep::make_chain(root, *levels, name, content),
     }
 }
 
@@ -70,13 +57,7 @@ fn make_file(path: &Path, content: &Content) -> io::Result<()> {
 }
 
 fn make_special(path: &Path, kind: FileType, device: u64) -> io::Result<()> {
-    Ok(mknodat(
-        CWD,
-        path,
-        kind,
-        Mode::from_raw_mode(0o644),
-        device,
-    )?)
+    Ok(mknodat(CWD, path, kind, Mode::from_raw_mode(0o644), device)?)
 }
 
 /// Sets the owner before the mode, because a change of owner clears the set-id bits.
@@ -89,14 +70,8 @@ fn set_attributes(path: &Path, attributes: &Attributes) -> io::Result<()> {
     }
     if let Some((tv_sec, nanoseconds)) = attributes.mtime {
         let times = Timestamps {
-            last_access: Timespec {
-                tv_sec: 0,
-                tv_nsec: UTIME_OMIT,
-            },
-            last_modification: Timespec {
-                tv_sec,
-                tv_nsec: nanoseconds.into(),
-            },
+            last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+            last_modification: Timespec { tv_sec, tv_nsec: nanoseconds.into() },
         };
         utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?;
     }

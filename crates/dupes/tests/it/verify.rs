@@ -1,0 +1,121 @@
+//! Whether files are still what is known of them.
+
+use std::fs;
+use std::path::Path;
+
+use content::{Digest, head_of};
+use dupes::{State, Validated, Work, states, validate};
+use fsops::{Interrupted, Op, Watch};
+use testkit::{PathBytes, TempTree, TreeBuilder};
+use walk::FileId;
+
+use crate::injected::Rules;
+use crate::scan::{Scan, ids, setup};
+
+fn tree() -> TempTree {
+    TreeBuilder::new()
+        .seeded("small 1", 1, 900)
+        .seeded("small 2", 1, 900)
+        .seeded("large 1", 2, 700_000)
+        .seeded("large 2", 2, 700_000)
+        .hard_link("large 2", "large 3")
+        .seeded("head only 1", 3, 50_000)
+        .seeded("head only 2", 4, 50_000)
+        .seeded("head only 3", 5, 50_000)
+        .seeded("head only 4", 6, 50_000)
+        .seeded("of a lone size", 5, 12_345)
+        .file("empty 1", "")
+        .file("empty 2", "")
+        .make_temp()
+}
+
+fn with_work<T>(scan: &Scan, watch: &Watch, answer: impl FnOnce(&Work<'_>) -> T) -> T {
+    let options = setup().find;
+    answer(&Work { tree: &scan.tree, facts: &scan.facts, options: &options, watch })
+}
+
+fn validated(scan: &Scan) -> Validated {
+    with_work(scan, &Watch::default(), validate).expect("not stopped")
+}
+
+fn names(scan: &Scan, files: &[FileId]) -> Vec<String> {
+    files.iter().map(|&f| scan.tree.name(f).to_string_lossy().into_owned()).collect()
+}
+
+fn find(scan: &Scan, path: &Path) -> FileId {
+    ids(&scan.tree).find(|&id| scan.tree.path(id) == path.path_bytes()).expect("a known file")
+}
+
+#[test]
+fn an_unchanged_tree_matches_what_is_known_of_it() {
+    let tree = tree();
+    let scan = setup().empty(true).scan(&[&tree]);
+    let answer = validated(&scan);
+    assert_eq!((answer.matching, answer.unknown), (11, 1));
+    assert!(answer.changed.is_empty() && answer.gone.is_empty() && answer.differing.is_empty());
+    assert!(answer.problems.is_empty());
+    let all: Vec<_> = ids(&scan.tree).collect();
+    let same = with_work(&scan, &Watch::default(), |work| states(work, &all));
+    assert!(same.expect("not stopped").iter().all(|&state| state == State::Same));
+}
+
+#[test]
+fn files_that_changed_or_are_gone_are_told_from_those_that_are_the_same() {
+    let tree = tree();
+    let scan = setup().scan(&[&tree]);
+    fs::write(tree.join("small 1"), "short").expect("writable");
+    fs::remove_file(tree.join("large 1")).expect("removable");
+    fs::remove_file(tree.join("head only 1")).expect("removable");
+    TreeBuilder::new().fifo("head only 1").make(&tree);
+    fs::remove_file(tree.join("head only 2")).expect("removable");
+    std::os::unix::fs::symlink("head only 3", tree.join("head only 2")).expect("a free name");
+    fs::rename(tree.join("small 2"), tree.join("moved")).expect("same directory");
+    let answer = validated(&scan);
+    let changed = ["head only 1", "head only 2", "small 1"];
+    assert_eq!(names(&scan, &answer.changed), changed);
+    assert_eq!(names(&scan, &answer.gone), ["large 1", "small 2"]);
+    assert_eq!((answer.matching, answer.unknown, answer.differing.len()), (4, 1, 0));
+    let asked = ["small 1", "large 1", "large 2"].map(|name| find(&scan, &tree.join(name)));
+    let answer = with_work(&scan, &Watch::default(), |work| states(work, &asked));
+    assert_eq!(answer, Ok(vec![State::Changed, State::Gone, State::Same]));
+}
+
+#[test]
+fn bytes_that_are_not_what_was_known_are_found() {
+    let tree = tree();
+    let scan = setup().scan(&[&tree]);
+    // As if the disk had given other bytes the first time.
+    let small = find(&scan, &tree.join("small 1"));
+    let content = scan.facts.content(small.0).expect("it was compared");
+    scan.facts.set_digest(content, Digest::of(b"other bytes"));
+    scan.facts.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
+    let answer = validated(&scan);
+    assert_eq!(names(&scan, &answer.differing), ["head only 1", "small 1", "small 2"]);
+    assert_eq!(answer.matching, 6);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_problems_and_not_changes() {
+    let tree = tree();
+    TreeBuilder::new().seeded("large with a bad spot", 2, 700_000).make(&tree);
+    let scan = setup().scan(&[&tree]);
+    for (op, errno) in [(Op::Read, libc::EIO), (Op::Open, libc::EACCES)] {
+        let rules = Rules::new(op, "with a bad spot", errno);
+        let answer = validated(&scan);
+        drop(rules);
+        assert_eq!((answer.problems.len(), answer.matching), (1, 9));
+        assert!(answer.problems[0].path.ends_with(b"bad spot"));
+        assert!(answer.changed.is_empty() && answer.differing.is_empty());
+    }
+}
+
+#[test]
+fn a_stopped_validation_is_interrupted() {
+    let tree = tree();
+    let scan = setup().scan(&[&tree]);
+    let watch = Watch::default();
+    watch.stop();
+    assert!(matches!(with_work(&scan, &watch, validate), Err(Interrupted)));
+    let all: Vec<_> = ids(&scan.tree).collect();
+    assert_eq!(with_work(&scan, &watch, |work| states(work, &all)), Err(Interrupted));
+}

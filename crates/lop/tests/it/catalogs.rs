@@ -1,0 +1,317 @@
+//! Catalogs that are damaged, foreign, too new, read-only, in the way, or left half made.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use rusqlite::Connection;
+use testkit::{NOBODY, Output, TreeBuilder, assert_groups, groups_of, is_root, skipped};
+
+use crate::lop::{Lop, assert_whole, settle};
+
+const QUESTIONS: [&[&str]; 6] =
+    [&["report"], &["file", "a"], &["ls"], &["dups"], &["uniques"], &["validate"]];
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "single")
+}
+
+fn scanned() -> Lop {
+    let lop = Lop::with(&tree());
+    lop.scan(["."]);
+    lop
+}
+
+/// Asserts exit code 5, the path of the catalog in the message, and a hint.
+#[track_caller]
+fn assert_refused(output: &Output, path: &Path, reason: &str) {
+    output.code(5);
+    let said = output.stderr_str();
+    let named = said.starts_with("lop: ") && said.contains(path.to_str().expect("UTF-8"));
+    assert!(named && said.contains(reason) && said.contains("\nhint: "), "{said}");
+    assert_eq!(output.stdout_str(), "");
+}
+
+/// Asserts that every command refuses the catalog for this reason, and leaves it as it is.
+#[track_caller]
+fn assert_all_refuse(lop: &Lop, path: &Path, reason: &str) {
+    let bytes = || path.is_file().then(|| fs::read(path).expect("readable"));
+    let before = bytes();
+    for command in QUESTIONS.iter().chain(&[&["scan", "."][..], &["refresh"]]) {
+        let output = lop.command().args(*command).arg("--catalog").arg(path).run();
+        assert_refused(&output, path, reason);
+    }
+    assert!(bytes() == before, "{} was changed", path.display());
+}
+
+#[test]
+fn what_is_no_database_is_refused_and_not_touched() {
+    let lop = Lop::with(
+        &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
+    );
+    assert_all_refuse(&lop, &lop.path("notes.txt"), "is not a catalog of lop, or damaged");
+}
+
+#[test]
+fn a_database_of_somebody_else_is_refused_and_not_touched() {
+    let lop = Lop::with(&tree());
+    let path = lop.path("browser.db");
+    let foreign = Connection::open(&path).expect("a database");
+    foreign
+        .execute_batch("CREATE TABLE file (a, b); INSERT INTO file VALUES (1, 2)")
+        .expect("made");
+    drop(foreign);
+    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+    let foreign = Connection::open(&path).expect("a database");
+    foreign.execute_batch("DROP TABLE file; PRAGMA application_id = 7").expect("changed");
+    drop(foreign);
+    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+    assert!(!lop.path("browser.db-wal").exists());
+}
+
+#[test]
+fn a_catalog_of_a_newer_version_is_refused_and_not_touched() {
+    let lop = scanned();
+    lop.database().execute_batch("PRAGMA user_version = 1000").expect("set");
+    let before = fs::read(lop.catalog()).expect("readable");
+    for command in QUESTIONS.iter().chain(&[&["scan", "."][..], &["refresh"]]) {
+        let output = lop.run(*command);
+        assert_refused(&output, &lop.catalog(), "has format 1000; this lop knows formats up to");
+        assert!(output.stderr_str().contains("newer lop"), "{}", output.stderr_str());
+    }
+    assert!(fs::read(lop.catalog()).expect("readable") == before);
+}
+
+#[test]
+fn a_directory_or_fifo_in_its_place_is_refused_at_once() {
+    let lop = Lop::with(&tree().dir("dir").fifo("fifo"));
+    assert_all_refuse(&lop, &lop.path("dir"), "s a directory");
+    assert_all_refuse(&lop, &lop.path("fifo"), "not a regular file");
+    assert_all_refuse(&lop, Path::new("/dev/null"), "not a regular file");
+}
+
+#[test]
+fn a_place_that_is_no_directory_is_refused() {
+    let lop = Lop::with(&tree());
+    let path = lop.path("a/catalog.db");
+    let output = lop.command().args(["scan", "."]).arg("--catalog").arg(&path).run();
+    output.code(5);
+    assert!(output.stderr_str().contains("\nhint: "), "{}", output.stderr_str());
+}
+
+#[test]
+fn an_empty_file_becomes_a_catalog() {
+    let lop = Lop::with(&tree().file("empty.db", ""));
+    lop.scan(["--catalog", "empty.db", "."]);
+    let output = lop.run(["report", "--catalog", "empty.db", "--format", "fdupes"]);
+    output.success();
+    assert_eq!(output.stdout_str().lines().count(), 2);
+    assert_whole(&lop.path("empty.db"));
+}
+
+#[test]
+fn its_directories_are_made_for_the_owner_alone() {
+    let lop = Lop::with(&tree());
+    lop.scan(["--catalog", "deep/down/my.db", "."]);
+    for dir in ["deep", "deep/down"] {
+        let mode = fs::metadata(lop.path(dir)).expect("made").mode();
+        assert_eq!(mode & 0o777, 0o700, "{dir}");
+    }
+    lop.run(["report", "--catalog", "deep/down/my.db"]).success();
+}
+
+#[test]
+fn a_catalog_among_the_files_scanned_is_passed_over() {
+    let lop = Lop::with(&tree());
+    for _ in 0..2 {
+        let output = lop.run(["scan", "--catalog", "lop.db", "--json", "."]);
+        output.success();
+        assert_eq!(crate::lop::document(&output)["summary"]["files"], 3);
+    }
+}
+
+#[test]
+fn files_whose_names_begin_like_the_catalogs_are_not_passed_over() {
+    let lop = Lop::with(
+        &TreeBuilder::new().file("cat", "alike").file("cow", "alike").file("c.old", "alike"),
+    );
+    let output = lop.run(["scan", "--catalog", "c", "--format", "fdupes", "."]);
+    output.success();
+    assert_eq!(output.stdout_str(), "./c.old\n./cat\n./cow\n");
+}
+
+#[test]
+fn a_name_that_sqlite_might_take_for_an_address_is_a_name() {
+    let lop = Lop::with(&tree());
+    for name in ["file:odd?mode=memory#x%20y.db", "sp ace's \"db\"", ":memory:", "100%41.db"] {
+        lop.scan(["--catalog", name, "a", "b"]);
+        assert!(lop.path(name).exists(), "{name}");
+        let output = lop.run(["report", "--catalog", name, "--format", "fdupes"]);
+        assert_eq!(output.stdout_str().lines().count(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_catalog_behind_a_link_is_used_where_it_is() {
+    let lop = Lop::with(&tree().dir("real").symlink("link.db", "real/lop.db"));
+    lop.scan(["--catalog", "real/lop.db", "a", "b"]);
+    lop.scan(["--catalog", "link.db", "c"]);
+    assert!(fs::symlink_metadata(lop.path("link.db")).expect("there").is_symlink());
+    assert_whole(&lop.path("real/lop.db"));
+    let output = lop.run(["refresh", "--json", "--catalog", "real/lop.db"]);
+    assert_eq!(crate::lop::document(&output)["summary"]["files"], 3);
+}
+
+#[test]
+fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
+    let lop = scanned();
+    // A catalog with work in its journal, as after a kill.
+    let keep = lop.home().join("journal");
+    let database = lop.database();
+    database
+        .execute_batch("PRAGMA wal_autocheckpoint = 0; DELETE FROM file; DELETE FROM content")
+        .expect("deleted");
+    fs::copy(lop.state().join("lop/catalog.db-wal"), &keep).expect("copied");
+    drop(database);
+    fs::remove_file(lop.catalog()).expect("removed");
+    fs::copy(&keep, lop.state().join("lop/catalog.db-wal")).expect("put back");
+    lop.scan(["."]);
+    assert_groups(&groups_of([["a", "b"]]), &lop.report());
+    lop.assert_whole_catalog();
+}
+
+#[test]
+fn what_a_killed_first_scan_left_is_cleared_away() {
+    let lop = Lop::with(&tree());
+    let aside = lop.state().join("lop/catalog.db.new");
+    fs::create_dir(lop.state().join("lop")).expect("made");
+    fs::write(&aside, "half a catalog").expect("written");
+    fs::write(lop.state().join("lop/catalog.db.lock"), "999999999\n").expect("written");
+    lop.scan(["."]);
+    assert!(!aside.exists());
+    assert_groups(&groups_of([["a", "b"]]), &lop.report());
+}
+
+#[test]
+fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
+    if !is_root() {
+        return skipped("only root can run the rest as somebody without rights");
+    }
+    let lop = scanned();
+    let dir = lop.home().join("shared");
+    fs::create_dir(&dir).expect("made");
+    let path = dir.join("lop.db");
+    fs::copy(lop.catalog(), &path).expect("copied");
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).expect("set");
+    let as_nobody = |args: &[&str]| {
+        lop.command().args(args).arg("--catalog").arg(&path).as_user(NOBODY, NOBODY).run()
+    };
+    for command in QUESTIONS {
+        let output = as_nobody(command);
+        output.code(if command[0] == "uniques" { 6 } else { 0 });
+        assert!(!output.stderr_str().contains("cannot"), "{}", output.stderr_str());
+    }
+    for command in [&["scan", "."][..], &["refresh"]] {
+        assert_refused(&as_nobody(command), &path, "ermission denied");
+    }
+    // Where the directory can be written, the file still cannot.
+    fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("set");
+    for command in [&["scan", "."][..], &["refresh"]] {
+        assert_refused(&as_nobody(command), &path, "ermission denied");
+    }
+    as_nobody(&["report"]).success();
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).expect("set");
+    assert_refused(&as_nobody(&["report"]), &path, "");
+}
+
+#[test]
+fn a_catalog_on_a_read_only_file_system_answers() {
+    use testkit::{FileSystem, Mount};
+    let mount = match Mount::new(FileSystem::Ext4, 16 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    let lop = scanned();
+    let path = mount.path().join("lop?%41#.db");
+    fs::copy(lop.catalog(), &path).expect("copied");
+    mount.remount("ro").expect("read-only");
+    for command in QUESTIONS {
+        let output = lop.command().args(command).arg("--catalog").arg(&path).run();
+        output.code(if command[0] == "uniques" { 6 } else { 0 });
+    }
+    let output = lop.command().args(["scan", "."]).arg("--catalog").arg(&path).run();
+    assert_refused(&output, mount.path(), "Read-only file system");
+}
+
+/// A small generator of numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit
+    }
+}
+
+/// Whatever is wrong with the bytes of a catalog, every command ends with a code of its own,
+/// neither hangs nor panics, and changes no file but the catalog.
+#[test]
+fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way() {
+    let mut tree = tree();
+    for n in 0..120 {
+        tree = tree.seeded(format!("d{}/sub/file number {n}", n % 9), n / 3, 50 + n / 6);
+    }
+    let lop = Lop::with(&tree);
+    lop.scan(["."]);
+    let whole = fs::read(lop.catalog()).expect("readable");
+    let mut random = Random(42);
+    let (mut refused, mut answered) = (0, 0);
+    for round in 0..60 {
+        let mut bytes = whole.clone();
+        if round % 6 == 0 {
+            bytes.truncate(random.below(whole.len()));
+        }
+        for _ in 0..=random.below(20).pow(2) {
+            if let Some(at) = random.below(whole.len()).checked_rem(bytes.len()) {
+                bytes[at] ^= 1 << random.below(8);
+            }
+        }
+        for journal in ["-wal", "-shm"] {
+            drop(fs::remove_file(lop.state().join(format!("lop/catalog.db{journal}"))));
+        }
+        let commands: [&[&str]; 4] = [&["report"], &["uniques", "d1"], &["scan", "."], &["report"]];
+        for command in commands {
+            if command[0] != "report" || refused == 0 {
+                fs::write(lop.catalog(), &bytes).expect("written");
+            }
+            let output = lop.run(command);
+            let code = match output.ending {
+                testkit::Ending::Code(code) => code,
+                testkit::Ending::Signal(_) => output.fail("a signal"),
+            };
+            match code {
+                5 => refused += 1,
+                0 | 3 | 6 => answered += 1,
+                _ => output.fail(&format!("round {round}: {command:?}")),
+            }
+        }
+    }
+    assert!(refused > 20 && answered > 20, "too tame: {refused} refused, {answered} answered");
+}
+
+#[test]
+fn a_damaged_catalog_can_be_moved_away() {
+    let lop = scanned();
+    let mut bytes = fs::read(lop.catalog()).expect("readable");
+    let half = bytes.len() / 2;
+    bytes[100..half].fill(0xa5);
+    fs::write(lop.catalog(), &bytes).expect("written");
+    for command in [&["report"][..], &["scan", "."]] {
+        assert_refused(&lop.run(command), &lop.catalog(), "damaged");
+    }
+    fs::rename(lop.catalog(), lop.home().join("moved away")).expect("moved");
+    settle();
+    lop.scan(["."]);
+    assert_groups(&groups_of([["a", "b"]]), &lop.report());
+}

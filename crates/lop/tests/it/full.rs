@@ -1,0 +1,124 @@
+//! A full disk under the catalog: the old one stays whole, and what was found is still printed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+
+use testkit::{
+    FileSystem, Mount, Output, TreeBuilder, assert_groups, groups_of, parse_nul, relative_to,
+    skipped,
+};
+
+use crate::lop::{Lop, assert_whole};
+
+/// A small place for the catalog, and a program that scans elsewhere.
+struct Small {
+    lop: Lop,
+    mount: Mount,
+}
+
+impl Small {
+    /// Makes a place of 1 MiB, or says why that cannot be.
+    fn new() -> Option<Small> {
+        let mount = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped).ok()?;
+        let mut tree = TreeBuilder::new().file("few/a", "alike").file("few/b", "alike");
+        for n in 0..4000 {
+            tree = tree.file(format!("lots/a file with quite a long name, number {n}"), "same");
+        }
+        Some(Small { lop: Lop::with(&tree), mount })
+    }
+
+    fn catalog(&self) -> PathBuf {
+        self.mount.path().join("lop.db")
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.lop.command().args(args).arg("--catalog").arg(self.catalog()).run()
+    }
+
+    /// Fills the place up but for some bytes.
+    fn fill(&self, but: usize) {
+        let path = self.mount.path().join("filler");
+        drop(fs::remove_file(&path));
+        let mut filler = File::create(&path).expect("made");
+        while filler.write_all(&[7; 4096]).is_ok() {}
+        let length = filler.metadata().expect("metadata").len();
+        filler.set_len(length.saturating_sub(but as u64)).expect("cut");
+    }
+
+    #[track_caller]
+    fn assert_old_answers(&self) {
+        let output = self.run(&["report", "--format", "nul"]);
+        output.success();
+        let groups = relative_to(self.lop.work(), &parse_nul(&output.stdout));
+        assert_groups(&groups_of([["few/a", "few/b"]]), &groups);
+    }
+}
+
+/// Asserts the exit code for a full disk, and that message and hint say what is the matter.
+#[track_caller]
+fn assert_no_room(small: &Small, output: &Output) {
+    output.code(1);
+    let said = output.stderr_str();
+    let path = small.catalog().display().to_string();
+    assert!(said.contains("lop: ") && said.contains(&path), "{said}");
+    assert!(said.contains("hint: its file system is full"), "{said}");
+}
+
+#[test]
+fn a_scan_that_finds_no_room_prints_its_groups_and_leaves_the_old_catalog() {
+    let Some(small) = Small::new() else { return };
+    small.run(&["scan", "few"]).success();
+    for room in [0, 40_000, 100_000, 200_000] {
+        small.fill(room);
+        let output = small.run(&["scan", "--format", "nul", "lots"]);
+        assert_no_room(&small, &output);
+        if output.stderr_str().contains("as it was before this scan") {
+            let groups = parse_nul(&output.stdout);
+            assert_eq!(groups.iter().flatten().count(), 4000, "{room}");
+            let said = output.stderr_str();
+            assert!(said.contains("Found     1 group: 3,999 redundant files"), "{said}");
+        } else {
+            // Not even the lock or the journal could be made: said before the work.
+            assert!(room < 40_000, "{room}: {}", output.stderr_str());
+        }
+        small.assert_old_answers();
+    }
+    fs::remove_file(small.mount.path().join("filler")).expect("removed");
+    assert_whole(&small.catalog());
+    small.assert_old_answers();
+    small.run(&["refresh"]).success();
+}
+
+#[test]
+fn a_first_scan_that_finds_no_room_leaves_no_half_catalog() {
+    let Some(small) = Small::new() else { return };
+    for room in [0, 20_000, 100_000] {
+        small.fill(room);
+        let output = small.run(&["scan", "--json", "lots"]);
+        assert_no_room(&small, &output);
+        crate::lop::assert_exit_record(&output, 1);
+        assert!(!small.catalog().exists(), "{room}");
+        let aside = small.mount.path().join("lop.db.new");
+        assert!(!aside.exists(), "{room}");
+    }
+    fs::remove_file(small.mount.path().join("filler")).expect("removed");
+    small.run(&["scan", "few"]).success();
+    small.assert_old_answers();
+}
+
+#[test]
+fn questions_are_answered_beside_a_full_disk() {
+    let Some(small) = Small::new() else { return };
+    small.run(&["scan", "few"]).success();
+    small.fill(0);
+    small.assert_old_answers();
+    small.run(&["file", "few/a"]).success();
+    small.run(&["ls", "few"]).success();
+    small.run(&["dups", "few"]).success();
+    small.run(&["uniques", "few"]).code(6);
+    small.run(&["validate"]).success();
+    assert_no_room(&small, &small.run(&["refresh"]));
+    assert_no_room(&small, &small.run(&["scan", "few"]));
+    small.assert_old_answers();
+}

@@ -1,0 +1,178 @@
+//! The program in a sandbox, and its answers read back.
+
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use testkit::{Groups, Output, PathBytes, Sandbox, TreeBuilder, parse_nul, relative_to};
+
+/// The program, with a home and a working directory of its own.
+pub(crate) struct Lop {
+    pub(crate) sandbox: Sandbox,
+}
+
+impl std::ops::Deref for Lop {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
+impl Lop {
+    /// Returns the program in an empty place.
+    pub(crate) fn new() -> Lop {
+        Lop { sandbox: Sandbox::new(env!("CARGO_BIN_EXE_lop")) }
+    }
+
+    /// Returns the program in a working directory with this tree, old enough to be trusted.
+    pub(crate) fn with(tree: &TreeBuilder) -> Lop {
+        let lop = Lop::new();
+        lop.add(tree);
+        lop
+    }
+
+    /// Adds to the working directory, and waits until what was added is old enough.
+    pub(crate) fn add(&self, tree: &TreeBuilder) {
+        self.lay(tree);
+        settle();
+    }
+
+    /// Returns where the catalog is.
+    pub(crate) fn catalog(&self) -> PathBuf {
+        self.state().join("lop/catalog.db")
+    }
+
+    /// Scans with the catalog; the scan has to succeed.
+    #[track_caller]
+    pub(crate) fn scan<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        let output = self.command().arg("scan").args(args).run();
+        output.success();
+        output
+    }
+
+    /// Runs a command with `--json`, which has to succeed, and returns the document.
+    #[track_caller]
+    pub(crate) fn json<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Value {
+        let output = self.command().args(args).arg("--json").run();
+        output.success();
+        document(&output)
+    }
+
+    /// Returns the summary of `lop scan --json`.
+    #[track_caller]
+    pub(crate) fn scan_summary<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Value {
+        let output = self.command().args(["scan", "--json"]).args(args).run();
+        output.success();
+        document(&output)["summary"].clone()
+    }
+
+    /// Returns the groups of `lop report`, by their paths below the working directory.
+    #[track_caller]
+    pub(crate) fn report(&self) -> Groups {
+        let output = self.run(["report", "--format", "nul"]);
+        output.success();
+        relative_to(self.work(), &parse_nul(&output.stdout))
+    }
+
+    /// Scans again and returns the figures of the run.
+    #[track_caller]
+    pub(crate) fn scan_figures<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Figures {
+        let output = self.command().args(["scan", "--stats"]).args(args).run();
+        output.success();
+        Figures::of(&output)
+    }
+
+    /// Returns the paths that a list command prints, and how it ended.
+    #[track_caller]
+    pub(crate) fn listed<A: PathBytes>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+        code: i32,
+    ) -> Vec<String> {
+        let output = self.command().args(args).args(["--format", "nul"]).run();
+        output.code(code);
+        let text = output.stdout_str();
+        text.split_terminator('\0').map(ToString::to_string).collect()
+    }
+
+    /// Opens the catalog as anybody with an SQLite library would.
+    pub(crate) fn database(&self) -> Connection {
+        Connection::open(self.catalog()).expect("the catalog is a database")
+    }
+
+    /// Asserts that the catalog is a whole database.
+    #[track_caller]
+    pub(crate) fn assert_whole_catalog(&self) {
+        assert_whole(&self.catalog());
+    }
+}
+
+/// Asserts that a catalog is a whole database.
+#[track_caller]
+pub(crate) fn assert_whole(catalog: &Path) {
+    let database = Connection::open(catalog).expect("opens");
+    let verdict: String = database
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .expect("integrity can be checked");
+    assert_eq!(verdict, "ok", "{}", catalog.display());
+}
+
+/// Waits until files made before are old enough for their times to tell every change.
+///
+/// 10 ms are needed; the kernel's clock for files may be a tick behind.
+pub(crate) fn settle() {
+    sleep(Duration::from_millis(30));
+}
+
+/// Returns standard output as one JSON document.
+#[track_caller]
+pub(crate) fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| output.fail(&format!("stdout: {e}")))
+}
+
+/// Returns the last line of standard error as JSON.
+#[track_caller]
+pub(crate) fn last_record(output: &Output) -> Value {
+    let last = output.stderr_str().lines().last().unwrap_or_default();
+    serde_json::from_str(last).unwrap_or_else(|e| output.fail(&format!("last line: {e}")))
+}
+
+/// Asserts that the last line of standard error is the record of this exit.
+#[track_caller]
+pub(crate) fn assert_exit_record(output: &Output, code: i32) {
+    output.code(code);
+    let record = last_record(output);
+    assert_eq!(record["error"]["code"], code, "{record}");
+    let message = record["error"]["message"].as_str().unwrap_or_default();
+    assert!(!message.is_empty(), "{record}");
+}
+
+/// What `--stats` says.
+#[derive(Debug)]
+pub(crate) struct Figures(pub(crate) Value);
+
+impl Figures {
+    /// Finds the line of figures on standard error.
+    #[track_caller]
+    pub(crate) fn of(output: &Output) -> Figures {
+        let lines = output.stderr_str().lines();
+        let mut found = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let figures = found.find(|value| value["bytes_read"].is_u64());
+        Figures(figures.unwrap_or_else(|| output.fail("no figures on standard error")))
+    }
+
+    /// Returns a figure.
+    #[track_caller]
+    pub(crate) fn get(&self, key: &str) -> u64 {
+        self.0[key].as_u64().unwrap_or_else(|| panic!("no {key} in {}", self.0))
+    }
+
+    /// Asserts that no content was looked at.
+    #[track_caller]
+    pub(crate) fn assert_nothing_read(&self) {
+        assert_eq!((self.get("bytes_read"), self.get("files_opened")), (0, 0), "{}", self.0);
+    }
+}

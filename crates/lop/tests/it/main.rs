@@ -1,0 +1,28 @@
+//! Tests of the program as its users run it: arguments, output, exit codes, and the catalog.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change the trees they made to see what the program makes of it"
+)]
+
+mod asking;
+mod catalogs;
+mod exits;
+mod formats;
+mod full;
+mod histories;
+mod interrupts;
+mod json;
+mod lists;
+mod lop;
+mod modules;
+mod mounts;
+mod odd;
+mod partial;
+mod rescan;
+mod roots;
+mod selection;
+mod streams;
+mod together;
+mod uniques;
+mod upkeep;

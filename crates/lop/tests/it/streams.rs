@@ -1,0 +1,337 @@
+//! Standard output and error: closed pipes, full disks, quiet and verbose, progress.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use testkit::{NOBODY, Output, Sandbox, TreeBuilder, When, is_root, skipped};
+
+use crate::lop::{Lop, assert_exit_record, last_record};
+
+fn pairs(count: u64) -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for n in 0..count {
+        tree = tree.file(format!("pair {n:05} a"), format!("{n:08}").as_str());
+        tree = tree.file(format!("pair {n:05} b"), format!("{n:08}").as_str());
+    }
+    tree
+}
+
+/// Runs the program through a shell, for redirections; `$0` is the program.
+fn shell(lop: &Lop, script: &str) -> Output {
+    let shell = Sandbox::new("/bin/sh");
+    let command = shell.command().args(["-c", script, env!("CARGO_BIN_EXE_lop")]);
+    command.env("XDG_STATE_HOME", lop.state()).cwd(lop.work()).run()
+}
+
+#[test]
+fn a_reader_that_leaves_ends_every_command_quietly() {
+    let lop = Lop::with(&pairs(3000));
+    lop.scan(["."]);
+    for (args, code) in [
+        (&["report"][..], 0),
+        (&["report", "--json"], 0),
+        (&["scan", "--format", "fdupes", "."], 0),
+        (&["scan", "--no-catalog", "."], 0),
+        (&["dups"], 0),
+        (&["uniques"], 6),
+        (&["ls"], 0),
+        (&["ls", "--json"], 0),
+        (&["file", "pair 00000 a"], 0),
+        (&["refresh"], 0),
+        (&["generate"], 0),
+        (&["scan", "."], 0),
+        (&["--help"], 0),
+    ] {
+        for bytes in [0, 1000] {
+            let output = lop.command().args(args).close_stdout_after(bytes).run();
+            output.code(code);
+            assert_eq!(output.stderr_str(), "", "{args:?} after {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_does_not_cost_the_catalog() {
+    let lop = Lop::with(&pairs(3000));
+    lop.command().args(["scan", "--format", "nul", "."]).close_stdout_after(0).run().success();
+    assert_eq!(lop.report().len(), 3000);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    if !Path::new("/dev/full").exists() {
+        return skipped("no /dev/full");
+    }
+    let lop = Lop::with(&pairs(3));
+    lop.scan(["."]);
+    for args in [
+        "report",
+        "report --json",
+        "scan .",
+        "scan --format csv .",
+        "dups",
+        "uniques",
+        "ls",
+        "file 'pair 00000 a'",
+        "refresh",
+        "validate --json",
+        "generate",
+    ] {
+        let output = shell(&lop, &format!("exec \"$0\" {args} >/dev/full"));
+        output.code(1);
+        let said = "lop: cannot write to standard output: No space left on device\n";
+        assert!(output.stderr_str().contains(said), "{args}: {}", output.stderr_str());
+    }
+    let output = shell(&lop, "exec \"$0\" report --json >/dev/full");
+    assert_exit_record(&output, 1);
+    let output = shell(&lop, "exec \"$0\" scan . nowhere >/dev/full");
+    output.code(1);
+}
+
+#[test]
+fn messages_that_cannot_be_written_change_no_answer() {
+    let lop = Lop::with(&pairs(3));
+    for script in [
+        "exec \"$0\" scan --stats --progress always . nowhere 2>/dev/full",
+        "exec \"$0\" scan --stats . nowhere 2>&-",
+    ] {
+        let output = shell(&lop, script);
+        output.code(3);
+        assert!(output.stdout_str().starts_with("Scanned   6 files"), "{}", output.stdout_str());
+    }
+    shell(&lop, "exec \"$0\" report >&- 2>&- <&-").success();
+    shell(&lop, "exec \"$0\" scan . >&- 2>&- <&-").success();
+    lop.assert_whole_catalog();
+}
+
+/// With the standard streams closed, files must not land on their descriptors.
+#[test]
+fn closed_streams_do_not_leak_into_the_catalog() {
+    let lop = Lop::with(&pairs(300));
+    let script = "exec \"$0\" scan --stats --format text . nowhere <&- >&- 2>&-";
+    shell(&lop, script).code(3);
+    lop.assert_whole_catalog();
+    assert_eq!(lop.report().len(), 300);
+}
+
+#[test]
+fn quiet_prints_results_and_problems_alone() {
+    let lop = Lop::with(&pairs(1));
+    for quiet in ["-q", "--quiet"] {
+        let output = lop.run(["scan", quiet, ".", "nowhere"]);
+        output.code(3);
+        let said = "lop: nowhere: No such file or directory\n";
+        assert_eq!((output.stdout_str(), output.stderr_str()), ("", said));
+    }
+    let output = lop.run(["scan", "-q", "--format", "fdupes", "."]);
+    let files = "./pair 00000 a\n./pair 00000 b\n";
+    assert_eq!((output.stdout_str(), output.stderr_str()), (files, ""));
+    let output = lop.run(["-q", "report", "--format", "fdupes"]);
+    assert_eq!((output.stdout_str().lines().count(), output.stderr_str()), (2, ""));
+    let output = lop.run(["dups", "-q"]);
+    assert_eq!((output.stdout_str(), output.stderr_str()), (files, ""));
+}
+
+#[test]
+fn the_summary_is_on_standard_output_unless_groups_are() {
+    let lop = Lop::with(&pairs(2).file("empty", "").fifo("fifo"));
+    let output = lop.run(["scan", "."]);
+    let lines: Vec<&str> = output.stdout_str().lines().collect();
+    assert!(lines[0].starts_with("Scanned   4 files, 32 B in "), "{lines:?}");
+    assert_eq!(lines[1], "Found     2 groups: 2 redundant files, 16 B reclaimable");
+    assert_eq!(lines[2..], ["Skipped   1 empty, 1 FIFO"]);
+    assert_eq!(output.stderr_str(), "");
+    let output = lop.run(["scan", "--no-catalog", "."]);
+    assert!(output.stdout_str().starts_with("2 files of 8 B, 8 B reclaimable, "));
+    assert!(output.stderr_str().starts_with("Scanned   4 files"));
+    let output = lop.run(["report", "--format", "fdupes"]);
+    assert_eq!(output.stderr_str(), "2 groups: 2 redundant files, 16 B reclaimable\n");
+}
+
+#[test]
+fn problems_are_cut_short_unless_verbose() {
+    let lop = Lop::with(&pairs(1));
+    let missing: Vec<String> = (0..35).map(|n| format!("missing {n:02}")).collect();
+    let run = |options: &[&str]| {
+        let output = lop.command().args(["scan", "-q", "."]).args(options).args(&missing).run();
+        output.code(3);
+        output.stderr_str().to_string()
+    };
+    let said = run(&[]);
+    assert_eq!(said.lines().count(), 21, "{said}");
+    assert_eq!(said.lines().last(), Some("lop: … and 15 more (-v shows all)"));
+    let output = lop.command().args(["scan", "-v", "."]).args(&missing).run();
+    output.code(3);
+    assert_eq!(output.stderr_str().lines().count(), 35);
+    let output = lop.command().args(["scan", "--json", "."]).args(&missing).run();
+    assert_eq!(last_record(&output)["error"]["message"], "35 entries could not be examined");
+}
+
+#[test]
+fn names_in_messages_are_bytes_as_they_are() {
+    let lop = Lop::with(&pairs(1));
+    let output = lop.command().args(["scan", "."]).arg(b"\xff\x1b[2J").run();
+    output.code(3);
+    let line = b"lop: \xff\x1b[2J: No such file or directory\n";
+    assert!(output.stderr.windows(line.len()).any(|w| w == line));
+}
+
+#[test]
+fn progress_is_drawn_over_and_gone_at_the_end() {
+    let lop = Lop::with(&pairs(2).fifo("list"));
+    for (options, drawn) in
+        [(&["--progress", "always"][..], true), (&[], false), (&["--progress", "never"], false)]
+    {
+        let scan =
+            lop.command().args(["scan", "--no-catalog", "--files-from", "list"]).args(options);
+        let mut running = scan.spawn();
+        let mut list = fs::File::options().write(true).open(lop.path("list")).expect("opens");
+        list.write_all(b"pair 00000 a\n").expect("written");
+        if drawn {
+            let shown = When::Stderr(b"Finding files: ".to_vec());
+            assert!(running.wait_for(&shown));
+        }
+        list.write_all(b"pair 00000 b\n").expect("written");
+        drop(list);
+        let output = running.wait();
+        output.success();
+        let said = output.stderr_str();
+        if !drawn {
+            assert!(!said.contains(['\r', '\x1b']), "{said:?}");
+            continue;
+        }
+        let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
+        assert!(rest.starts_with("Scanned   2 files"), "{said:?}");
+        for text in line.split('\r').skip(1) {
+            let text = text.strip_suffix("\x1b[K").expect("the rest of the line is cleared");
+            assert!(text.starts_with("Finding files: ") && text.len() < 80, "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn colours_are_for_who_asks() {
+    let lop = Lop::with(&pairs(1));
+    let colours = |options: &[&str]| {
+        let output = lop.command().args(["scan", "--no-catalog", "."]).args(options).run();
+        output.success();
+        output.stdout_str().contains("\x1b[1m")
+    };
+    assert!(colours(&["--color", "always"]));
+    assert!(!colours(&["--color", "never"]));
+    assert!(!colours(&["--color", "auto"]));
+    assert!(!colours(&[]));
+}
+
+#[test]
+fn figures_are_one_line_of_json() {
+    let lop = Lop::with(&pairs(5).file("empty", "").seeded("single", 1, 99));
+    let output = lop.run(["scan", "--stats", "."]);
+    let figures = last_record(&output);
+    for (key, value) in [("entries", 12), ("files", 11), ("bytes_seen", 179), ("candidates", 10)] {
+        assert_eq!(figures[key], value, "{key}");
+    }
+    assert_eq!((&figures["known"], &figures["groups"]), (&0.into(), &5.into()));
+    assert!(figures["bytes_read"].as_u64() >= Some(80), "{figures}");
+    assert!(figures["files_opened"].as_u64() >= Some(10), "{figures}");
+    assert!(figures["peak_memory_bytes"].as_u64() > Some(1_000_000), "{figures}");
+    assert!(figures["threads"].as_u64() >= Some(1), "{figures}");
+    let mut stages: Vec<&str> =
+        figures["seconds"].as_object().expect("stages").keys().map(String::as_str).collect();
+    stages.sort_unstable();
+    assert_eq!(stages, ["commit", "compare", "print", "recall", "walk"]);
+    let output = lop.run(["scan", "--stats", "--json", "--format", "csv", ".", "nowhere"]);
+    assert_exit_record(&output, 3);
+}
+
+/// A terminal as `script` gives it, with what a program wrote there.
+fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<String> {
+    if !Path::new("/usr/bin/script").exists() {
+        skipped("script is not installed");
+        return None;
+    }
+    let line = format!("{} {command}", env!("CARGO_BIN_EXE_lop"));
+    let mut script = Command::new("/usr/bin/script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(lop.work()).env_clear();
+    script.env("XDG_STATE_HOME", lop.state()).env("LANG", "C.UTF-8").env("TERM", "xterm");
+    script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+    script.envs(environment.iter().copied());
+    let output = script.stdin(Stdio::null()).output().expect("script runs");
+    Some(
+        String::from_utf8(output.stdout)
+            .expect("what is for a terminal is UTF-8")
+            .replace("\r\n", "\n"),
+    )
+}
+
+#[test]
+fn on_a_terminal_names_are_escaped_and_elsewhere_not() {
+    let names = [
+        &b"\x1b[31mred"[..],
+        b"\xff",
+        "\u{202e}txt".as_bytes(),
+        b"new\nline\t",
+        "\u{9b}2J".as_bytes(),
+    ];
+    let mut tree = TreeBuilder::new();
+    for name in names {
+        tree = tree.file(name, "alike");
+    }
+    let lop = Lop::with(&tree);
+    lop.scan(["."]);
+    let expected = "./\\x1b[31mred\n./new\\nline\\t\n./\\u{9b}2J\n./\\u{202e}txt\n./\\xff\n";
+    for command in ["scan --format fdupes .", "dups --format fdupes ."] {
+        let Some(text) = terminal(&lop, command, &[]) else { return };
+        assert!(text.contains(expected), "{command}: {text:?}");
+    }
+    for command in
+        ["report", "ls", "file --json *", "scan --no-catalog --format csv .", "report --json"]
+    {
+        let Some(text) = terminal(&lop, &format!("{command} --color never"), &[]) else { return };
+        let harmful = |c: char| matches!(c, '\u{1b}' | '\u{202e}' | '\u{9b}' | '\t');
+        assert!(!text.contains(harmful), "{command}: {text:?}");
+    }
+    let output = lop.run(["report", "--format", "fdupes"]);
+    assert!(output.stdout.windows(9).any(|w| w == b"/\x1b[31mred"[..9].as_ref()));
+}
+
+#[test]
+fn on_a_terminal_messages_of_several_lines_stay_so() {
+    let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("dir/b", "alike"));
+    lop.scan(["."]);
+    let Some(text) = terminal(&lop, "uniques dir", &[]) else { return };
+    let said = "2 of 2 files (10 B) have no copy outside\n  of these 2 have copies in there\n";
+    assert!(text.ends_with(said), "{text:?}");
+    let text = terminal(&lop, "scan 'no\x1bwhere' .", &[]).expect("as before");
+    assert!(text.contains("no\\x1bwhere: No such file or directory\n"), "{text:?}");
+}
+
+#[test]
+fn on_a_terminal_headings_are_bold_unless_no_colour_is_wanted() {
+    let lop = Lop::with(&pairs(1));
+    let Some(text) = terminal(&lop, "scan --no-catalog .", &[]) else { return };
+    assert!(text.contains("\x1b[1m2 files of 8 B"), "{text:?}");
+    for (options, environment) in [("--color never", &[][..]), ("", &[("NO_COLOR", "1")])] {
+        let command = format!("scan --no-catalog {options} .");
+        let text = terminal(&lop, &command, environment).expect("as before");
+        assert!(!text.contains("\x1b[1m"), "{text:?}");
+    }
+    let text = terminal(&lop, "scan --no-catalog .", &[("NO_COLOR", "")]).expect("as before");
+    assert!(text.contains("\x1b[1m"), "{text:?}");
+}
+
+#[test]
+fn the_catalog_is_for_its_owner_alone_where_others_look() {
+    if !is_root() {
+        return skipped("only root can run the rest as somebody else");
+    }
+    let lop = Lop::with(&pairs(1));
+    lop.scan(["."]);
+    let other = Sandbox::new(env!("CARGO_BIN_EXE_lop"));
+    let output = other.command().args(["report", "--catalog"]).arg(lop.catalog());
+    let output = output.as_user(NOBODY, NOBODY).run();
+    output.code(5);
+    assert!(output.stderr_str().contains("Permission denied"), "{}", output.stderr_str());
+}

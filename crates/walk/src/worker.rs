@@ -1,0 +1,176 @@
+//! One thread of a walk: takes directories of one mount from the queue and lists them.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Watch, own_descriptor_table};
+
+use crate::listing::{Listing, Own, Store, Visitor};
+use crate::queue::Queue;
+use crate::table::{Table, count};
+use crate::tree::{DirId, FileRecord, Problem, Reason, cstr_at, push_component};
+use crate::walker::Options;
+
+/// What the workers of one mount share.
+pub(crate) struct Mount<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) own: Option<&'a Own>,
+    pub(crate) visitor: Option<&'a dyn Visitor>,
+    pub(crate) watch: &'a Watch,
+    pub(crate) table: &'a Table,
+    pub(crate) queue: Queue,
+    /// Directories listed before this mount's turn.
+    pub(crate) listed: &'a HashMap<FileKey, DirId>,
+    pub(crate) root_given: &'a [u8],
+    pub(crate) top: DirId,
+    pub(crate) top_dir: &'a Dir,
+    pub(crate) id: u64,
+    pub(crate) device: u64,
+    pub(crate) device_index: u16,
+    /// Directories that turned out to be other mounts.
+    pub(crate) others: Mutex<Vec<DirId>>,
+}
+
+/// One thread of a walk.
+pub(crate) struct Worker<'a> {
+    mount: &'a Mount<'a>,
+    store: Store,
+    stack: Vec<DirId>,
+    /// Ancestors of the directory at hand that are still open, outermost first.
+    open: Vec<(DirId, Dir)>,
+    buffer: DirBuffer,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(mount: &'a Mount<'a>, store: Store) -> Self {
+        Worker { mount, store, stack: Vec::new(), open: Vec::new(), buffer: DirBuffer::default() }
+    }
+
+    pub(crate) fn run(mut self) -> Store {
+        own_descriptor_table();
+        let _guard = self.mount.queue.close_on_panic();
+        while let Some(id) = self.mount.queue.next(&mut self.stack) {
+            if self.mount.watch.stopped() {
+                self.mount.queue.close();
+                break;
+            }
+            if let Err(e) = self.directory(id) {
+                let path = self.path(id);
+                let reason = Reason::Failed { op: Op::List, source: e };
+                self.store.problems.push(Problem { path, reason });
+            }
+            self.mount.queue.share(&mut self.stack);
+        }
+        self.store
+    }
+
+    fn directory(&mut self, id: DirId) -> io::Result<()> {
+        let dir = self.open_dir(id)?;
+        let stat = dir.stat()?;
+        if stat.mount != self.mount.id || stat.device != self.mount.device {
+            let mut others = self.mount.others.lock().unwrap_or_else(PoisonError::into_inner);
+            others.push(id);
+            return Ok(());
+        }
+        if self.mount.listed.contains_key(&stat.key()) {
+            self.store.skipped.seen_before += 1;
+            return Ok(());
+        }
+        let listed = self.list(id, &dir, &stat);
+        self.open.push((id, dir));
+        listed
+    }
+
+    fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat) -> io::Result<()> {
+        let first = count(self.store.files.len());
+        let (entries, bytes) = (self.store.entries, self.store.bytes);
+        let filter = &self.mount.options.filter;
+        let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));
+        let path = {
+            let mount = self.mount;
+            move || dir_path(mount, id)
+        };
+        let (own, visitor) = (self.mount.own, self.mount.visitor);
+        let listing = Listing { filter, own, id, dir, stat, below_root, path: &path, visitor };
+        let done = listing.run(&mut self.buffer, &mut self.store);
+        self.hand_in(id, dir, stat, first, done.is_ok())?;
+        let watch = self.mount.watch;
+        watch.entries.fetch_add(self.store.entries - entries, Relaxed);
+        watch.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
+        done
+    }
+
+    /// Puts what was found in a directory into the shared table and on the stack.
+    fn hand_in(
+        &mut self,
+        id: DirId,
+        dir: &Dir,
+        stat: &Stat,
+        first: u32,
+        complete: bool,
+    ) -> io::Result<()> {
+        let block = self.store.block_from(first);
+        let mut table = self.mount.table.write();
+        let record = &mut table.records[id.0 as usize];
+        record.inode = stat.inode;
+        record.device = self.mount.device_index;
+        (record.first, record.count, record.shard) = (block.first, block.count, block.shard);
+        record.complete = complete;
+        let (child, children) = table.add_children(id, &self.store.children);
+        self.store.children.clear();
+        self.stack.extend((0..children).rev().map(|n| DirId(child.0 + n)));
+        if self.store.strays.is_empty() {
+            return Ok(());
+        }
+        let mut strays = std::mem::take(&mut self.store.strays);
+        strays.sort_by_key(|&(device, _)| device);
+        for group in strays.chunk_by(|a, b| a.0 == b.0) {
+            let (number, stray) = &group[0];
+            let name = cstr_at(&self.store.names, stray.name);
+            let volume = || dir.child_volume(name).or_else(|_| dir.volume());
+            let device = table.device(*number, volume)?;
+            let first = count(self.store.files.len());
+            let twin = DirId(count(table.records.len()));
+            self.store.notes.resize(first as usize + group.len(), 0);
+            self.store.files.extend(group.iter().map(|(_, f)| FileRecord { dir: twin, ..*f }));
+            table.add_twin(id, device, self.store.block_from(first));
+        }
+        Ok(())
+    }
+
+    /// Opens a directory from its parent if that is still open, else from the mount's top.
+    fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
+        let (parent, name) = {
+            let table = self.mount.table.read();
+            (table.parent(id), table.name(id))
+        };
+        if id == self.mount.top {
+            return self.mount.top_dir.open_below(b".");
+        }
+        let keep = self.open.iter().rposition(|&(open, _)| Some(open) == parent);
+        self.open.truncate(keep.map_or(0, |at| at + 1));
+        if self.open.len() > self.mount.options.open_dirs.max(1) {
+            self.open.remove(0);
+        }
+        match self.open.last() {
+            Some((_, parent)) => parent.open_child(&name),
+            None => {
+                let below = self.mount.table.read().path_below(Some(self.mount.top), id);
+                self.mount.top_dir.open_below(&below)
+            }
+        }
+    }
+
+    fn path(&self, id: DirId) -> Vec<u8> {
+        dir_path(self.mount, id)
+    }
+}
+
+/// Returns a directory's path as printed.
+fn dir_path(mount: &Mount<'_>, id: DirId) -> Vec<u8> {
+    let mut path = mount.root_given.to_vec();
+    push_component(&mut path, &mount.table.read().path_below(None, id));
+    path
+}

@@ -1,0 +1,200 @@
+//! What is left out by pattern, size and name.
+
+use testkit::{TempTree, TreeBuilder};
+use walk::{Filter, Skipped};
+
+use crate::found::{filter, found_with, names, options};
+
+fn tree() -> TempTree {
+    TreeBuilder::new()
+        .file("a.txt", "1")
+        .file("b.log", "22")
+        .file(".hidden", "333")
+        .file("src/a.txt", "4444")
+        .file("src/deep/a.txt", "55555")
+        .file("src/deep/c.rs", "666666")
+        .file("target/a.txt", "7777777")
+        .file("src/target/b.log", "88888888")
+        .file(".git/config", "999999999")
+        .file(b"odd \xff\n.txt", "0123456789")
+        .file("[x]", "01234567890")
+        .file("empty", "")
+        .make_temp()
+}
+
+/// Returns what is left of the tree, and what is counted as left out.
+fn left(tree: &TempTree, filter: Filter) -> (Vec<String>, Skipped) {
+    let walked = found_with(&[tree], &walk::Options { filter, ..options() });
+    assert_eq!(walked.problems.len(), 0);
+    (names(tree, &walked).into_iter().collect(), walked.skipped)
+}
+
+fn patterns(include: &[&str], exclude: &[&str]) -> Filter {
+    let owned = |patterns: &[&str]| patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>();
+    Filter::default().with_patterns(&owned(include), &owned(exclude)).expect("patterns")
+}
+
+#[track_caller]
+fn check(include: &[&str], exclude: &[&str], expected: &[&str]) {
+    let tree = tree();
+    let (mut left, mut expected) = (left(&tree, patterns(include, exclude)).0, expected.to_vec());
+    left.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(left, expected, "include {include:?}, exclude {exclude:?}");
+}
+
+const ALL: [&str; 11] = [
+    ".git/config",
+    ".hidden",
+    "[x]",
+    "a.txt",
+    "b.log",
+    r"odd \xff\n.txt",
+    "src/a.txt",
+    "src/deep/a.txt",
+    "src/deep/c.rs",
+    "src/target/b.log",
+    "target/a.txt",
+];
+
+fn all_but(names: &[&str]) -> Vec<&'static str> {
+    ALL.into_iter().filter(|name| !names.contains(name)).collect()
+}
+
+#[test]
+fn a_pattern_without_a_slash_is_matched_against_names_at_any_depth() {
+    check(
+        &["*.txt"],
+        &[],
+        &["a.txt", "src/a.txt", "src/deep/a.txt", "target/a.txt", r"odd \xff\n.txt"],
+    );
+    check(
+        &["a.txt", "*.rs"],
+        &[],
+        &["a.txt", "src/a.txt", "src/deep/a.txt", "target/a.txt", "src/deep/c.rs"],
+    );
+    check(&["?.log"], &[], &["b.log", "src/target/b.log"]);
+    check(&["*"], &[], &ALL);
+    check(&[r"\[x\]"], &[], &["[x]"]);
+    check(&["{a,b}.*"], &["*.log"], &["a.txt", "src/a.txt", "src/deep/a.txt", "target/a.txt"]);
+}
+
+#[test]
+fn an_excluded_name_is_left_out_as_file_and_as_directory() {
+    check(&[], &["target"], &all_but(&["target/a.txt", "src/target/b.log"]));
+    check(
+        &[],
+        &["*.txt"],
+        &all_but(&["a.txt", "src/a.txt", "src/deep/a.txt", "target/a.txt", r"odd \xff\n.txt"]),
+    );
+    check(&[], &[".*"], &all_but(&[".git/config", ".hidden"]));
+    check(&[], &["*"], &[]);
+}
+
+#[test]
+fn a_pattern_that_ends_in_a_slash_leaves_out_directories_only() {
+    check(&[], &["target/"], &all_but(&["target/a.txt", "src/target/b.log"]));
+    check(&[], &["a.txt/", "b.log/"], &ALL);
+    check(&[], &["src/target/"], &all_but(&["src/target/b.log"]));
+    check(&[], &["/target/"], &all_but(&["target/a.txt"]));
+}
+
+#[test]
+fn a_pattern_with_a_slash_is_matched_against_the_path_below_the_root() {
+    check(&[], &["/a.txt"], &all_but(&["a.txt"]));
+    check(&[], &["src/a.txt"], &all_but(&["src/a.txt"]));
+    check(
+        &[],
+        &["src/*"],
+        &all_but(&["src/a.txt", "src/deep/a.txt", "src/deep/c.rs", "src/target/b.log"]),
+    );
+    check(&[], &["src/*.txt"], &all_but(&["src/a.txt"]));
+    check(
+        &[],
+        &["src/**"],
+        &all_but(&["src/a.txt", "src/deep/a.txt", "src/deep/c.rs", "src/target/b.log"]),
+    );
+    check(&[], &["**/deep/*.txt"], &all_but(&["src/deep/a.txt"]));
+    check(&[], &["**/a.txt"], &all_but(&["a.txt", "src/a.txt", "src/deep/a.txt", "target/a.txt"]));
+    check(&["src/**"], &[], &["src/a.txt", "src/deep/a.txt", "src/deep/c.rs", "src/target/b.log"]);
+    check(&["/*.txt"], &[], &["a.txt", r"odd \xff\n.txt"]);
+    check(&["src/**", "*.log"], &["**/deep/"], &["src/a.txt", "src/target/b.log", "b.log"]);
+}
+
+#[test]
+fn patterns_are_matched_below_each_root() {
+    let tree = tree();
+    let options = walk::Options { filter: patterns(&[], &["/a.txt"]), ..options() };
+    let roots = [tree.join("src"), tree.join("target"), tree.join(".git")];
+    let walked = found_with(&roots, &options);
+    let left: Vec<_> = names(&tree, &walked).into_iter().collect();
+    assert_eq!(left, [".git/config", "src/deep/a.txt", "src/deep/c.rs", "src/target/b.log"]);
+}
+
+#[test]
+fn an_excluded_directory_is_not_entered_and_counts_once() {
+    let tree = tree();
+    let (_, skipped) = left(&tree, patterns(&[], &["src", "a.txt"]));
+    assert_eq!(skipped.excluded, 3);
+    let walked =
+        found_with(&[&tree], &walk::Options { filter: patterns(&[], &["src"]), ..options() });
+    assert_eq!(walked.dirs().len(), 3);
+}
+
+#[test]
+fn hidden_names_are_left_out_when_asked_but_not_a_hidden_root() {
+    let tree = tree();
+    let filter = filter(|f| f.hidden = false);
+    let (names, skipped) = left(&tree, filter.clone());
+    assert_eq!(names, all_but(&[".git/config", ".hidden"]));
+    assert_eq!(skipped.hidden, 2);
+    let walked = found_with(&[tree.join(".git")], &walk::Options { filter, ..options() });
+    assert_eq!(walked.files().len(), 1);
+}
+
+#[test]
+fn sizes_are_limited_with_both_ends_included() {
+    let tree = tree();
+    for (min_size, max_size, taken) in [
+        (0, u64::MAX, 11),
+        (1, u64::MAX, 11),
+        (3, 5, 3),
+        (6, 6, 1),
+        (0, 0, 0),
+        (11, u64::MAX, 1),
+        (12, u64::MAX, 0),
+        (5, 4, 0),
+    ] {
+        let filter = filter(|f| (f.min_size, f.max_size) = (min_size, max_size));
+        let (names, skipped) = left(&tree, filter);
+        assert_eq!(names.len(), taken, "{min_size} to {max_size}");
+        let counted = skipped.too_small + skipped.too_large + skipped.empty;
+        assert_eq!((counted, skipped.empty), (12 - taken as u64, 1));
+    }
+    let small = filter(|f| (f.empty, f.max_size) = (true, 1));
+    assert_eq!(left(&tree, small).0, ["a.txt", "empty"]);
+    let filled = filter(|f| (f.empty, f.min_size) = (true, 1));
+    assert_eq!(left(&tree, filled).0.len(), 11);
+}
+
+#[test]
+fn patterns_that_cannot_be_understood_are_refused_with_their_text() {
+    for pattern in ["[", "a{b", "x[z-a]", "trailing \\"] {
+        for (include, exclude) in
+            [(vec![pattern.to_owned()], vec![]), (vec![], vec![pattern.to_owned()])]
+        {
+            let error = Filter::default().with_patterns(&include, &exclude).expect_err(pattern);
+            assert_eq!(error.pattern, pattern);
+            assert!(!error.reason.is_empty());
+        }
+    }
+}
+
+#[test]
+fn names_that_are_no_text_are_matched_by_bytes() {
+    let tree = TreeBuilder::new().file(b"\xff\xfe.bin", "1").file(b"d\xff/x", "2").make_temp();
+    let walked = |include: &[&str], exclude: &[&str]| left(&tree, patterns(include, exclude)).0;
+    assert_eq!(walked(&["*.bin"], &[]), [r"\xff\xfe.bin"]);
+    assert_eq!(walked(&[], &["d*/x"]), [r"\xff\xfe.bin"]);
+    assert_eq!(walked(&[], &["d?"]), [r"\xff\xfe.bin"]);
+}

@@ -1,0 +1,127 @@
+//! Walks, and checks what must hold of every tree found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use fsops::{FileKey, Watch};
+use testkit::PathBytes;
+use walk::{DirId, FileId, Filter, Options, Tree, walk};
+
+/// Returns the options that tests begin with.
+pub(crate) fn options() -> Options {
+    Options {
+        filter: filter(|f| f.empty = true),
+        one_file_system: false,
+        threads: 2,
+        open_dirs: 8,
+        own: Vec::new(),
+    }
+}
+
+/// Returns the default filter with something set.
+pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
+    let mut filter = Filter::default();
+    set(&mut filter);
+    filter
+}
+
+/// Walks the roots with these options and checks the tree.
+pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
+    let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
+    let watch = Watch::default();
+    let tree = walk(&roots, options, None, &watch).expect("not stopped");
+    check(&tree);
+    tree
+}
+
+/// Walks one root as tests do at first.
+pub(crate) fn found(root: impl AsRef<Path>) -> Tree {
+    found_with(&[root], &options())
+}
+
+/// Returns the numbers of all files.
+pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
+    (0u32..).map(FileId).take(tree.files().len())
+}
+
+/// Returns the paths of all files as they are printed.
+pub(crate) fn paths(tree: &Tree) -> BTreeSet<Vec<u8>> {
+    ids(tree).map(|id| tree.path(id)).collect()
+}
+
+/// Returns the paths of all files below a root, without it.
+pub(crate) fn names(root: impl AsRef<Path>, tree: &Tree) -> BTreeSet<String> {
+    let prefix = [root.as_ref().path_bytes(), b"/"].concat();
+    let below = |path: Vec<u8>| {
+        let name = path.strip_prefix(&prefix[..]).expect("a path below the root");
+        name.escape_ascii().to_string()
+    };
+    paths(tree).into_iter().map(below).collect()
+}
+
+/// Returns the paths of what was not examined, and why.
+pub(crate) fn problems(tree: &Tree) -> BTreeMap<Vec<u8>, String> {
+    tree.problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect()
+}
+
+/// Returns the regular files below a directory, as `std` finds them, with size and identity.
+pub(crate) fn expected(root: &Path) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
+    let (mut files, mut dirs) = (BTreeMap::new(), vec![root.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let metadata = fs::symlink_metadata(&path).expect("metadata");
+            if metadata.is_dir() {
+                dirs.push(path);
+            } else if metadata.is_file() {
+                let what = (metadata.len(), key(&metadata));
+                files.insert(path.path_bytes().to_vec(), what);
+            }
+        }
+    }
+    files
+}
+
+fn key(metadata: &fs::Metadata) -> FileKey {
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    FileKey { device: u64::from(major) << 32 | u64::from(minor), inode: metadata.ino() }
+}
+
+/// Returns the files found, as [`expected`] does.
+pub(crate) fn actual(tree: &Tree) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
+    ids(tree).map(|id| (tree.path(id), (tree.file(id).size, tree.key(id)))).collect()
+}
+
+/// Checks that the tables of a tree fit together.
+fn check(tree: &Tree) {
+    let mut seen = BTreeSet::new();
+    for (dir, number) in tree.dirs().iter().zip(0u32..) {
+        let id = DirId(number);
+        assert!(dir.parent.is_none_or(|parent| parent < id), "a parent comes after its child");
+        assert_eq!(dir.parent.is_none(), tree.dir_name(id).is_none());
+        for file in tree.files_in(id).map(FileId) {
+            assert_eq!(tree.file(file).dir, id);
+            assert!(seen.insert(file), "a file in two directories");
+            let parent = [tree.dir_path(id), tree.name(file).to_bytes().to_vec()];
+            let path = tree.path(file);
+            assert!(path.starts_with(&parent[0]) && path.ends_with(&parent[1]));
+        }
+    }
+    assert_eq!(seen.len(), tree.files().len(), "a file in no directory");
+    assert_eq!(paths(tree).len(), tree.files().len(), "a path found twice");
+    assert!(tree.problems.is_sorted_by_key(|p| &p.path));
+    for root in tree.roots() {
+        assert!(tree.dirs().len() > root.dir.0 as usize);
+        assert!(root.absolute.starts_with(b"/"));
+    }
+}
+
+/// Returns an absolute path as one relative to the working directory.
+pub(crate) fn relative(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().expect("a working directory");
+    let mut relative: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    relative.push(path.strip_prefix("/").expect("an absolute path"));
+    relative
+}

@@ -1,0 +1,99 @@
+//! Files named one by one.
+
+use std::path::PathBuf;
+
+use fsops::{Interrupted, Watch};
+use testkit::{PathBytes, TempTree, TreeBuilder};
+use walk::{Filter, Tree, from_list};
+
+use crate::found::{filter, ids, paths, problems};
+
+fn listed(tree: &TempTree, names: &[&str], filter: &Filter) -> Tree {
+    let paths = names.iter().map(|name| tree.join(*name));
+    from_list(paths, filter, &Watch::default()).expect("not stopped")
+}
+
+#[test]
+fn files_are_taken_in_their_folders_and_the_rest_is_passed_over() {
+    let tree = TreeBuilder::new()
+        .file("a", "1")
+        .file("d/b", "22")
+        .file("d/c", "333")
+        .file("empty", "")
+        .symlink("link", "a")
+        .fifo("fifo")
+        .socket("socket")
+        .make_temp();
+    let names = ["d/c", "a", "d", "link", "fifo", "socket", "empty", "d/b", "d/c", "gone"];
+    let found = listed(&tree, &names, &Filter::default());
+    assert_eq!(paths(&found).len(), 3);
+    assert_eq!((found.roots().len(), found.dirs().len()), (2, 2));
+    let skipped = found.skipped;
+    assert_eq!((skipped.symlinks, skipped.fifos, skipped.sockets), (1, 1, 1));
+    assert_eq!((skipped.empty, skipped.seen_before), (1, 1));
+    let reported = problems(&found);
+    assert!(reported.keys().eq([tree.join("gone").path_bytes()]), "{reported:?}");
+    let sizes: Vec<u64> = ids(&found).map(|id| found.file(id).size).collect();
+    assert_eq!(sizes.iter().sum::<u64>(), 6);
+}
+
+#[test]
+fn the_answer_does_not_depend_on_the_order_of_the_list() {
+    let tree = TreeBuilder::new().file("a", "1").file("d/b", "22").file("d/c", "333").make_temp();
+    let names = ["a", "d/b", "d/c", "d/../a", "d/../d/b"];
+    for first in 0..names.len() {
+        let mut names = names;
+        names.rotate_left(first);
+        let found = listed(&tree, &names, &Filter::default());
+        assert_eq!((found.files().len(), found.skipped.seen_before), (3, 2));
+    }
+}
+
+#[test]
+fn sizes_names_and_patterns_filter_a_list_too() {
+    let tree = TreeBuilder::new()
+        .file("a.txt", "1")
+        .file("b.txt", "22")
+        .file("c.log", "333")
+        .file(".d.txt", "4444")
+        .make_temp();
+    let names = ["a.txt", "b.txt", "c.log", ".d.txt"];
+    let taken = |filter: &Filter| listed(&tree, &names, filter).files().len();
+    assert_eq!(taken(&filter(|f| (f.min_size, f.max_size) = (2, 3))), 2);
+    assert_eq!(taken(&filter(|f| f.hidden = false)), 3);
+    let patterns = Filter::default().with_patterns(&["*.txt".into()], &["b*".into()]);
+    assert_eq!(taken(&patterns.expect("patterns")), 2);
+}
+
+#[test]
+fn ten_thousand_folders_are_told_apart() {
+    let shared = std::path::Path::new("/dev/shm");
+    let tree = if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() };
+    for i in 0..10_000 {
+        let dir = tree.join(i.to_string());
+        std::fs::create_dir(&dir).expect("room");
+        std::fs::write(dir.join("file"), i.to_string()).expect("room");
+    }
+    let paths = (0..10_000).map(|i| tree.join(format!("{i}/file")));
+    let found = from_list(paths, &Filter::default(), &Watch::default()).expect("not stopped");
+    assert_eq!((found.files().len(), found.roots().len()), (10_000, 10_000));
+}
+
+#[test]
+fn a_stopped_list_is_interrupted() {
+    let watch = Watch::default();
+    let mut left = 10;
+    let endless = std::iter::repeat_with(|| {
+        left -= 1;
+        if left == 0 {
+            watch.stop();
+        }
+        PathBuf::from("Cargo.toml")
+    });
+    assert!(matches!(from_list(endless, &Filter::default(), &watch), Err(Interrupted)));
+    let none = std::iter::empty();
+    assert_eq!(
+        from_list(none, &Filter::default(), &watch).expect("nothing to stop").files().len(),
+        0
+    );
+}

@@ -1,0 +1,19 @@
+//! Tests of the walk on real trees, against what `std` finds.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change the trees they made to see what the walk makes of it"
+)]
+
+mod failing;
+mod filters;
+mod found;
+mod lists;
+mod modules;
+mod mounts;
+mod opener;
+mod random;
+mod remembered;
+mod roots;
+mod shapes;
+mod stopping;

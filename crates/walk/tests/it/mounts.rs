@@ -1,0 +1,172 @@
+//! Mounts below a root. Needs root.
+
+use std::path::Path;
+
+use fsops::{Dir, Volume, Watch};
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
+use walk::{Filter, Tree, from_list};
+
+use crate::found::{actual, expected, found_with, names, options, problems};
+
+fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
+    let mut mounts = Vec::new();
+    for (from, to) in pairs {
+        match Mount::bind(source.join(*from), source.join(*to)) {
+            Ok(mount) => mounts.push(mount),
+            Err(reason) => {
+                skipped(format!("no bind mounts: {reason}"));
+                return None;
+            }
+        }
+    }
+    // The last one first, as it may hang in another.
+    mounts.reverse();
+    Some(mounts)
+}
+
+#[test]
+fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
+    let tree = TreeBuilder::new()
+        .file("m/a", "1")
+        .file("m/n/b", "2")
+        .dir("before")
+        .dir("m/inside")
+        .dir("z")
+        .dir("z2")
+        .make_temp();
+    let pairs = [("m", "before"), ("m/n", "z"), ("", "z2"), ("m/n", "m/inside")];
+    let Some(mounts) = bound(&tree, &pairs) else { return };
+    for threads in [1, 8] {
+        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        // A mount comes after all that is on the file system it hangs in.
+        assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
+        assert_eq!(problems(&walked).len(), 0);
+    }
+    // A root that is a mount point is walked by the mount, whatever else there is.
+    let walked = found_with(&[tree.join("z")], &options());
+    assert_eq!(walked.files().len(), 1);
+    let walked = found_with(&[tree.join("z"), tree.join("before")], &options());
+    assert_eq!(walked.files().len(), 2);
+    drop(mounts);
+}
+
+#[test]
+fn a_mount_that_only_a_bind_mount_leads_to_is_found_there() {
+    let outside = TreeBuilder::new().file("m/a", "1").file("m/b", "2").make_temp();
+    let tree = TreeBuilder::new().file("x", "3").dir("y").dir("z").make_temp();
+    let mount = |to: &str| Mount::bind(outside.join("m"), tree.join(to));
+    let (Ok(first), Ok(second)) = (mount("z"), mount("y")) else {
+        return skipped("no bind mounts");
+    };
+    for threads in [1, 8] {
+        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        assert!(names(&tree, &walked).iter().eq(["x", "y/a", "y/b"]));
+        assert_eq!(walked.skipped.seen_before, 1);
+    }
+    drop((first, second));
+}
+
+#[test]
+fn of_many_mounts_of_one_directory_the_one_with_the_smallest_path_counts() {
+    let outside = TreeBuilder::new().file("a", "1").make_temp();
+    let names = ["q", "k", "b/z", "w", "c", "m", "b/d", "x", "f", "t"];
+    let tree = names.iter().fold(TreeBuilder::new(), |tree, name| tree.dir(*name)).make_temp();
+    let mut mounts = Vec::new();
+    for name in names {
+        match Mount::bind(&outside, tree.join(name)) {
+            Ok(mount) => mounts.push(mount),
+            Err(reason) => return skipped(format!("no bind mounts: {reason}")),
+        }
+    }
+    for threads in [1, 2, 8] {
+        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        assert!(self::names(&tree, &walked).iter().eq(["b/d/a"]), "{threads} threads");
+        assert_eq!(walked.skipped.seen_before, 9);
+    }
+    drop(mounts);
+}
+
+#[test]
+fn other_file_systems_are_walked_unless_they_are_left_out() {
+    let tree = TreeBuilder::new().file("a", "1").dir("m").dir("n/deep").make_temp();
+    let mut mounts = Vec::new();
+    for (kind, place) in [(FileSystem::Tmpfs, "m"), (FileSystem::Ext4, "n/deep")] {
+        let mount = match Mount::new(kind, 16 << 20) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(format!("no {}: {reason}", kind.name())),
+        };
+        TreeBuilder::new().file("b", "22").file("d/c", "333").make(&mount);
+        mounts.push(Mount::bind(&mount, tree.join(place)).expect("mounts work"));
+        mounts.push(mount);
+    }
+    let walked = found_with(&[&tree], &options());
+    assert_eq!(actual(&walked), expected(tree.path()));
+    assert_eq!(walked.files().len(), 5);
+    assert_eq!(walked.devices().len(), 3);
+    let inside = walk::Options { one_file_system: true, ..options() };
+    let walked = found_with(&[&tree], &inside);
+    assert!(names(&tree, &walked).iter().eq(["a"]));
+    assert_eq!(walked.skipped.other_file_systems, 2);
+    // Named, it is a root of its own, and may be inside another.
+    let walked = found_with(&[tree.path().to_path_buf(), tree.join("m")], &inside);
+    assert_eq!(walked.files().len(), 3);
+    drop(mounts);
+}
+
+#[test]
+fn a_bind_mount_of_the_same_file_system_is_part_of_it() {
+    let outside = TreeBuilder::new().file("a", "1").make_temp();
+    let tree = TreeBuilder::new().dir("m").make_temp();
+    let mount = match Mount::bind(&outside, tree.join("m")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no bind mounts: {reason}")),
+    };
+    let walked = found_with(&[&tree], &walk::Options { one_file_system: true, ..options() });
+    assert_eq!(walked.files().len(), 1);
+    drop(mount);
+}
+
+fn volume(dir: &Path) -> Volume {
+    Dir::open(dir).and_then(|dir| dir.volume()).expect("a mounted directory")
+}
+
+fn volumes(tree: &Tree) -> Vec<Volume> {
+    tree.devices().iter().map(|device| device.volume).collect()
+}
+
+#[test]
+fn mounted_files_have_their_own_device_and_file_system() {
+    let Ok(other) = Mount::new(FileSystem::Tmpfs, 1 << 20) else {
+        return skipped("no tmpfs");
+    };
+    TreeBuilder::new().file("far", "12345").file("far 2", "67").make(&other);
+    let tree = TreeBuilder::new()
+        .file("covered", "1")
+        .file("d/covered", "12")
+        .file("d/covered too", "12")
+        .file("d/plain", "123")
+        .make_temp();
+    let mounts =
+        [("far", "covered"), ("far", "d/covered"), ("far 2", "d/covered too")].map(|(from, to)| {
+            Mount::bind(other.path().join(from), tree.join(to)).expect("mounts work")
+        });
+    for threads in [1, 4] {
+        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        assert_eq!(actual(&walked), expected(tree.path()));
+        assert_eq!(volumes(&walked), [volume(tree.path()), volume(other.path())]);
+    }
+    let listed = from_list(
+        ["covered", "d/covered", "d/plain"].map(|p| tree.join(p)).into_iter(),
+        &Filter::default(),
+        &Watch::default(),
+    );
+    let listed = listed.expect("not stopped");
+    assert_eq!(listed.files().len(), 3);
+    assert!(volumes(&listed).contains(&volume(other.path())));
+    assert!(volumes(&listed).contains(&volume(tree.path())));
+    // Found by the walk and named too.
+    let both = [tree.path().to_path_buf(), tree.join("d/covered"), tree.join("d/plain")];
+    let walked = found_with(&both, &options());
+    assert_eq!((walked.files().len(), walked.skipped.seen_before), (4, 2));
+    drop(mounts);
+}

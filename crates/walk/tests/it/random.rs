@@ -1,0 +1,78 @@
+//! Random trees are found whole, whoever walks them.
+
+use std::ffi::CStr;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, Stat, Watch};
+use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
+use proptest::sample::select;
+use testkit::{TempTree, random_tree};
+use walk::{Visitor, walk};
+
+use crate::found::{actual, expected, found_with, ids, options};
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_regular_file_is_found_once(
+        tree in random_tree(80),
+        threads in select(vec![0, 1, 2, 8]),
+        open_dirs in select(vec![0, 1, 2, 64]),
+        empty in any::<bool>(),
+    ) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let mut options = options();
+        (options.threads, options.open_dirs, options.filter.empty) = (threads, open_dirs, empty);
+        let mut files = expected(temp.path());
+        let all = files.len();
+        files.retain(|_, (size, _)| empty || *size > 0);
+        let found = found_with(&[&temp], &options);
+        prop_assert_eq!(&actual(&found), &files);
+        prop_assert_eq!(found.problems.len(), 0);
+        prop_assert_eq!(found.skipped.empty, (all - files.len()) as u64);
+    }
+
+    #[test]
+    fn a_visitor_sees_every_file_and_its_notes_are_kept(
+        tree in random_tree(60),
+        threads in select(vec![1, 8]),
+    ) {
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let (visitor, watch) = (Sizes::default(), Watch::default());
+        let options = walk::Options { threads, ..options() };
+        // A file as a root is not visited, but must not shift the notes of the others.
+        let outside = testkit::TreeBuilder::new().file("lone", "lone").make_temp();
+        let roots = [outside.join("lone"), temp.path().to_path_buf()];
+        let tree = walk(&roots, &options, Some(&visitor), &watch).expect("not stopped");
+        let mut seen = visitor.0.into_inner().expect("no panic");
+        seen.sort_unstable();
+        let mut sizes: Vec<u64> = expected(temp.path()).into_values().map(|(size, _)| size).collect();
+        sizes.sort_unstable();
+        prop_assert_eq!(&seen, &sizes);
+        for id in ids(&tree) {
+            let note = tree.notes.get(id.0 as usize).copied().unwrap_or(0);
+            let lone = tree.path(id).ends_with(b"/lone");
+            prop_assert_eq!(note, if lone { 0 } else { tree.file(id).size + 1 });
+        }
+        prop_assert_eq!(watch.bytes_seen.load(Relaxed), sizes.iter().sum::<u64>());
+    }
+}
+
+/// Notes the size of each file, and one more, as 0 is no note.
+#[derive(Default)]
+struct Sizes(Mutex<Vec<u64>>);
+
+impl Visitor for Sizes {
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
+        let again = dir.stat_child(name).expect("the directory at hand");
+        assert!(again.same_version(stat));
+        self.0.lock().expect("no panic").push(stat.size);
+        stat.size + 1
+    }
+}

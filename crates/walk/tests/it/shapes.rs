@@ -1,0 +1,113 @@
+//! Trees that are deep, wide, bushy or full of odd things.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use testkit::{PathBytes, TempTree, TreeBuilder, deep_path, hostile_tree};
+
+use crate::found::{actual, expected, found, found_with, names, options, paths, problems};
+
+const LEVELS: usize = 3000;
+
+#[test]
+fn chains_of_three_thousand_directories_are_walked_to_their_ends() {
+    let tree = TreeBuilder::new()
+        .deep_chain(LEVELS, "one", "1")
+        .deep_chain(LEVELS, "other one", "2")
+        .file("at the top", "3")
+        .make_temp();
+    let path = |below: Vec<u8>| [tree.path().path_bytes(), b"/", &below].concat();
+    let all = BTreeSet::from([
+        path(deep_path(LEVELS, "one")),
+        path(deep_path(LEVELS, "other one")),
+        path(b"at the top".to_vec()),
+    ]);
+    for (threads, open_dirs) in [(1, 1), (2, 2), (8, 100), (1, 400)] {
+        let tree = found_with(&[&tree], &walk::Options { threads, open_dirs, ..options() });
+        assert!(paths(&tree) == all, "{threads} threads, {open_dirs} directories");
+        assert_eq!((tree.problems.len(), tree.dirs().len()), (0, 2 * LEVELS + 1));
+    }
+}
+
+#[test]
+fn a_deep_tree_with_branches_at_every_level_is_walked_with_one_open_directory() {
+    let mut builder = TreeBuilder::new();
+    for level in 0..120 {
+        let dir = "d/".repeat(level);
+        builder = builder.file(format!("{dir}file"), "x").file(format!("{dir}side/e/file"), "y");
+    }
+    let tree = builder.make_temp();
+    for (threads, open_dirs) in [(1, 1), (1, 3), (8, 1)] {
+        let walked = found_with(&[&tree], &walk::Options { threads, open_dirs, ..options() });
+        assert_eq!(actual(&walked), expected(tree.path()));
+    }
+}
+
+#[test]
+fn a_directory_of_a_hundred_thousand_entries_is_listed_whole() {
+    let shared = Path::new("/dev/shm");
+    let tree = if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() };
+    for i in 0..100_000 {
+        drop(fs::File::create(tree.join(i.to_string())).expect("room"));
+    }
+    let walked = found(&tree);
+    assert_eq!((walked.files().len(), walked.problems.len()), (100_000, 0));
+    assert!(names(&tree, &walked).iter().all(|name| name.parse::<u32>().is_ok()));
+}
+
+#[test]
+fn a_thousand_directories_are_shared_among_the_workers() {
+    let mut builder = TreeBuilder::new();
+    for i in 0..1000 {
+        builder = builder.file(format!("{}/{}/{}/file", i % 10, i % 50, i), "x");
+    }
+    let tree = builder.make_temp();
+    let first = found_with(&[&tree], &walk::Options { threads: 1, ..options() });
+    for _ in 0..10 {
+        let walked = found_with(&[&tree], &walk::Options { threads: 8, ..options() });
+        assert_eq!(paths(&walked), paths(&first));
+        assert_eq!(walked.dirs().len(), first.dirs().len());
+    }
+}
+
+#[test]
+fn odd_names_survive_and_odd_kinds_are_counted() {
+    let tree = TempTree::new();
+    hostile_tree(&tree);
+    let walked = found(&tree);
+    if testkit::is_root() {
+        assert_eq!(actual(&walked), expected(tree.path()));
+        assert_eq!(problems(&walked).len(), 0);
+    } else {
+        assert_eq!(problems(&walked).len(), 1);
+    }
+    let skipped = walked.skipped;
+    assert_eq!((skipped.fifos, skipped.sockets, skipped.symlinks), (1, 1, 7));
+    assert_eq!(skipped.devices, u64::from(testkit::is_root()));
+    assert_eq!(skipped.empty, 0);
+}
+
+#[test]
+fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
+    let mut attempts = 0;
+    for _ in 0..20 {
+        let mut builder = TreeBuilder::new();
+        for i in 0..300 {
+            builder = builder.file(format!("{}/{i}/file", i % 20), "x");
+        }
+        let tree = builder.make_temp();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 0..20 {
+                    fs::remove_dir_all(tree.join(i.to_string())).expect("removable");
+                }
+            });
+            let walked = found_with(&[&tree], &walk::Options { threads: 4, ..options() });
+            let gone = problems(&walked);
+            assert!(gone.values().all(|reason| reason.contains("No such file")), "{gone:?}");
+            attempts += 1;
+        });
+    }
+    assert_eq!(attempts, 20);
+}
