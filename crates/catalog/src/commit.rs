@@ -65,6 +65,7 @@ impl Writer {
         catalog.make_dirs(&mut delta)?;
         catalog.touch_dropped(&mut delta)?;
         catalog.write_files(&mut delta, is_new)?;
+        catalog.doubt_away(&mut delta)?;
         catalog.write_volumes(&delta)?;
         catalog.write_contents(&delta)?;
         let copies = delta.rows_of(copies);
@@ -107,6 +108,19 @@ impl Catalog {
             scope.spawn(move || delta.send_files(&sender));
             insert_files(self, !is_new, batches)
         })
+    }
+
+    /// Takes their content from files out of reach that were not compared with a new content.
+    fn doubt_away(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let Delta { tree, facts, memory, new_contents, .. } = delta;
+        let unproven = memory.away.unproven(&memory.contents, tree, facts, new_contents);
+        let sql = "UPDATE file SET content = NULL WHERE dir = ?1 AND name = ?2";
+        let mut update = self.db.prepare(sql).at(&self.path)?;
+        for (dir, name, content) in unproven {
+            update.execute(params![dir, name]).at(&self.path)?;
+            memory.touched.insert(content);
+        }
+        Ok(())
     }
 
     fn make_dirs(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
@@ -300,11 +314,11 @@ fn write_scan(
     for root in tree.roots().iter().filter(|root| root.whole) {
         // 'x/' to 'x0': all that starts with 'x/', as '0' follows '/'.
         let (mut from, mut to) = (root.absolute.clone(), root.absolute.clone());
-        if from != b"/" {
+        if from == b"/" {
+            to[0] = b'0';
+        } else {
             from.push(b'/');
             to.push(b'0');
-        } else {
-            to[0] = b'0';
         }
         let below = "(path = ?1 OR path >= ?2 AND path < ?3)";
         for table in ["root", "problem"] {
@@ -340,12 +354,11 @@ fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
         .iter()
         .filter_map(|root| under(&root.given).map(|rest| (root, rest)))
         .min_by_key(|(_, rest)| rest.len());
-    match best {
-        Some((root, rest)) => [root.absolute.as_slice(), rest].concat(),
-        None => {
-            let absolute = std::path::absolute(OsStr::from_bytes(path));
-            absolute.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
-        }
+    if let Some((root, rest)) = best {
+        [root.absolute.as_slice(), rest].concat()
+    } else {
+        let absolute = std::path::absolute(OsStr::from_bytes(path));
+        absolute.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
     }
 }
 

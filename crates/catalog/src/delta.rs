@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
 
-use content::{ContentId, Facts};
+use content::{ContentId, Digest, Facts};
 use walk::{DirId, FileId, FileRecord, Tree};
 
 use crate::commit::Copies;
@@ -30,6 +30,8 @@ pub(crate) struct Delta<'a> {
     /// The row of each content of the facts, 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
     next_content: i64,
+    /// Contents of files that are out of reach, by digest.
+    away: HashMap<Digest, i64>,
     /// Contents to insert.
     pub(crate) new_contents: Vec<ContentId>,
     /// Row of content, device and inode of every file written, to count copies.
@@ -47,6 +49,7 @@ impl<'a> Delta<'a> {
     ) -> Self {
         let mut content_rows = memory.contents.row_of.clone();
         content_rows.resize(facts.contents(), 0);
+        let away = memory.away.digests(&memory.contents);
         Delta {
             tree,
             facts,
@@ -54,6 +57,7 @@ impl<'a> Delta<'a> {
             started_ns: started_ms.saturating_mul(1_000_000),
             content_rows,
             next_content,
+            away,
             new_contents: Vec::new(),
             written: Vec::new(),
         }
@@ -120,9 +124,14 @@ impl<'a> Delta<'a> {
     fn content_row(&mut self, content: ContentId) -> i64 {
         let row = &mut self.content_rows[content.index()];
         if *row == 0 {
-            *row = self.next_content;
-            self.next_content += 1;
-            self.new_contents.push(content);
+            let digest = self.facts.digest(content).filter(|_| !self.away.is_empty());
+            if let Some(&known) = digest.and_then(|digest| self.away.get(&digest)) {
+                *row = known;
+            } else {
+                *row = self.next_content;
+                self.next_content += 1;
+                self.new_contents.push(content);
+            }
         }
         *row
     }

@@ -18,7 +18,7 @@ pub enum Error {
     Damaged {
         /// The catalog.
         path: PathBuf,
-        /// What SQLite says.
+        /// What `SQLite` says.
         #[source]
         source: Option<rusqlite::Error>,
     },
@@ -35,12 +35,12 @@ pub enum Error {
     /// A file or directory of the catalog cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
-    /// SQLite failed: a full disk, a read-only file, a lock.
+    /// `SQLite` failed: a full disk, a read-only file, a lock.
     #[error("cannot use the catalog {}", path.display())]
     Database {
         /// The catalog.
         path: PathBuf,
-        /// What SQLite says.
+        /// What `SQLite` says.
         #[source]
         source: rusqlite::Error,
     },
@@ -61,14 +61,14 @@ impl Error {
     }
 }
 
-/// Returns whether SQLite could not make room for the index of its write-ahead log, which it
+/// Returns whether `SQLite` could not make room for the index of its write-ahead log, which it
 /// reports as an I/O error and not as a full disk.
 pub(crate) fn no_shared_memory(source: &rusqlite::Error) -> bool {
     let code = source.sqlite_error().map(|error| error.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP))
 }
 
-/// Adds the catalog's path to an error of SQLite.
+/// Adds the catalog's path to an error of `SQLite`.
 pub(crate) trait At<T> {
     fn at(self, path: &Path) -> Result<T, Error>;
 }

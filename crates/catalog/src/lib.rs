@@ -1,4 +1,4 @@
-//! What lop remembers of files between runs, in a SQLite database.
+//! What lop remembers of files between runs, in a `SQLite` database.
 //!
 //! [`Catalog`] answers questions; [`Writer`] holds the catalog's lock for a whole scan. Both
 //! speak in the terms of a walk: [`Recall`] attaches what is known to the files of a
@@ -19,6 +19,7 @@
 //!
 //! The tables are in `docs/catalog.md` for people with a `sqlite3` shell.
 
+mod away;
 mod commit;
 mod delta;
 mod dirs;

@@ -78,7 +78,8 @@ impl Catalog {
                 continue;
             }
             let files = rows.iter().map(|(name, row)| (name.as_ref(), row));
-            placer.place(dir, files, false, |file, row| {
+            placer.place(dir, files, false, |_, file, row| {
+                let Some(file) = file else { return };
                 facts.grow(file.0 as usize + 1);
                 if let Some(head) = row.head {
                     facts.set_head(file.0, head);
@@ -111,7 +112,8 @@ impl<'a> Placer<'a> {
         Placer { tree, dirs, volumes, ids, further: Vec::new(), top }
     }
 
-    /// Adds files of directory `row`, given with their names, and tells `placed` of each.
+    /// Adds files of directory `row`, given with their names, and tells `placed` of each; `None`
+    /// stands for a file that was left out.
     ///
     /// With `live_only`, files are left out that cannot be where they were: the directory is gone,
     /// or another file system is there now.
@@ -120,36 +122,40 @@ impl<'a> Placer<'a> {
         row: i64,
         files: impl Iterator<Item = (&'f [u8], &'f FileRow)>,
         live_only: bool,
-        mut placed: impl FnMut(FileId, &FileRow),
+        mut placed: impl FnMut(&[u8], Option<FileId>, &FileRow),
     ) {
         let Some(dir) = self.dir(row) else { return };
         let open = self.open(dir);
         let live =
             open.as_ref().and_then(|open| Some((open.stat().ok()?.key(), open.volume().ok()?)));
         if live_only && live.is_none() {
-            return;
+            return files.for_each(|(name, file)| placed(name, None, file));
         }
         self.tree.place_dir(dir, live);
         let device = *self.tree.device_of(dir);
         let volume = live.and_then(|_| self.volumes.find(&device));
         let mut strays = Vec::new();
-        for (name, file) in files {
+        for (bytes, file) in files {
             // A name with a NUL in it is none.
-            let Ok(name) = CString::new(name) else { continue };
-            if volume == Some(file.volume) {
-                placed(self.add(dir, &name, file, file.inode), file);
+            let Ok(name) = CString::new(bytes) else { continue };
+            let id = if volume == Some(file.volume) {
+                Some(self.add(dir, &name, file, file.inode))
             } else if let Some(device) = self.stray(open.as_ref(), device.number, &name, file) {
                 strays.push((device, name, file));
-            } else if !live_only {
+                continue;
+            } else if live_only {
+                None
+            } else {
                 // An inode number that no file has makes every comparison with the live one fail.
-                placed(self.add(dir, &name, file, 0), file);
-            }
+                Some(self.add(dir, &name, file, 0))
+            };
+            placed(bytes, id, file);
         }
         strays.sort_by_key(|(device, ..)| device.number);
         for same in strays.chunk_by(|a, b| a.0.number == b.0.number) {
             let dir = self.further(row, &same[0].0);
             for (_, name, file) in same {
-                placed(self.add(dir, name, file, file.inode), file);
+                placed(name.to_bytes(), Some(self.add(dir, name, file, file.inode)), file);
             }
         }
     }

@@ -222,7 +222,7 @@ fn refuse_other_kinds(path: &Path, found: &std::fs::Metadata) -> Result<(), Erro
     Err(fsops::Error { op: Op::Open, path: path.into(), source }.into())
 }
 
-/// Returns whether SQLite failed because it cannot make the files that WAL needs: it may not, or
+/// Returns whether `SQLite` failed because it cannot make the files that WAL needs: it may not, or
 /// there is no room for them.
 fn wants_to_write(source: &rusqlite::Error) -> bool {
     let code = source.sqlite_error_code();

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use content::Facts;
 use walk::{DirId, FileId, FileRecord, Tree};
 
+use crate::away::Away;
 use crate::dirs::{Dirs, TOP};
 use crate::error::Error;
 use crate::load::Placer;
@@ -40,6 +41,8 @@ pub(crate) struct Memory {
     pub(crate) gone_dirs: Vec<i64>,
     /// Contents that lost a file.
     pub(crate) touched: HashSet<i64>,
+    /// Rows that have the size of a file of the tree and are out of reach.
+    pub(crate) away: Away,
 }
 
 /// What the catalog has of a file.
@@ -276,8 +279,10 @@ impl Recall {
         }
         let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let dir = same[0].0;
             let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
-            placer.place(same[0].0, files, true, |file, row| {
+            placer.place(dir, files, true, |name, file, row| {
+                let Some(file) = file else { return memory.away.add(dir, name, row) };
                 facts.grow(file.0 as usize + 1);
                 memory.contents.attach(facts, file.0, row);
                 memory.stored.push(Stored::of(row));

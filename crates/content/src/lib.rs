@@ -4,7 +4,7 @@
 //!
 //! - [`read_head`]: a 64-bit fingerprint of its beginning. Equal files have equal heads; unequal
 //!   heads prove files unlike, equal heads prove nothing.
-//! - [`partition`]: several files side by side, split by the bytes themselves.
+//! - [`partition()`]: several files side by side, split by the bytes themselves.
 //! - [`digest_prefix`]: BLAKE3, for files too many to have side by side.
 //!
 //! # Why both bytes and BLAKE3

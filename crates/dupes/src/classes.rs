@@ -23,7 +23,7 @@ impl Classes {
         let mut same = Vec::new();
         for run in keys.chunk_by(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
             same.clear();
-            same.extend(run.iter().map(|&key| FileId(key as u32)));
+            same.extend(run.iter().map(|&key| FileId(low_half(key))));
             // Sizes that differ may fold to one number; then the inodes tell them apart.
             let place = |&id: &FileId| {
                 let file = tree.file(id);
@@ -80,7 +80,12 @@ pub(crate) fn inodes<'a>(
 
 /// Folds a size into 32 bits; sizes below 4 GiB stay different.
 fn fold(size: u64) -> u32 {
-    (size ^ (size >> 32)) as u32
+    low_half(size ^ (size >> 32))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+fn low_half(bits: u64) -> u32 {
+    bits as u32
 }
 
 fn end(length: usize) -> u32 {

@@ -2,10 +2,10 @@
 //!
 //! # How
 //!
-//! 1. Files are sorted by size ([`classes`]). A size that only one inode has is done, unread.
+//! 1. Files are sorted by size (`classes`). A size that only one inode has is done, unread.
 //! 2. Classes of few files are compared at once, side by side. For larger ones the heads are
-//!    read first, in the order of the tree, and the class splits by them ([`sift`]).
-//! 3. What is still together is compared by its bytes ([`compare`]), or, where more files are
+//!    read first, in the order of the tree, and the class splits by them (`sift`).
+//! 3. What is still together is compared by its bytes (`compare`), or, where more files are
 //!    alike than can be held open, by BLAKE3 of growing prefixes.
 //!
 //! What a catalog knows of unchanged files comes in as [`Facts`] and is not read again; what is

@@ -80,7 +80,8 @@ fn read_heads(work: &Work<'_>, mut files: Vec<FileId>) -> Result<Vec<Problem>, I
         // Whether the file is still what the walk saw is not asked here: what is eliminated claims
         // nothing, and what is not is read again and then asked.
         worker.read_unchecked(id, |file, scratch, watch| {
-            Ok(worker_facts.set_head(id.0, read_head(file, size, scratch, watch)?))
+            worker_facts.set_head(id.0, read_head(file, size, scratch, watch)?);
+            Ok(())
         })
     })?;
     Ok(problems)

@@ -126,12 +126,9 @@ fn reread(worker: &mut Worker<'_>, out: &mut Validated, file: FileId) -> Result<
         out.unknown += 1;
         return Ok(());
     }
-    let open = match worker.opener.open(file) {
-        Ok(open) => open,
-        Err(_) => {
-            unreadable(worker, out, file);
-            return Ok(());
-        }
+    let Ok(open) = worker.opener.open(file) else {
+        unreadable(worker, out, file);
+        return Ok(());
     };
     worker.work.watch.opened.fetch_add(1, Relaxed);
     let mut scratch = std::mem::take(&mut worker.scratch);

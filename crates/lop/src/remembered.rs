@@ -143,7 +143,7 @@ impl Live {
                     seen.push(tree.key(file));
                     files.push(file);
                 }
-                state => stale.push((file, state)),
+                other => stale.push((file, other)),
             }
         }
         if files.len() < 2 {

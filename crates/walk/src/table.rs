@@ -99,12 +99,11 @@ impl Directories {
         volume: impl FnOnce() -> io::Result<Volume>,
     ) -> io::Result<u16> {
         let known = self.devices.iter().position(|d| d.number == number);
-        let index = match known {
-            Some(index) => index,
-            None => {
-                self.devices.push(Device { number, volume: volume()? });
-                self.devices.len() - 1
-            }
+        let index = if let Some(index) = known {
+            index
+        } else {
+            self.devices.push(Device { number, volume: volume()? });
+            self.devices.len() - 1
         };
         u16::try_from(index).map_err(|_| io::Error::other("more than 65,536 devices"))
     }

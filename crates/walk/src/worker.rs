@@ -154,12 +154,11 @@ impl<'a> Worker<'a> {
         if self.open.len() > self.mount.options.open_dirs.max(1) {
             self.open.remove(0);
         }
-        match self.open.last() {
-            Some((_, parent)) => parent.open_child(&name),
-            None => {
-                let below = self.mount.table.read().path_below(Some(self.mount.top), id);
-                self.mount.top_dir.open_below(&below)
-            }
+        if let Some((_, parent)) = self.open.last() {
+            parent.open_child(&name)
+        } else {
+            let below = self.mount.table.read().path_below(Some(self.mount.top), id);
+            self.mount.top_dir.open_below(&below)
         }
     }
 

@@ -248,8 +248,15 @@ impl Overlay {
 
 impl Drop for Overlay {
     fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg(self.point.path()).status();
-        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+        // Workers of other tests may hold copies of descriptors for a moment.
+        for _ in 0..40 {
+            let unmounted = Command::new("umount").arg(self.point.path()).output();
+            if unmounted.is_ok_and(|output| output.status.success()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert!(std::thread::panicking(), "{} stays mounted", self.point.path().display());
     }
 }
 

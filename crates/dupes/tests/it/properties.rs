@@ -15,7 +15,7 @@ use testkit::{
 
 use crate::changes::SetOnDrop;
 use crate::reuse::{copy, remember};
-use crate::scan::{Scan, Setup, Walked, ids, setup};
+use crate::scan::{Scan, Setup, Walked, ids, in_memory, setup};
 
 fn setups() -> impl Strategy<Value = Setup> {
     let threads = select(vec![1, 2, 8]);
@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn groups_are_those_of_jdupes(tree in random_tree(60), setup in setups()) {
-        let temp = TempTree::new();
+        let temp = in_memory();
         tree.make(&temp);
         if let Some(groups) = jdupes(&temp) {
             let scan = setup.hardlinks(false).empty(false).scan(&[&temp]);
@@ -142,7 +142,7 @@ proptest! {
         setup in setups(),
         known in any::<u64>(),
     ) {
-        let temp = TempTree::new();
+        let temp = in_memory();
         tree.make(&temp);
         let first = setup.scan(&[&temp]);
         let expected = truth(&temp, &setup);
@@ -162,7 +162,7 @@ proptest! {
         more in random_tree(20),
         setup in setups(),
     ) {
-        let temp = TempTree::new();
+        let temp = in_memory();
         tree.make(&temp);
         let before = setup.scan(&[&temp]);
         more.make(temp.join("d/more"));
@@ -178,7 +178,7 @@ proptest! {
         setup in setups(),
         after in 0_u64..60,
     ) {
-        let temp = TempTree::new();
+        let temp = in_memory();
         tree.make(&temp);
         let walked = setup.walk(&[&temp]);
         let scan = match stopped_after(after, |watch| walked.try_find(&setup, watch)) {

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use testkit::{Content, Groups, PathBytes, TempTree, TreeBuilder, deep_path};
 
-use crate::scan::setup;
+use crate::scan::{in_memory, setup};
 
 const LEVELS: usize = 3000;
 
 #[test]
 fn a_copy_at_the_bottom_of_three_thousand_directories_is_found() {
-    let tree = TreeBuilder::new()
+    let tree = in_memory();
+    TreeBuilder::new()
         .deep_chain(LEVELS, "a rather long name", "deep down")
         .file("copy", "deep down")
         .seeded("other size class", 1, 100_000)
         .seeded("its copy", 1, 100_000)
-        .make_temp();
+        .make(&tree);
     let bottom = path_in(&tree, deep_path(LEVELS, "a rather long name"));
     for (threads, open_dirs) in [(1, 1), (2, 16), (8, 300)] {
         for eager in [false, true] {
@@ -37,47 +37,42 @@ fn large_files_at_the_bottoms_of_deep_chains_are_compared() {
         let (seed, len) = (u64::from(i == 4), 3_000_000);
         builder = builder.deep_chain(1000, format!("chain {i}"), Content::Seeded { seed, len });
     }
-    let tree = builder.make_temp();
+    let tree = in_memory();
+    builder.make(&tree);
     let scan = setup().open_files(2).open_dirs(2).scan(&[&tree]);
     assert_eq!(scan.problems().len(), 0);
     assert_eq!(scan.only_group().files.len(), 4);
 }
 
 /// A directory of so many files; half of them copies of the other half, all of one size.
-const WIDE: usize = 100_000;
+const WIDE: usize = 40_000;
 
 #[test]
-fn a_directory_of_a_hundred_thousand_files_of_one_size_is_taken_apart() {
+fn a_directory_of_forty_thousand_files_of_one_size_is_taken_apart() {
     let tree = in_memory();
     for i in 0..WIDE {
-        fs::write(tree.join(format!("{i:06}")), format!("{:06}", i % (WIDE / 2))).expect("room");
+        fs::write(tree.join(format!("{i:05}")), format!("{:05}", i % (WIDE / 2))).expect("room");
     }
     let scan = setup().scan(&[&tree]);
     assert_eq!(scan.tree.files().len(), WIDE);
     assert_eq!(scan.problems().len(), 0);
-    let path = |i: usize| path_in(&tree, format!("{i:06}"));
+    let path = |i: usize| path_in(&tree, format!("{i:05}"));
     let pair = |i: usize| BTreeSet::from([path(i), path(i + WIDE / 2)]);
     let expected: Groups = (0..WIDE / 2).map(pair).collect();
     assert!(scan.groups() == expected);
 }
 
 #[test]
-fn a_group_of_twenty_thousand_equal_files_is_one_group() {
+fn a_group_of_ten_thousand_equal_files_is_one_group() {
     let tree = in_memory();
-    for i in 0..20_000 {
+    for i in 0..10_000 {
         fs::write(tree.join(i.to_string()), "all the same").expect("room");
     }
     for hardlinks in [false, true] {
         let scan = setup().hardlinks(hardlinks).scan(&[&tree]);
-        assert_eq!(scan.only_group().files.len(), 20_000);
-        assert_eq!(scan.only_group().reclaimable, 19_999 * 12);
+        assert_eq!(scan.only_group().files.len(), 10_000);
+        assert_eq!(scan.only_group().reclaimable, 9_999 * 12);
     }
-}
-
-/// Returns a directory in memory if there is a place, as files in great number take long on disk.
-fn in_memory() -> TempTree {
-    let shared = Path::new("/dev/shm");
-    if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
 fn path_in(tree: &TempTree, name: impl PathBytes) -> Vec<u8> {

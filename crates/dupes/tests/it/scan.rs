@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use content::{Digest, Facts};
 use dupes::{EagerHeads, Found, Group, find};
 use fsops::{Interrupted, Watch};
-use testkit::Groups;
+use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
 
 /// Files of up to this size have their digest computed again from end to end.
@@ -121,6 +121,13 @@ impl Walked {
 fn file_at(tree: &Tree, path: &Path) -> FileId {
     use std::os::unix::ffi::OsStrExt;
     ids(tree).find(|&id| tree.path(id) == path.as_os_str().as_bytes()).expect("a file of the walk")
+}
+
+/// Returns a temporary directory in memory where there is a place for such: thousands of
+/// directories take long on disk, and the file systems of disks have tests of their own.
+pub(crate) fn in_memory() -> TempTree {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
 /// Returns the numbers of all files.

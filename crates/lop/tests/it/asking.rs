@@ -16,7 +16,7 @@ fn groups_of_many_kinds() -> Lop {
         }
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop
 }
 
@@ -61,7 +61,7 @@ fn a_limit_shortens_the_list_and_not_the_summary() {
 #[test]
 fn an_empty_report_says_so() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let output = lop.run(["report"]);
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", "No duplicates\n"));
 }
@@ -73,7 +73,7 @@ fn changed() -> Lop {
         tree = tree.file(format!("d/{name}"), "alike");
     }
     let lop = Lop::with(&tree.file("pair 1", "a pair").file("pair 2", "a pair"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::write(lop.path("d/changed"), "Alike").expect("written");
     fs::remove_file(lop.path("d/gone")).expect("removed");
     fs::rename(lop.path("d/moved"), lop.path("d/moved away")).expect("renamed");
@@ -154,7 +154,7 @@ fn dups_lists_live_files_with_live_copies() {
     let said = "2 of 6 files (10 B) have duplicates; 2 of them only in there\n";
     assert_eq!(output.stderr_str(), said);
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     let all = ["./d/moved away", "./d/same 1", "./d/same 2", "./d/touched"];
     assert_eq!(lop.listed(["dups", "."], 0), all);
 }
@@ -168,7 +168,7 @@ fn dups_of_a_directory_count_copies_anywhere() {
         .file("dir/d", "alone")
         .file("elsewhere", "outside, the longest");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(lop.listed(["dups", "dir"], 0), ["dir/a", "dir/b", "dir/c"]);
     assert_eq!(lop.listed(["dups", "dir", "--sort", "size", "--limit", "1"], 0), ["dir/a"]);
     let summary = &lop.json(["dups", "dir"])["summary"];
@@ -183,7 +183,7 @@ fn dups_of_a_directory_count_copies_anywhere() {
 fn file_knows_hard_links_from_copies() {
     let tree = TreeBuilder::new().hard_links("alike", &["a", "link"]).file("copy", "alike");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let output = lop.run(["file", "a"]);
     let text = output.stdout_str().replace(lop.work().to_str().expect("UTF-8"), "");
     assert_eq!(text, "a: 1 duplicate, 5 B\n  /copy\n  /link  (a hard link to it)\n");
@@ -196,7 +196,7 @@ fn file_knows_hard_links_from_copies() {
 fn file_takes_paths_as_people_write_them() {
     let tree = TreeBuilder::new().file("d/a", "alike").file("b", "alike").symlink("link", "d");
     let lop = Lop::with(&tree.symlink("to b", "b"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let absolute = lop.path("d/a");
     let absolute = absolute.to_str().expect("UTF-8");
     for path in ["d/a", "./d/a", "d//a", "d/../d/./a", "link/a", absolute] {
@@ -231,7 +231,7 @@ fn questions_work_from_any_directory() {
 fn ls_goes_below_path_max() {
     let name = "d".repeat(200);
     let lop = Lop::with(&TreeBuilder::new().deep_chain(100, &name, "deep down").file("a", "x"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let output = lop.run(["ls", "-R"]);
     output.success();
     let lines: Vec<&str> = output.stdout_str().lines().collect();

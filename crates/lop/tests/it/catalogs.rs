@@ -18,7 +18,7 @@ fn tree() -> TreeBuilder {
 
 fn scanned() -> Lop {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop
 }
 
@@ -102,7 +102,7 @@ fn a_place_that_is_no_directory_is_refused() {
 #[test]
 fn an_empty_file_becomes_a_catalog() {
     let lop = Lop::with(&tree().file("empty.db", ""));
-    lop.scan(["--catalog", "empty.db", "."]);
+    lop.remember(["--catalog", "empty.db", "."]);
     let output = lop.run(["report", "--catalog", "empty.db", "--format", "fdupes"]);
     output.success();
     assert_eq!(output.stdout_str().lines().count(), 2);
@@ -112,7 +112,7 @@ fn an_empty_file_becomes_a_catalog() {
 #[test]
 fn its_directories_are_made_for_the_owner_alone() {
     let lop = Lop::with(&tree());
-    lop.scan(["--catalog", "deep/down/my.db", "."]);
+    lop.remember(["--catalog", "deep/down/my.db", "."]);
     for dir in ["deep", "deep/down"] {
         let mode = fs::metadata(lop.path(dir)).expect("made").mode();
         assert_eq!(mode & 0o777, 0o700, "{dir}");
@@ -144,7 +144,7 @@ fn files_whose_names_begin_like_the_catalogs_are_not_passed_over() {
 fn a_name_that_sqlite_might_take_for_an_address_is_a_name() {
     let lop = Lop::with(&tree());
     for name in ["file:odd?mode=memory#x%20y.db", "sp ace's \"db\"", ":memory:", "100%41.db"] {
-        lop.scan(["--catalog", name, "a", "b"]);
+        lop.remember(["--catalog", name, "a", "b"]);
         assert!(lop.path(name).exists(), "{name}");
         let output = lop.run(["report", "--catalog", name, "--format", "fdupes"]);
         assert_eq!(output.stdout_str().lines().count(), 2, "{name}");
@@ -154,8 +154,8 @@ fn a_name_that_sqlite_might_take_for_an_address_is_a_name() {
 #[test]
 fn a_catalog_behind_a_link_is_used_where_it_is() {
     let lop = Lop::with(&tree().dir("real").symlink("link.db", "real/lop.db"));
-    lop.scan(["--catalog", "real/lop.db", "a", "b"]);
-    lop.scan(["--catalog", "link.db", "c"]);
+    lop.remember(["--catalog", "real/lop.db", "a", "b"]);
+    lop.remember(["--catalog", "link.db", "c"]);
     assert!(fs::symlink_metadata(lop.path("link.db")).expect("there").is_symlink());
     assert_whole(&lop.path("real/lop.db"));
     let output = lop.run(["refresh", "--json", "--catalog", "real/lop.db"]);
@@ -175,7 +175,7 @@ fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
     drop(database);
     fs::remove_file(lop.catalog()).expect("removed");
     fs::copy(&keep, lop.state().join("lop/catalog.db-wal")).expect("put back");
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
     lop.assert_whole_catalog();
 }
@@ -187,7 +187,7 @@ fn what_a_killed_first_scan_left_is_cleared_away() {
     fs::create_dir(lop.state().join("lop")).expect("made");
     fs::write(&aside, "half a catalog").expect("written");
     fs::write(lop.state().join("lop/catalog.db.lock"), "999999999\n").expect("written");
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert!(!aside.exists());
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
@@ -263,7 +263,7 @@ fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way() {
         tree = tree.seeded(format!("d{}/sub/file number {n}", n % 9), n / 3, 50 + n / 6);
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let whole = fs::read(lop.catalog()).expect("readable");
     let mut random = Random(42);
     let (mut refused, mut answered) = (0, 0);
@@ -312,6 +312,6 @@ fn a_damaged_catalog_can_be_moved_away() {
     }
     fs::rename(lop.catalog(), lop.home().join("moved away")).expect("moved");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }

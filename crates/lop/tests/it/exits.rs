@@ -6,7 +6,7 @@ use crate::lop::Lop;
 
 fn scanned() -> Lop {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("d/b", "alike").file("c", "x"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop
 }
 

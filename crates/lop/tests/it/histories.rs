@@ -50,7 +50,9 @@ fn change(lop: &Lop, random: &mut Random) {
                 drop(fs::rename(&away, &to));
                 drop(fs::rename(&away, &dir));
             }
-            DIRS.iter().for_each(|dir| drop(fs::create_dir_all(lop.path(dir))));
+            for dir in DIRS {
+                drop(fs::create_dir_all(lop.path(dir)));
+            }
         }
         _ => {
             let file = fs::File::options().write(true).open(one);
@@ -60,14 +62,13 @@ fn change(lop: &Lop, random: &mut Random) {
 }
 
 fn scan(lop: &Lop, random: &mut Random) {
-    eprintln!("scan");
     let dir = DIRS[random.below(DIRS.len())];
     match random.below(8) {
         0..=3 => drop(lop.scan([dir])),
         4 => drop(lop.scan([dir, DIRS[random.below(DIRS.len())]])),
         5 => drop(lop.scan(["."])),
         6 => {
-            let list: String = (0..4).map(|n| format!("{dir}/f{n}\n")).collect();
+            let list = [0, 1, 2, 3].map(|n| format!("{dir}/f{n}\n")).concat();
             let output = lop.command().args(["scan", "--files-from", "-"]).stdin(list).run();
             assert!(matches!(output.ending, testkit::Ending::Code(0 | 1 | 3)), "{output:?}");
         }
@@ -166,10 +167,12 @@ fn assert_report_is_true(lop: &Lop) {
 fn history(seed: u64) {
     let mut random = Random(seed);
     let lop = Lop::new();
-    DIRS.iter().for_each(|dir| fs::create_dir_all(lop.path(dir)).expect("made"));
+    for dir in DIRS {
+        fs::create_dir_all(lop.path(dir)).expect("made");
+    }
     (0..40).for_each(|_| change(&lop, &mut random));
     settle();
-    lop.scan(["a"]);
+    lop.remember(["a"]);
     for _ in 0..8 {
         (0..random.below(8)).for_each(|_| change(&lop, &mut random));
         // Now and then the scan is so close that new files cannot be trusted yet.
@@ -181,10 +184,10 @@ fn history(seed: u64) {
         assert_report_is_true(&lop);
     }
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_contents_are_true(&lop);
     assert_groups(&relative_to(lop.work(), &naive_groups(lop.work())), &lop.report());
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop.scan_figures(["."]).assert_nothing_read();
     assert_groups(&relative_to(lop.work(), &naive_groups(lop.work())), &lop.report());
     assert_contents_are_true(&lop);

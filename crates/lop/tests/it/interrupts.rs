@@ -86,11 +86,11 @@ fn end_scans(lop: &Lop, signal: Signal, rounds: u32) -> u32 {
 #[test]
 fn a_killed_scan_leaves_the_old_catalog_or_the_new_one() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let killed = end_scans(&lop, Signal::KILL, 25);
     assert!(killed >= 8, "only {killed} scans were killed");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     let expected = testkit::relative_to(lop.work(), &testkit::naive_groups(lop.work()));
     assert_groups(&expected, &lop.report());
 }
@@ -98,7 +98,7 @@ fn a_killed_scan_leaves_the_old_catalog_or_the_new_one() {
 #[test]
 fn an_interrupted_scan_ends_by_its_signal_and_leaves_the_old_catalog_or_the_new_one() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let interrupted = end_scans(&lop, Signal::INT, 20);
     assert!(interrupted >= 6, "only {interrupted} scans were interrupted");
     let terminated = end_scans(&lop, Signal::TERM, 8);
@@ -125,14 +125,14 @@ fn a_first_scan_that_is_killed_leaves_no_catalog_or_a_whole_one() {
         }
     }
     assert!(killed >= 8 && without >= 4, "{killed} killed, {without} without a catalog");
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(state(&lop).0, 1500);
 }
 
 #[test]
 fn questions_can_be_interrupted_too() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     for command in [&["report"][..], &["uniques", "."], &["validate"], &["refresh"]] {
         let whole = duration(&lop, command);
         let mut ended = 0;
@@ -154,7 +154,7 @@ fn questions_can_be_interrupted_too() {
 #[test]
 fn a_list_that_does_not_come_can_be_waited_for_no_longer() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("list"));
-    lop.scan(["a", "b"]);
+    lop.remember(["a", "b"]);
     // The other end is open, and half a list has come.
     let end = fs::File::options().read(true).write(true).open(lop.path("list")).expect("opens");
     std::io::Write::write_all(&mut &end, b"a\n").expect("written");

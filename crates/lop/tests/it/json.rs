@@ -8,7 +8,7 @@ use crate::lop::{Lop, assert_exit_record, document, last_record};
 fn scanned() -> Lop {
     let tree = TreeBuilder::new().file("a", "alike").file("b", "alike").file("d/c", "single");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop
 }
 
@@ -136,7 +136,7 @@ fn every_document_is_plain_ascii_controls_escaped() {
     let tree =
         TreeBuilder::new().file("\u{202e}\u{7f}\u{9b}\n", "alike").file("b\x1b[31m", "alike");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     for command in [&["scan", "--no-catalog", "."][..], &["report"], &["ls"], &["dups"]] {
         let output = lop.command().args(command).arg("--json").run();
         output.success();

@@ -99,7 +99,7 @@ fn a_list_goes_with_no_path_and_its_nuls_with_no_walk() {
 #[test]
 fn a_list_leaves_other_rows_alone() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let all = groups_of([[&b"a"[..], b"b", b"d/c", b"d/\xff", b"d/new\nline"]]);
     assert_groups(&all, &lop.report());
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\ne\n").run().success();

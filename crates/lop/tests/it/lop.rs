@@ -53,6 +53,12 @@ impl Lop {
         output
     }
 
+    /// Scans for what it leaves in the catalog; the scan has to succeed.
+    #[track_caller]
+    pub(crate) fn remember<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) {
+        drop(self.scan(args));
+    }
+
     /// Runs a command with `--json`, which has to succeed, and returns the document.
     #[track_caller]
     pub(crate) fn json<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Value {
@@ -98,7 +104,7 @@ impl Lop {
         text.split_terminator('\0').map(ToString::to_string).collect()
     }
 
-    /// Opens the catalog as anybody with an SQLite library would.
+    /// Opens the catalog as anybody with an `SQLite` library would.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.catalog()).expect("the catalog is a database")
     }

@@ -70,7 +70,7 @@ fn a_chain_of_3000_directories_is_scanned_and_remembered() {
     let expected = groups_of([["copy", bottom.as_str()]]);
     let output = lop.scan(["--no-catalog", "--format", "nul", "."]);
     assert_groups(&expected, &relative_to(".", &parse_nul(&output.stdout)));
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&expected, &lop.report());
     lop.scan_figures(["."]).assert_nothing_read();
     assert_eq!(lop.listed(["dups", "."], 0).len(), 2);
@@ -134,7 +134,7 @@ fn two_holes_of_a_terabyte_are_compared_without_being_read() {
     assert!(summary["reclaimable_bytes"].as_u64() < Some(1 << 20), "{summary}");
     lop.run(["validate"]).success();
     lop.add(&TreeBuilder::new().sparse("hole 3", 1 << 40, &[]));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let expected = groups_of([vec!["hole 1", "hole 2", "hole 3"], vec!["island 1", "island 2"]]);
     assert_groups(&expected, &lop.report());
 }
@@ -143,7 +143,13 @@ fn two_holes_of_a_terabyte_are_compared_without_being_read() {
 fn few_descriptors_are_enough() {
     let mut tree = TreeBuilder::new().deep_chain(200, "deep", "down there");
     for n in 0..300 {
-        tree = tree.differing(format!("{}/{n}", n % 60), 1, 70_000, 69_000, (n % 5) as u8);
+        tree = tree.differing(
+            format!("{}/{n}", n % 60),
+            1,
+            70_000,
+            69_000,
+            u8::try_from(n % 5).unwrap_or(0),
+        );
         tree = tree.file(format!("s{}/{n}", n % 70), format!("{:03}", n / 3).as_str());
     }
     let lop = Lop::with(&tree.file("copy", "down there"));
@@ -179,7 +185,7 @@ fn times_before_1970_and_far_ahead_are_times() {
         }
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop.scan_figures(["."]).assert_nothing_read();
     assert_eq!(lop.report().len(), 5);
     lop.run(["validate"]).success();
@@ -225,7 +231,7 @@ fn a_tree_that_changes_under_a_scan_ends_no_scan_in_an_ugly_way() {
     });
     assert!(partial > 0, "no scan met a change");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&relative_to(lop.work(), &naive_groups(lop.work())), &lop.report());
     lop.assert_whole_catalog();
 }

@@ -37,7 +37,7 @@ fn remembered(lop: &Lop) -> Vec<String> {
 fn roots_scanned_at_different_times_have_common_groups() {
     let lop = Lop::with(&tree());
     for root in ["two", "one", "three"] {
-        lop.scan([root]);
+        lop.remember([root]);
     }
     assert_truth(&lop);
     assert!(lop.run(["file", "one/a"]).stdout_str().starts_with("one/a: 2 duplicates, 5 B\n"));
@@ -53,7 +53,7 @@ fn roots_scanned_at_different_times_have_common_groups() {
 #[test]
 fn a_scan_counts_copies_outside_of_what_it_scans() {
     let lop = Lop::with(&tree());
-    lop.scan(["one"]);
+    lop.remember(["one"]);
     let summary = lop.scan_summary(["two"]);
     assert_eq!((&summary["groups"], &summary["elsewhere"]), (&0.into(), &1.into()));
     let output = lop.scan(["three"]);
@@ -64,28 +64,28 @@ fn a_scan_counts_copies_outside_of_what_it_scans() {
 #[test]
 fn a_subdirectory_scanned_again_replaces_only_what_is_under_it() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::remove_file(lop.path("one/sub/b")).expect("removed");
     fs::remove_file(lop.path("one/a")).expect("removed");
     fs::write(lop.path("one/sub/new"), "in two").expect("written");
     fs::write(lop.path("two/new"), "in two").expect("written");
     settle();
-    lop.scan(["one/sub"]);
+    lop.remember(["one/sub"]);
     assert_groups(&groups_of([["one/sub/new", "three/e", "two/d"]]), &lop.report());
     let expected = ["one/a", "one/sub/alone", "one/sub/new", "three/e", "two/c", "two/d"];
     assert_eq!(remembered(&lop), expected, "one/a and two are as they were");
-    lop.scan(["one"]);
+    lop.remember(["one"]);
     assert_eq!(remembered(&lop), expected[1..]);
-    lop.scan(["two"]);
+    lop.remember(["two"]);
     assert_truth(&lop);
 }
 
 #[test]
 fn a_parent_scanned_later_takes_its_parts_in() {
     let lop = Lop::with(&tree());
-    lop.scan(["one/sub"]);
-    lop.scan(["two"]);
-    lop.scan(["."]);
+    lop.remember(["one/sub"]);
+    lop.remember(["two"]);
+    lop.remember(["."]);
     assert_truth(&lop);
     let roots: i64 = lop
         .database()
@@ -102,10 +102,44 @@ fn a_copy_found_later_gives_an_old_file_its_group() {
         Lop::with(&TreeBuilder::new().seeded("one/old", 1, 70_000).seeded("two/new", 1, 70_000));
     let figures = lop.scan_figures(["one"]);
     figures.assert_nothing_read();
-    lop.scan(["two"]);
+    lop.remember(["two"]);
     assert_truth(&lop);
     lop.scan_figures(["one"]).assert_nothing_read();
     assert_truth(&lop);
+}
+
+/// A disk that is away while its copies elsewhere are scanned, and comes back.
+#[test]
+fn what_is_away_during_a_scan_is_found_again_when_it_is_back() {
+    let mut tree = TreeBuilder::new();
+    for place in ["disk", "home"] {
+        // Twice each, so that there is a digest; once each, told apart by bytes behind their heads.
+        for n in 0..2 {
+            tree = tree.seeded(format!("{place}/twice {n}"), 1, 5000);
+            tree = tree.seeded(format!("{place}/large {n}"), 1, 200_000);
+            tree = tree.differing(format!("{place}/unlike {n}"), 2, 90_000, 89_999, n);
+            tree = tree.sparse(format!("{place}/hole {n}"), 1 << 33, &[(1 << 32, &[n + 1])]);
+        }
+        tree = tree.sparse(format!("{place}/hole alike"), 1 << 33, &[(1 << 32, &[1])]);
+    }
+    let lop = Lop::with(&tree);
+    let (disk, away) = (lop.path("disk"), lop.path("away"));
+    let expected = groups_of([
+        vec!["disk/twice 0", "disk/twice 1", "home/twice 0", "home/twice 1"],
+        vec!["disk/large 0", "disk/large 1", "home/large 0", "home/large 1"],
+        vec!["disk/unlike 0", "home/unlike 0"],
+        vec!["disk/unlike 1", "home/unlike 1"],
+        vec!["disk/hole 0", "disk/hole alike", "home/hole 0", "home/hole alike"],
+        vec!["disk/hole 1", "home/hole 1"],
+    ]);
+    lop.remember(["disk"]);
+    fs::rename(&disk, &away).expect("renamed");
+    lop.remember(["home"]);
+    fs::rename(&away, &disk).expect("renamed back");
+    lop.remember(["disk"]);
+    assert_groups(&expected, &lop.report());
+    lop.scan_figures(["."]).assert_nothing_read();
+    assert_groups(&expected, &lop.report());
 }
 
 #[test]
@@ -118,7 +152,7 @@ fn what_became_of_files_outside_is_no_problem_of_a_scan() {
         .seeded("two/b", 2, 60)
         .seeded("two/c", 3, 70);
     let lop = Lop::with(&tree);
-    lop.scan(["one"]);
+    lop.remember(["one"]);
     fs::remove_file(lop.path("one/gone")).expect("removed");
     fs::write(lop.path("one/changed"), [7; 60]).expect("written");
     fs::remove_dir_all(lop.path("one/dir")).expect("removed");
@@ -139,7 +173,7 @@ fn copies_outside_that_are_gone_or_changed_are_not_announced() {
         .file("two/a", "gone")
         .file("two/b", "changed");
     let lop = Lop::with(&tree);
-    lop.scan(["one"]);
+    lop.remember(["one"]);
     for name in ["one/gone", "one/gone 2"] {
         fs::remove_file(lop.path(name)).expect("removed");
     }
@@ -160,7 +194,7 @@ fn a_directory_that_became_unreadable_keeps_its_rows() {
     let as_nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
     as_nobody(&["scan", "."]).success();
     let all = remembered(&lop);
-    fs::set_permissions(lop.path("one/sub"), Permissions::from_mode(0)).expect("locked");
+    fs::set_permissions(lop.path("one/sub"), Permissions::from_mode(0o0)).expect("locked");
     fs::write(lop.path("one/new"), "new").expect("written");
     let output = as_nobody(&["scan", "--json", "."]);
     assert_exit_record(&output, 3);

@@ -82,7 +82,7 @@ fn a_rescan_prints_what_a_first_scan_prints() {
 #[test]
 fn the_program_opens_no_file_of_an_unchanged_tree() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let log = lop.home().join("calls");
     let strace = testkit::Sandbox::new("/usr/bin/strace");
     if !Path::new("/usr/bin/strace").exists() {
@@ -112,7 +112,7 @@ fn the_program_opens_no_file_of_an_unchanged_tree() {
 #[test]
 fn a_new_file_joins_without_the_others_being_read() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop.add(&TreeBuilder::new().seeded("new", 2, 65_538));
     let figures = lop.scan_figures(["."]);
     // A digest of the known ones is at hand, so that only the new one is read: once for its head,
@@ -137,13 +137,13 @@ fn change_in_secret(path: &Path, content: &[u8]) {
 #[test]
 fn a_change_that_hides_its_modification_time_is_found() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let other = Content::Seeded { seed: 99, len: 65_537 }.bytes();
     change_in_secret(&lop.path("d4/pair 1"), &other);
     settle();
     let before = lop.report();
     assert!(!before.iter().flatten().any(|path| path == b"d4/pair 1"), "a question knows it too");
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_truth(&lop);
     assert_groups(&before, &lop.report());
 }
@@ -151,7 +151,7 @@ fn a_change_that_hides_its_modification_time_is_found() {
 #[test]
 fn changed_deleted_and_renamed_files_are_found() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::write(lop.path("pair 0"), "longer than before").expect("written");
     fs::remove_file(lop.path("pair 1")).expect("removed");
     fs::rename(lop.path("pair 2"), lop.path("many/renamed")).expect("renamed");
@@ -160,7 +160,7 @@ fn changed_deleted_and_renamed_files_are_found() {
     fs::write(lop.path("pair 3/pair 3"), Content::Seeded { seed: 2, len: 16_385 }.bytes())
         .expect("written");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_truth(&lop);
     lop.scan_figures(["."]).assert_nothing_read();
     assert_truth(&lop);
@@ -169,7 +169,7 @@ fn changed_deleted_and_renamed_files_are_found() {
 #[test]
 fn a_renamed_directory_is_not_read_again() {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::create_dir_all(lop.path("new/place")).expect("made");
     fs::rename(lop.path("many"), lop.path("new/place/for many")).expect("renamed");
     fs::rename(lop.path("d5"), lop.path("d5 renamed")).expect("renamed");
@@ -182,13 +182,13 @@ fn a_renamed_directory_is_not_read_again() {
 #[test]
 fn a_directory_replaced_by_a_file_or_link_is_forgotten() {
     let lop = Lop::with(&tree().dir("elsewhere"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::rename(lop.path("many"), lop.path("elsewhere/many")).expect("renamed");
     std::os::unix::fs::symlink("elsewhere/many", lop.path("many")).expect("linked");
     fs::remove_dir_all(lop.path("d1")).expect("removed");
     fs::write(lop.path("d1"), "a file").expect("written");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_truth(&lop);
     let many: i64 = lop
         .database()
@@ -203,16 +203,16 @@ fn a_directory_replaced_by_a_file_or_link_is_forgotten() {
 fn an_added_hard_link_is_no_duplicate() {
     let lop =
         Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "single"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::hard_link(lop.path("a"), lop.path("a2")).expect("linked");
     fs::hard_link(lop.path("c"), lop.path("c2")).expect("linked");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
     lop.scan_figures(["."]).assert_nothing_read();
     fs::remove_file(lop.path("b")).expect("removed");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&Groups::new(), &lop.report());
 }
 
@@ -227,7 +227,7 @@ fn linked_snapshots_scanned_in_turn_are_the_groups_of_one_scan() {
         }
     }
     let lop = Lop::with(&tree);
-    lop.scan(["day 1"]);
+    lop.remember(["day 1"]);
     for day in ["day 2", "day 3"] {
         lop.scan_figures([day]).assert_nothing_read();
     }
@@ -248,10 +248,10 @@ fn linked_snapshots_scanned_in_turn_are_the_groups_of_one_scan() {
 fn files_just_written_are_read_again_and_then_trusted() {
     let lop = Lop::new();
     lop.lay(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop.scan_figures(["."]).assert_nothing_read();
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
@@ -260,13 +260,13 @@ fn files_just_written_are_read_again_and_then_trusted() {
 fn other_options_of_a_later_scan_decide_what_is_remembered() {
     let tree = TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "").file("d", "");
     let lop = Lop::with(&tree.file("sub/e", "alike"));
-    lop.scan(["--empty", "."]);
+    lop.remember(["--empty", "."]);
     assert_groups(&groups_of([vec!["a", "b", "sub/e"], vec!["c", "d"]]), &lop.report());
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_groups(&groups_of([["a", "b", "sub/e"]]), &lop.report());
-    lop.scan(["--exclude", "sub/", "."]);
+    lop.remember(["--exclude", "sub/", "."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
-    lop.scan(["--min-size", "6", "."]);
+    lop.remember(["--min-size", "6", "."]);
     assert_groups(&Groups::new(), &lop.report());
 }
 
@@ -278,9 +278,9 @@ fn two_contents_with_one_beginning_are_never_confused_over_scans() {
         tree = tree.differing(format!("{n}"), 1, 200_000, 199_999, n / 2);
     }
     let lop = Lop::with(&tree);
-    lop.scan(["0"]);
+    lop.remember(["0"]);
     for n in 1..6 {
-        lop.scan([n.to_string()]);
+        lop.remember([n.to_string()]);
     }
     assert_truth(&lop);
     lop.scan_figures(["."]).assert_nothing_read();

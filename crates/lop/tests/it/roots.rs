@@ -43,7 +43,7 @@ fn paths_are_printed_as_they_were_given_and_remembered_absolute() {
     let absolute = lop.path("one").to_str().expect("UTF-8").to_string();
     let expected = groups_of([["one/a", "one/sub/b"]]);
     assert_groups(&expected, &relative_to(lop.work(), &found(&lop, &[&absolute])));
-    lop.scan(["two/../one/"]);
+    lop.remember(["two/../one/"]);
     assert_groups(&expected, &lop.report());
     let root: Vec<u8> =
         lop.database().query_row("SELECT path FROM root", [], |row| row.get(0)).expect("a root");
@@ -82,7 +82,7 @@ fn a_link_given_as_root_is_followed_and_links_below_are_not() {
     assert_groups(&Groups::new(), &found(&lop, &["two"]));
     let both = found(&lop, &["one", "link"]);
     assert_eq!(both.iter().flatten().count(), 2, "one directory by two names: {both:?}");
-    lop.scan(["link"]);
+    lop.remember(["link"]);
     assert_groups(&groups_of([["one/a", "one/sub/b"]]), &lop.report());
 }
 
@@ -131,7 +131,7 @@ fn a_scan_of_nothing_but_missing_roots_fails_and_makes_no_catalog() {
     assert!(output.stderr_str().starts_with("lop: nowhere: No such file or directory\n"));
     assert!(!lop.catalog().exists());
     lop.run(["scan", "--no-catalog", "nowhere"]).code(1);
-    lop.scan(["one"]);
+    lop.remember(["one"]);
     lop.run(["scan", "nowhere"]).code(1);
     let scans: i64 = lop
         .database()
@@ -143,7 +143,7 @@ fn a_scan_of_nothing_but_missing_roots_fails_and_makes_no_catalog() {
 #[test]
 fn a_missing_root_keeps_what_was_known_of_it() {
     let lop = Lop::with(&two_dirs());
-    lop.scan(["one", "two"]);
+    lop.remember(["one", "two"]);
     std::fs::rename(lop.path("two"), lop.path("away")).expect("renamed");
     lop.run(["scan", "one", "two"]).code(3);
     std::fs::rename(lop.path("away"), lop.path("two")).expect("renamed back");
@@ -167,7 +167,7 @@ fn problems_are_remembered_by_absolute_paths_and_once() {
     }
     lop.command().args(["scan", "--files-from", "-"]).stdin("two/gone\none/a\n").run().code(3);
     assert_eq!(problems(), [(path(".nowhere"), 3), (path("two/gone"), 4)]);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(problems(), []);
 }
 

@@ -28,7 +28,7 @@ fn shell(lop: &Lop, script: &str) -> Output {
 #[test]
 fn a_reader_that_leaves_ends_every_command_quietly() {
     let lop = Lop::with(&pairs(3000));
-    lop.scan(["."]);
+    lop.remember(["."]);
     for (args, code) in [
         (&["report"][..], 0),
         (&["report", "--json"], 0),
@@ -65,7 +65,7 @@ fn output_that_cannot_be_written_is_a_failure() {
         return skipped("no /dev/full");
     }
     let lop = Lop::with(&pairs(3));
-    lop.scan(["."]);
+    lop.remember(["."]);
     for args in [
         "report",
         "report --json",
@@ -280,7 +280,7 @@ fn on_a_terminal_names_are_escaped_and_elsewhere_not() {
         tree = tree.file(name, "alike");
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let expected = "./\\x1b[31mred\n./new\\nline\\t\n./\\u{9b}2J\n./\\u{202e}txt\n./\\xff\n";
     for command in ["scan --format fdupes .", "dups --format fdupes ."] {
         let Some(text) = terminal(&lop, command, &[]) else { return };
@@ -300,7 +300,7 @@ fn on_a_terminal_names_are_escaped_and_elsewhere_not() {
 #[test]
 fn on_a_terminal_messages_of_several_lines_stay_so() {
     let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("dir/b", "alike"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let Some(text) = terminal(&lop, "uniques dir", &[]) else { return };
     let said = "2 of 2 files (10 B) have no copy outside\n  of these 2 have copies in there\n";
     assert!(text.ends_with(said), "{text:?}");
@@ -328,7 +328,7 @@ fn the_catalog_is_for_its_owner_alone_where_others_look() {
         return skipped("only root can run the rest as somebody else");
     }
     let lop = Lop::with(&pairs(1));
-    lop.scan(["."]);
+    lop.remember(["."]);
     let other = Sandbox::new(env!("CARGO_BIN_EXE_lop"));
     let output = other.command().args(["report", "--catalog"]).arg(lop.catalog());
     let output = output.as_user(NOBODY, NOBODY).run();

@@ -57,7 +57,7 @@ fn a_second_scan_waits_and_says_for_whom_and_both_results_are_there() {
     for existing in [false, true] {
         let lop = Lop::with(&tree());
         if existing {
-            lop.scan(["one/a"]);
+            lop.remember(["one/a"]);
         }
         let holder = Holder::start(&lop);
         let mut second = lop.command().args(["scan", "two"]).spawn();
@@ -116,7 +116,7 @@ fn a_killed_process_holds_nothing() {
 #[test]
 fn questions_do_not_wait() {
     let lop = Lop::with(&tree());
-    lop.scan(["two"]);
+    lop.remember(["two"]);
     let holder = Holder::start(&lop);
     assert_groups(&groups_of([["two/d", "two/e"]]), &lop.report());
     lop.run(["file", "two/d"]).success();
@@ -129,8 +129,8 @@ fn questions_do_not_wait() {
 fn different_catalogs_do_not_wait_for_each_other() {
     let lop = Lop::with(&tree());
     let holder = Holder::start(&lop);
-    lop.scan(["--catalog", "other.db", "two"]);
-    lop.scan(["--no-catalog", "two"]);
+    lop.remember(["--catalog", "other.db", "two"]);
+    lop.remember(["--no-catalog", "two"]);
     holder.finish(b"");
 }
 
@@ -199,6 +199,6 @@ fn a_reader_during_commits_sees_one_state_or_the_other() {
     });
     assert!(answers > 3, "only {answers} answers");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(lop.report().len(), 200);
 }

@@ -1,6 +1,7 @@
 //! `lop uniques DIR`: exactly what would be lost with a directory, and an exit code for scripts.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 
 use testkit::{Mount, NOBODY, Sandbox, TreeBuilder, deep_path, is_root, skipped};
@@ -23,7 +24,7 @@ fn only_copies_outside_count() {
         .file("dir/alone", "no copy")
         .file("dir/same size", "On copy");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let lost = ["dir/alone", "dir/inside 1", "dir/same size", "dir/sub/inside 2"];
     assert_eq!(uniques(&lop, "dir", 6), lost);
     assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 6), ["dir/alone", "dir/same size"]);
@@ -43,7 +44,7 @@ fn only_copies_outside_count() {
 fn a_directory_whose_name_begins_alike_is_outside() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("dir2/a", "alike").file("di/b", "x");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     for name in ["dir", "dir/", "./dir", "dir2", "dir/../dir2/."] {
         assert_eq!(uniques(&lop, name, 0), [""; 0], "{name}");
     }
@@ -57,7 +58,7 @@ fn a_hard_link_outside_counts_and_one_inside_does_not() {
         .hard_links("linked and copied inside", &["dir/c", "elsewhere/c"])
         .file("dir/c2", "linked and copied inside");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "dir", 6), ["dir/b", "dir/b2"]);
     fs::remove_file(lop.path("elsewhere/c")).expect("removed");
     lop.run(["scan", "dir"]).success();
@@ -73,7 +74,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
         tree = tree.file(format!("elsewhere/{name}"), content.as_str());
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
     let outside = |name: &str| lop.path(format!("elsewhere/{name}"));
     fs::write(outside("changed"), "CONTENT of changed").expect("written");
@@ -87,7 +88,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
     let lost = ["changed", "gone", "kind", "replaced", "stays", "touched"];
     assert_eq!(uniques(&lop, "dir", 6), lost.map(|name| format!("dir/{name}")));
     settle();
-    lop.scan(["elsewhere"]);
+    lop.remember(["elsewhere"]);
     // What was only touched, or written anew, is known again.
     assert_eq!(
         uniques(&lop, "dir", 6),
@@ -104,7 +105,7 @@ fn files_the_catalog_does_not_know_as_they_are_have_no_copy() {
         .file("elsewhere/changed", "change")
         .file("elsewhere/new", "new and the same");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     fs::write(lop.path("dir/changed"), "CHANGE").expect("written");
     fs::write(lop.path("dir/new"), "new and the same").expect("written");
     assert_eq!(uniques(&lop, "dir", 6), ["dir/changed", "dir/new"]);
@@ -115,14 +116,14 @@ fn files_the_catalog_does_not_know_as_they_are_have_no_copy() {
     assert!(said.stdout_str().contains(mark), "{}", said.stdout_str());
     assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 6), ["dir/changed", "dir/new"]);
     settle();
-    lop.scan(["dir"]);
+    lop.remember(["dir"]);
     assert_eq!(uniques(&lop, "dir", 6), ["dir/changed"]);
 }
 
 #[test]
 fn a_directory_that_was_never_scanned_is_listed_whole() {
     let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("known/b", "alike"));
-    lop.scan(["known"]);
+    lop.remember(["known"]);
     assert_eq!(uniques(&lop, "dir", 6), ["dir/a"]);
 }
 
@@ -135,7 +136,7 @@ fn empty_files_and_links_are_mentioned_and_not_counted() {
         .file("copy", "alike")
         .dir("nothing");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let output = lop.run(["uniques", "dir"]);
     output.success();
     let said = "1 file: each has a copy outside\n  1 empty file not counted\n  \
@@ -162,8 +163,8 @@ fn another_path_to_the_directory_is_not_outside() {
     };
     let all = ["copied 1", "copied 2", "linked 1", "sub/alone", "sub/linked 2"];
     let below = |dir: &str| all.map(|name| format!("{dir}/{name}")).to_vec();
-    lop.scan(["dir"]);
-    lop.scan(["bound"]);
+    lop.remember(["dir"]);
+    lop.remember(["bound"]);
     assert_eq!(uniques(&lop, "dir", 6), below("dir"));
     assert_eq!(uniques(&lop, "bound", 6), below("bound"));
     // The same for a part of it.
@@ -180,10 +181,10 @@ fn a_link_where_a_directory_was_leads_to_no_copy() {
         .file("old/b", "copied inside")
         .hard_links("linked", &["old/c", "old/d"]);
     let lop = Lop::with(&tree);
-    lop.scan(["old"]);
+    lop.remember(["old"]);
     fs::rename(lop.path("old"), lop.path("new")).expect("renamed");
     symlink("new", lop.path("old")).expect("linked");
-    lop.scan(["new"]);
+    lop.remember(["new"]);
     assert_eq!(uniques(&lop, "new", 6), ["new/a", "new/b", "new/c", "new/d"]);
     // And by the link, which names the same directory.
     assert_eq!(uniques(&lop, "old", 6), ["old/a", "old/b", "old/c", "old/d"]);
@@ -198,7 +199,7 @@ fn a_directory_given_by_a_link_is_that_directory() {
         .file("copy", "outside")
         .symlink("link", "real");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "link", 6), ["link/a", "link/b"]);
 }
 
@@ -206,7 +207,7 @@ fn a_directory_given_by_a_link_is_that_directory() {
 fn a_copy_far_below_path_max_counts() {
     let tree = TreeBuilder::new().deep_chain(3000, "d", "deep down").file("near/copy", "deep down");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "near", 0), [""; 0]);
     let answer = lop.run(["file", "near/copy"]);
     answer.success();
@@ -225,7 +226,6 @@ fn hard_links_far_below_path_max_count() {
     let tree = TreeBuilder::new().deep_chain(2500, "d", "deep down");
     let lop = Lop::with(&tree);
     let bottom = testkit::open_beneath(&lop.work(), deep_path(2500, "d")).expect("opens");
-    use std::os::fd::AsRawFd;
     let from = format!("/proc/self/fd/{}", bottom.as_raw_fd());
     let linked = rustix::fs::linkat(
         rustix::fs::CWD,
@@ -236,7 +236,7 @@ fn hard_links_far_below_path_max_count() {
     );
     linked.expect("linked");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "d", 0), [""; 0]);
 }
 
@@ -271,7 +271,7 @@ fn what_could_not_be_examined_decides_only_where_all_else_has_a_copy() {
 fn limits_and_order_change_the_list_and_not_the_answer() {
     let tree = TreeBuilder::new().file("a", "1").file("b", "333").file("c", "22").file("d", "4444");
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let listed = |args: &[&str]| lop.listed([&["uniques", "."], args].concat(), 6);
     assert_eq!(listed(&["--sort", "path"]), ["./a", "./b", "./c", "./d"]);
     assert_eq!(listed(&["--sort", "size"]), ["./d", "./b", "./c", "./a"]);
@@ -292,7 +292,7 @@ fn it_asks_about_every_file_below_mounts_too() {
     TreeBuilder::new().file("x", "on another file system").make(&mount);
     let bound = Mount::bind(mount.path(), lop.path("dir/mnt")).expect("bound");
     settle();
-    lop.scan(["."]);
+    lop.remember(["."]);
     assert_eq!(uniques(&lop, "dir", 6), ["dir/mnt/x"]);
     drop(bound);
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
@@ -311,7 +311,7 @@ fn what_is_not_listed_survives_the_directory() {
         }
     }
     let lop = Lop::with(&tree);
-    lop.scan(["."]);
+    lop.remember(["."]);
     let digest = |name: &str| blake3::hash(&fs::read(lop.path(name)).expect("readable"));
     let all = |sandbox: &Sandbox, below: &str| -> Vec<String> {
         let found = sandbox.run(["scan", "--no-catalog", "--hardlinks", "--format", "nul", below]);

@@ -20,7 +20,7 @@ fn tree() -> TreeBuilder {
 
 fn scanned() -> Lop {
     let lop = Lop::with(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop
 }
 
@@ -64,7 +64,7 @@ fn damage_on_the_disk_is_named() {
     TreeBuilder::new().file("newline\n in \\ its name", "alike").file("copy", "alike").make(&mount);
     settle();
     let lop = Lop::new();
-    lop.scan([mount.path()]);
+    lop.remember([mount.path()]);
     lop.run(["validate"]).success();
     let image = mount.path().with_file_name("image");
     mount.remount("ro").expect("written out");
@@ -121,7 +121,7 @@ fn what_cannot_be_read_is_named_and_done_in_part() {
     let lop = Lop::with(&tree());
     let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
     nobody(&["scan", "."]).success();
-    fs::set_permissions(lop.path("d"), Permissions::from_mode(0)).expect("locked");
+    fs::set_permissions(lop.path("d"), Permissions::from_mode(0o0)).expect("locked");
     let output = nobody(&["validate", "--json"]);
     assert_exit_record(&output, 3);
     let said = output.stderr_str();
@@ -142,7 +142,7 @@ fn what_cannot_be_read_is_named_and_done_in_part() {
 #[test]
 fn a_list_of_damage_is_one_line_a_file() {
     let lop = Lop::with(&TreeBuilder::new().file("new\nline", "alike").file("\\", "alike"));
-    lop.scan(["."]);
+    lop.remember(["."]);
     lop.database().execute("UPDATE content SET digest = zeroblob(32)", []).expect("changed");
     let output = lop.run(["validate"]);
     output.code(3);
@@ -214,7 +214,7 @@ fn refresh_of_everything_leaves_an_empty_catalog_that_works() {
     assert_eq!(left, 0);
     lop.run(["report"]).success();
     lop.add(&tree());
-    lop.scan(["."]);
+    lop.remember(["."]);
     let expected = groups_of([vec!["a", "b", "d/sub/c"], vec!["large 1", "large 2"]]);
     assert_groups(&expected, &lop.report());
 }
@@ -225,7 +225,7 @@ fn refresh_and_validate_of_a_file_system_that_is_away_say_so() {
     let lop = scanned();
     TreeBuilder::new().file("x", "alike").make(&mount);
     settle();
-    lop.scan([mount.path()]);
+    lop.remember([mount.path()]);
     let summary = |command: &str| lop.json([command])["summary"].clone();
     assert_eq!(summary("validate")["matching"], 7);
     drop(mount);

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{FileKey, Watch};
-use testkit::PathBytes;
+use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
 
 /// Returns the options that tests begin with.
@@ -18,6 +18,13 @@ pub(crate) fn options() -> Options {
         open_dirs: 8,
         own: Vec::new(),
     }
+}
+
+/// Returns a temporary directory in memory where there is a place for such: thousands of
+/// directories take long on disk, and the file systems of disks have tests of their own.
+pub(crate) fn in_memory() -> TempTree {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
 /// Returns the default filter with something set.

@@ -2,21 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use testkit::{PathBytes, TempTree, TreeBuilder, deep_path, hostile_tree};
 
-use crate::found::{actual, expected, found, found_with, names, options, paths, problems};
+use crate::found::{
+    actual, expected, found, found_with, in_memory, names, options, paths, problems,
+};
 
 const LEVELS: usize = 3000;
 
 #[test]
 fn chains_of_three_thousand_directories_are_walked_to_their_ends() {
-    let tree = TreeBuilder::new()
+    let tree = in_memory();
+    TreeBuilder::new()
         .deep_chain(LEVELS, "one", "1")
         .deep_chain(LEVELS, "other one", "2")
         .file("at the top", "3")
-        .make_temp();
+        .make(&tree);
     let path = |below: Vec<u8>| [tree.path().path_bytes(), b"/", &below].concat();
     let all = BTreeSet::from([
         path(deep_path(LEVELS, "one")),
@@ -46,8 +48,7 @@ fn a_deep_tree_with_branches_at_every_level_is_walked_with_one_open_directory() 
 
 #[test]
 fn a_directory_of_a_hundred_thousand_entries_is_listed_whole() {
-    let shared = Path::new("/dev/shm");
-    let tree = if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() };
+    let tree = in_memory();
     for i in 0..100_000 {
         drop(fs::File::create(tree.join(i.to_string())).expect("room"));
     }
@@ -62,7 +63,8 @@ fn a_thousand_directories_are_shared_among_the_workers() {
     for i in 0..1000 {
         builder = builder.file(format!("{}/{}/{}/file", i % 10, i % 50, i), "x");
     }
-    let tree = builder.make_temp();
+    let tree = in_memory();
+    builder.make(&tree);
     let first = found_with(&[&tree], &walk::Options { threads: 1, ..options() });
     for _ in 0..10 {
         let walked = found_with(&[&tree], &walk::Options { threads: 8, ..options() });
@@ -96,7 +98,8 @@ fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
         for i in 0..300 {
             builder = builder.file(format!("{}/{i}/file", i % 20), "x");
         }
-        let tree = builder.make_temp();
+        let tree = in_memory();
+        builder.make(&tree);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for i in 0..20 {

@@ -1,0 +1,66 @@
+//! Remembered files that were out of reach of a scan: their disk is not there, or their directory
+//! was moved or cannot be read.
+//!
+//! Unequal numbers of contents say that the contents were compared. What the scan finds was not
+//! compared with these files, so either the digests tell, or the files lose their contents and
+//! are compared when they are back.
+
+use std::collections::{HashMap, HashSet};
+
+use content::{ContentId, Digest, Facts, Head};
+use walk::Tree;
+
+use crate::rows::{Contents, FileRow};
+
+/// Rows out of reach that have a content.
+#[derive(Debug, Default)]
+pub(crate) struct Away {
+    rows: Vec<(i64, Box<[u8]>, FileRow)>,
+}
+
+impl Away {
+    /// Adds a row, given by its directory and name.
+    pub(crate) fn add(&mut self, dir: i64, name: &[u8], row: &FileRow) {
+        if row.content.is_some() {
+            self.rows.push((dir, name.into(), *row));
+        }
+    }
+
+    /// Returns the contents of these files by digest.
+    pub(crate) fn digests(&self, contents: &Contents) -> HashMap<Digest, i64> {
+        let rows = self.rows.iter().filter_map(|(_, _, row)| row.content);
+        rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
+    }
+
+    /// Returns directory and name of each row whose content may be a new one all the same: size
+    /// and head are alike, and one of the two has no digest.
+    pub(crate) fn unproven(
+        &self,
+        contents: &Contents,
+        tree: &Tree,
+        facts: &Facts,
+        new: &[ContentId],
+    ) -> Vec<(i64, &[u8], i64)> {
+        if self.rows.is_empty() || new.is_empty() {
+            return Vec::new();
+        }
+        let new: HashSet<ContentId> = new.iter().copied().collect();
+        // Whether every new content of this size and head has a digest.
+        let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
+        for (id, file) in (0u32..).zip(tree.files()) {
+            let content = facts.content(id).filter(|content| new.contains(content));
+            if let (Some(content), Some(head)) = (content, facts.head(id)) {
+                *digests.entry((file.size, head)).or_insert(true) &=
+                    facts.digest(content).is_some();
+            }
+        }
+        let unproven = |row: &FileRow| {
+            let content = row.content?;
+            let digest = contents.row(content).is_some_and(|content| content.digest.is_some());
+            let proven = digests.get(&(row.size, row.head?)).is_none_or(|&all| all && digest);
+            (!proven).then_some(content)
+        };
+        let rows = self.rows.iter();
+        rows.filter_map(|(dir, name, row)| Some((*dir, name.as_ref(), unproven(row)?))).collect()
+    }
+}
