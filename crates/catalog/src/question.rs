@@ -101,7 +101,11 @@ impl Catalog {
     pub fn files_in(&self, dir: &[u8]) -> Result<Option<Vec<Entry>>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(None) };
         let sql = format!("{SELECT} WHERE file.dir = ?1 ORDER BY file.name");
-        self.entries(&sql, row).map(Some)
+        let mut entries = self.entries(&sql, row)?;
+        for entry in &mut entries {
+            entry.path = [dir.strip_suffix(b"/").unwrap_or(dir), b"/", &entry.name].concat();
+        }
+        Ok(Some(entries))
     }
 
     /// Returns the names of the directories directly in the directory at an absolute path.
@@ -118,7 +122,9 @@ impl Catalog {
     /// Returns all files that have a content, sorted by path.
     pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE file.content = ?1");
-        let mut entries = self.entries(&sql, content)?;
+        let entries = self.entries(&sql, content)?.into_iter();
+        let mut entries: Vec<Entry> =
+            entries.map(|entry| self.with_path(entry)).collect::<Result<_, _>>()?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -168,11 +174,10 @@ impl Catalog {
         Ok(known)
     }
 
+    /// Returns entries without their paths.
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
-        let entries: Vec<Entry> =
-            query.query_map([key], read).and_then(Iterator::collect).at(&self.path)?;
-        entries.into_iter().map(|entry| self.with_path(entry)).collect()
+        query.query_map([key], read).and_then(Iterator::collect).at(&self.path)
     }
 
     fn with_path(&self, mut entry: Entry) -> Result<Entry, Error> {

@@ -12,7 +12,8 @@
 //! found out goes back into them.
 //!
 //! A file whose metadata is not that of the walk after its bytes were read is in no group and is
-//! reported.
+//! reported. One that its head already told from all others is not asked again: nothing is claimed
+//! of it.
 
 mod classes;
 mod compare;
