@@ -1,12 +1,14 @@
-//! Chores of the workspace: `cargo xtask test | generate | check | tidy`.
+//! Chores of the workspace: `cargo xtask COMMAND`.
 //!
 //! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
 //! `check` fails if what is there is stale, and `tidy` checks rules that no lint knows
-//! ([`tidy`]).
+//! ([`tidy`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
+//! for ([`instrument`]).
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod generated;
+mod instrument;
 mod suite;
 mod tidy;
 
@@ -19,7 +21,13 @@ Usage: cargo xtask COMMAND
   test       Run all tests, installing the tools they compare with where possible
   generate   Write man pages, completions and the reference below docs/
   check      Fail if one of them is stale
-  tidy       Check openings, lengths, layers and mentioned names";
+  tidy       Check openings, lengths, layers and mentioned names
+
+  corpus     Make a tree with known duplicates; lists them
+  race       Race lop against its peers, and write docs/benchmarks.md; lists the races
+  counts     Compare system calls, bytes and instructions with the stored ones
+  page       Write docs/benchmarks.md again from the records
+  disk       Put a simulated hard disk in front of a file";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -29,6 +37,9 @@ fn main() -> ExitCode {
         Some("generate") => generated::write(&root),
         Some("check") => generated::check(&root),
         Some("tidy") => tidy::run(&root),
+        Some("corpus" | "race" | "counts" | "page" | "disk") => {
+            return instrument::run(&root, std::env::args_os().skip(1));
+        }
         Some("help" | "-h" | "--help") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -7,13 +7,15 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Programs tests use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 5] = [
+/// Programs that tests and counts use, and the Debian packages they are in.
+const TOOLS: [(&str, &str); 7] = [
     ("jdupes", "jdupes"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
     ("sqlite3", "sqlite3"),
+    ("strace", "strace"),
+    ("valgrind", "valgrind"),
 ];
 
 /// Runs the suite; complaints are why it does not count as passed.

@@ -10,7 +10,7 @@ const LAYERS: [(&str, u8); 6] =
 
 /// Crates that only development uses; they may use anything, and nothing else may use them but
 /// as a development dependency.
-const DEVELOPMENT: [&str; 2] = ["testkit", "xtask"];
+const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {
     let mut complaints = Vec::new();

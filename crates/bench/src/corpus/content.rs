@@ -1,0 +1,196 @@
+//! What files hold: described by a few numbers, written at the speed of memory.
+//!
+//! Two files have equal bytes if and only if their [`Content`] is equal; the plans of the corpora
+//! keep to that by never using a seed twice for different contents, and the check after making
+//! a tree reads it again.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::dice::{mix, word};
+
+/// How much is generated at a time.
+const CHUNK: usize = 1 << 20;
+
+/// The grain of holes and data in a disk image.
+const BLOCK: u64 = 1 << 20;
+
+/// The bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Content {
+    pub(crate) size: u64,
+    /// Tells it from others of its shape.
+    pub(crate) seed: u64,
+    pub(crate) shape: Shape,
+}
+
+/// What is alike in different contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    /// Nothing.
+    Plain,
+    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8
+    /// bytes of a file are never part of it.
+    Header { id: u32, len: u32 },
+    /// Everything but the 8 bytes from `at` on.
+    Marked { family: u64, at: u64 },
+    /// A disk image: the first `shared` bytes; a quarter of its blocks of 1 MiB
+    /// are holes, never the last.
+    Image { family: u64, shared: u64 },
+}
+
+impl Content {
+    pub(crate) const EMPTY: Self = Self { size: 0, seed: 0, shape: Shape::Plain };
+
+    pub(crate) fn plain(size: u64, seed: u64) -> Self {
+        Self { size, seed, shape: Shape::Plain }
+    }
+
+    /// Writes all of it into an empty file.
+    pub(crate) fn write(&self, file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
+        if self.has_holes() {
+            file.set_len(self.size)?;
+        }
+        let mut at = 0;
+        while at < self.size {
+            let len = self.chunk_at(at);
+            if !self.is_hole(at) {
+                buffer.resize(len, 0);
+                self.fill(at, buffer);
+                file.write_all_at(buffer, at)?;
+            }
+            at += len as u64;
+        }
+        Ok(())
+    }
+
+    fn has_holes(&self) -> bool {
+        matches!(self.shape, Shape::Image { .. })
+    }
+
+    fn is_hole(&self, at: u64) -> bool {
+        match self.shape {
+            Shape::Image { family, .. } => {
+                // The last block tells images apart.
+                let last = (self.size - 1) / BLOCK == at / BLOCK;
+                !last && word(family, at / BLOCK).is_multiple_of(4)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns how much can be filled from `at` in one go.
+    #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
+    fn chunk_at(&self, at: u64) -> usize {
+        (self.size - at).min(CHUNK as u64 - at % CHUNK as u64) as usize
+    }
+
+    /// Fills the buffer with the bytes from `at`, a multiple of 8, on.
+    fn fill(&self, at: u64, buffer: &mut [u8]) {
+        match self.shape {
+            Shape::Plain => stream(self.seed, at, buffer),
+            Shape::Header { id, len } => {
+                let header = u64::from(len).min(self.size.saturating_sub(8)) & !7;
+                let (first, rest) = split(buffer, at, header);
+                stream(mix(u64::from(id) | 1 << 40), at, first);
+                stream(self.seed, at.saturating_sub(header), rest);
+            }
+            Shape::Marked { family, at: mark } => {
+                stream(family, at, buffer);
+                put(buffer, at, mark, self.seed);
+            }
+            Shape::Image { family, shared } => {
+                let (first, rest) = split(buffer, at, shared & !7);
+                stream(family, at, first);
+                stream(self.seed, at.max(shared & !7), rest);
+            }
+        }
+    }
+}
+
+/// Splits a buffer that begins at `at` where the file has offset `border`.
+#[expect(clippy::cast_possible_truncation, reason = "at most the buffer's length")]
+fn split(buffer: &mut [u8], at: u64, border: u64) -> (&mut [u8], &mut [u8]) {
+    let first = border.saturating_sub(at).min(buffer.len() as u64);
+    buffer.split_at_mut(first as usize)
+}
+
+/// Fills the buffer with the stream of a seed from offset `at`, a multiple of 8, on.
+fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
+    let mut words = buffer.chunks_exact_mut(8);
+    let mut index = at / 8;
+    for to in words.by_ref() {
+        to.copy_from_slice(&word(seed, index).to_le_bytes());
+        index += 1;
+    }
+    let rest = words.into_remainder();
+    rest.copy_from_slice(&word(seed, index).to_le_bytes()[..rest.len()]);
+}
+
+/// Puts the part of 8 bytes at offset `mark` that falls into a buffer beginning at `at`.
+#[expect(clippy::cast_possible_truncation, reason = "an index into the buffer")]
+fn put(buffer: &mut [u8], at: u64, mark: u64, value: u64) {
+    for (offset, byte) in (mark..).zip(value.to_le_bytes()) {
+        if offset >= at && offset - at < buffer.len() as u64 {
+            buffer[(offset - at) as usize] = byte;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, Content, Shape};
+    use std::io::Read;
+
+    fn bytes(content: Content) -> Vec<u8> {
+        let temp = testkit::TempTree::new();
+        let path = temp.join("file");
+        let file = std::fs::File::create(&path).expect("a new file");
+        content.write(&file, &mut Vec::new()).expect("room");
+        let mut bytes = Vec::new();
+        std::fs::File::open(&path).expect("it").read_to_end(&mut bytes).expect("it");
+        assert_eq!(bytes.len() as u64, content.size);
+        bytes
+    }
+
+    #[test]
+    fn the_bytes_are_the_same_for_ever() {
+        let digest = blake3::hash(&bytes(Content::plain(100_003, 7)));
+        assert_eq!(&digest.to_hex()[..16], "cb705794fdfeed9c");
+    }
+
+    #[test]
+    fn a_header_is_shared_and_the_rest_is_not() {
+        let of =
+            |seed, size| bytes(Content { size, seed, shape: Shape::Header { id: 3, len: 100 } });
+        let (a, b) = (of(1, 200), of(2, 200));
+        assert_eq!(a[..96], b[..96]);
+        assert_ne!(a[96..104], b[96..104]);
+        assert_ne!(of(1, 8), of(2, 8), "a file shorter than its header");
+        assert_ne!(of(1, 21), of(2, 21));
+    }
+
+    #[test]
+    fn a_mark_is_all_that_differs_also_across_chunks() {
+        let at = CHUNK as u64 - 3;
+        let of = |seed| {
+            let size = 2 * CHUNK as u64;
+            bytes(Content { size, seed, shape: Shape::Marked { family: 9, at } })
+        };
+        let (a, b) = (of(u64::MAX), of(0));
+        let differ: Vec<usize> = (0..a.len()).filter(|&i| a[i] != b[i]).collect();
+        assert_eq!(differ, (CHUNK - 3..CHUNK + 5).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn images_share_a_prefix_and_their_holes() {
+        let (size, shared) = (8 * CHUNK as u64, 5 * CHUNK as u64 + 8);
+        let of = |seed| bytes(Content { size, seed, shape: Shape::Image { family: 5, shared } });
+        let (a, b) = (of(1), of(2));
+        let first = a.iter().zip(&b).position(|(a, b)| a != b).expect("they differ");
+        assert_eq!(first as u64, shared);
+        let holes = a.chunks(CHUNK).filter(|block| block.iter().all(|&b| b == 0)).count();
+        assert!(holes > 0);
+    }
+}

@@ -1,0 +1,241 @@
+//! Trees by name: described, made, and checked.
+//!
+//! A corpus is the same tree for everybody: it follows from its name, its scale and its number of
+//! names, down to the last byte (only inode numbers and places on the disk are the machine's).
+//! After it is made it is read back and compared with its plan.
+
+mod adverse;
+mod articles;
+mod check;
+mod content;
+mod dice;
+mod links;
+mod make;
+mod plan;
+pub(crate) mod seal;
+mod server;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use plan::{Counts, Plan};
+
+use crate::Failure;
+use crate::scenario::Order;
+
+/// Everything random in the corpora follows from this number.
+const SEED: u64 = 2018;
+
+/// A tree that can be made.
+pub struct Corpus {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub about: &'static str,
+    /// How many names it has unless asked otherwise: as published, where it was.
+    pub names: u64,
+    maker: Maker,
+}
+
+enum Maker {
+    /// From names, scale and seed.
+    Plan(fn(u64, f64, u64) -> Plan),
+    /// The hostile tree of the tests, which is what it is.
+    Hostile,
+}
+
+/// All of them.
+pub const CORPORA: [Corpus; 13] = [
+    Corpus {
+        name: "server2018",
+        about: "a home server, to the counts published in 2018 and 2022",
+        names: 154_205,
+        maker: Maker::Plan(|names, scale, seed| {
+            server::plan(server::Makeup::of(names), scale, seed)
+        }),
+    },
+    Corpus {
+        name: "no-dups-135",
+        about: "48,000 files in 135 directories, none a duplicate, five hard-linked",
+        names: articles::NO_DUPS_135.names,
+        maker: Maker::Plan(|names, scale, seed| articles::NO_DUPS_135.plan(names, scale, seed)),
+    },
+    Corpus {
+        name: "few-dups-762",
+        about: "31,000 files in 762 directories, 208 duplicates in 39 sets",
+        names: articles::FEW_DUPS_762.names,
+        maker: Maker::Plan(|names, scale, seed| articles::FEW_DUPS_762.plan(names, scale, seed)),
+    },
+    Corpus {
+        name: "photos",
+        about: "18,500 pictures and films of up to 552 MB in 395 directories, no duplicate",
+        names: articles::PHOTOS.names,
+        maker: Maker::Plan(|names, scale, seed| articles::PHOTOS.plan(names, scale, seed)),
+    },
+    Corpus {
+        name: "huge-mixed",
+        about: "900,000 files in 12,599 directories, many of them hard links and duplicates",
+        names: articles::HUGE_MIXED.names,
+        maker: Maker::Plan(|names, scale, seed| articles::HUGE_MIXED.plan(names, scale, seed)),
+    },
+    Corpus {
+        name: "same-size",
+        about: "unlike files of one size",
+        names: 100_000,
+        maker: Maker::Plan(|names, scale, _| adverse::same_size(names, scale)),
+    },
+    Corpus {
+        name: "late",
+        about: "files that differ in 8 bytes near the end or in the middle",
+        names: 800,
+        maker: Maker::Plan(|names, scale, _| adverse::late(names, scale)),
+    },
+    Corpus {
+        name: "vm-images",
+        about: "large files with long equal beginnings and with holes",
+        names: 24,
+        maker: Maker::Plan(|names, scale, _| adverse::vm_images(names, scale)),
+    },
+    Corpus {
+        name: "links",
+        about: "99 directories, each a 10 MB file and 32,766 hard links to it",
+        names: 99 * links::NAMES_PER_DIR,
+        maker: Maker::Plan(|names, scale, _| links::links(names, scale)),
+    },
+    Corpus {
+        name: "snapshots",
+        about: "twenty generations of a hard-linked backup, one file in a hundred new in each",
+        names: 1_000_000,
+        maker: Maker::Plan(links::snapshots),
+    },
+    Corpus {
+        name: "empty",
+        about: "empty files, a thousand to a directory",
+        names: 1_000_000,
+        maker: Maker::Plan(|names, _, _| adverse::empty(names)),
+    },
+    Corpus {
+        name: "flat",
+        about: "one directory of small files",
+        names: 1_000_000,
+        maker: Maker::Plan(|names, _, seed| adverse::flat(names, seed)),
+    },
+    Corpus {
+        name: "hostile",
+        about: "odd names, kinds and rights: what broke some tool once",
+        names: 70,
+        maker: Maker::Hostile,
+    },
+];
+
+/// One tree, exactly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// One of [`CORPORA`].
+    pub corpus: String,
+    /// About how many names it has; other counts follow in proportion.
+    pub names: u64,
+    /// How large its files are: 1 is the published size.
+    pub scale: f64,
+    /// In which order it is written.
+    pub order: Order,
+}
+
+impl Spec {
+    /// A corpus as published, but for its scale.
+    ///
+    /// # Errors
+    ///
+    /// There is no such corpus.
+    pub fn new(
+        corpus: &str,
+        names: Option<u64>,
+        scale: f64,
+        order: Order,
+    ) -> Result<Self, Failure> {
+        let known = by_name(corpus)?;
+        let names = names.unwrap_or(known.names);
+        if names == 0 || !(scale > 0.0 && scale.is_finite()) {
+            return Err(Failure::new("a corpus needs a positive scale and number of names"));
+        }
+        Ok(Self { corpus: corpus.to_owned(), names, scale, order })
+    }
+
+    /// Returns a name for a folder that holds it, different from that of any other tree.
+    pub fn folder_name(&self) -> String {
+        let Self { corpus, names, scale, .. } = self;
+        let order = match self.order {
+            Order::Created => "",
+            Order::Shuffled => "-shuffled",
+        };
+        format!("{corpus}-{names}-{scale}{order}")
+    }
+
+    /// Returns the plan, which the hostile tree does not have.
+    ///
+    /// # Errors
+    ///
+    /// There is no such corpus.
+    pub fn plan(&self) -> Result<Option<Plan>, Failure> {
+        Ok(match by_name(&self.corpus)?.maker {
+            Maker::Plan(plan) => Some(plan(self.names, self.scale, SEED)),
+            Maker::Hostile => None,
+        })
+    }
+
+    /// Makes the tree in `root`, which must be missing or empty, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// It could not be made, or is not what it should be; what was made stays.
+    pub fn make(&self, root: &Path) -> Result<Counts, Failure> {
+        std::fs::create_dir_all(root).map_err(|e| Failure::at(root, e))?;
+        let taken = std::fs::read_dir(root).map_err(|e| Failure::at(root, e))?.next().is_some();
+        if taken {
+            return Err(Failure::at(root, "is not empty"));
+        }
+        let Some(plan) = self.plan()? else {
+            let expected = testkit::hostile_tree(root);
+            return check::hostile(root, &expected);
+        };
+        make::make(&plan, root, self.order)?;
+        check::check(&plan, root)
+    }
+
+    /// Compares a tree with the plan: one made here before, or a copy of it.
+    ///
+    /// # Errors
+    ///
+    /// It is not what it should be, or has no plan.
+    pub fn check(&self, root: &Path) -> Result<Counts, Failure> {
+        let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
+        check::check(&plan, root)
+    }
+
+    /// Makes the tree in a folder of its own below `store`, unless it is there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`make`](Self::make).
+    pub fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
+        let root = store.join(self.folder_name());
+        let counts = seal::once(&root, || match testkit::remove_tree(&root) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::at(&root, e)),
+            _ => self.make(&root),
+        })?;
+        Ok((root, counts))
+    }
+}
+
+/// Returns the corpus of that name.
+///
+/// # Errors
+///
+/// There is none; the reason lists them all.
+pub fn by_name(name: &str) -> Result<&'static Corpus, Failure> {
+    CORPORA.iter().find(|corpus| corpus.name == name).ok_or_else(|| {
+        let names: Vec<_> = CORPORA.iter().map(|corpus| corpus.name).collect();
+        Failure::new(format!("no corpus is called {name}; there are {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,186 @@
+//! A tree as data: what will be made, and what is true of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::content::Content;
+
+/// A tree to be made.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Directories, relative to the root, each after its parent; the first is the root itself.
+    dirs: Vec<PathBuf>,
+    /// What the regular files hold.
+    pub(super) inodes: Vec<Content>,
+    /// Where they are; the first name of an inode comes before its others.
+    pub(super) names: Vec<Name>,
+    /// What is no regular file.
+    pub(super) others: Vec<Other>,
+    places: HashMap<PathBuf, u32>,
+}
+
+/// A name of a regular file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) dir: u32,
+    pub(super) inode: u32,
+    pub(super) text: Box<str>,
+}
+
+/// Something that is no regular file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Other {
+    pub(super) dir: u32,
+    pub(super) name: Box<str>,
+    pub(super) kind: OtherKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OtherKind {
+    Symlink(Box<str>),
+    Fifo,
+}
+
+/// What can be counted of a tree, in a plan as on a disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Directories below the root.
+    pub dirs: u64,
+    /// Names of everything else.
+    pub names: u64,
+    /// Regular files, each once however many names it has.
+    pub inodes: u64,
+    /// Those of more than one name.
+    pub linked: u64,
+    /// Bytes of regular files, holes included.
+    pub bytes: u64,
+    /// Files of no byte, and what is no regular file.
+    pub empty_or_other: u64,
+    /// Files of a size that no other has.
+    pub lone: u64,
+    /// Files that are equal to another.
+    pub in_groups: u64,
+    /// Groups of equal files.
+    pub groups: u64,
+    /// Files that share their size with another, and are equal to none.
+    pub unlike: u64,
+}
+
+impl Plan {
+    pub(super) fn new() -> Self {
+        let places = HashMap::from([(PathBuf::new(), 0)]);
+        let dirs = vec![PathBuf::new()];
+        Self { dirs, inodes: Vec::new(), names: Vec::new(), others: Vec::new(), places }
+    }
+
+    /// Returns the number of a directory, which is added with its parents when it is new.
+    pub(super) fn dir(&mut self, path: impl AsRef<Path>) -> u32 {
+        let path = path.as_ref();
+        if let Some(&number) = self.places.get(path) {
+            return number;
+        }
+        self.dir(path.parent().expect("only the root has none, and it is known"));
+        let number = number(self.dirs.len());
+        self.dirs.push(path.to_owned());
+        self.places.insert(path.to_owned(), number);
+        number
+    }
+
+    /// Adds a file and returns the number of its inode.
+    pub(super) fn file(&mut self, dir: u32, name: impl Into<Box<str>>, content: Content) -> u32 {
+        let inode = number(self.inodes.len());
+        self.inodes.push(content);
+        self.names.push(Name { dir, inode, text: name.into() });
+        inode
+    }
+
+    /// Adds a name to a file.
+    pub(super) fn link(&mut self, dir: u32, name: impl Into<Box<str>>, inode: u32) {
+        self.names.push(Name { dir, inode, text: name.into() });
+    }
+
+    /// Adds what is no regular file.
+    pub(super) fn other(&mut self, dir: u32, name: impl Into<Box<str>>, kind: OtherKind) {
+        self.others.push(Other { dir, name: name.into(), kind });
+    }
+
+    /// Returns the directories, the root first.
+    pub(super) fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+
+    /// Returns what a correct program would count.
+    pub fn counts(&self) -> Counts {
+        let mut names_of = vec![0_u32; self.inodes.len()];
+        for name in &self.names {
+            names_of[name.inode as usize] += 1;
+        }
+        let mut counts = Counts {
+            dirs: self.dirs.len() as u64 - 1,
+            names: (self.names.len() + self.others.len()) as u64,
+            linked: names_of.iter().filter(|&&names| names > 1).count() as u64,
+            empty_or_other: self.others.len() as u64,
+            ..Counts::default()
+        };
+        counts.add_files(self.inodes.iter().map(|content| (content.size, *content)));
+        counts
+    }
+}
+
+impl Counts {
+    /// Counts regular files by size and by anything that is equal when their bytes are.
+    pub(super) fn add_files<K>(&mut self, files: impl Iterator<Item = (u64, K)>)
+    where
+        K: std::hash::Hash + Eq,
+    {
+        let mut classes: HashMap<u64, HashMap<K, u64>> = HashMap::new();
+        for (size, key) in files {
+            self.inodes += 1;
+            self.bytes += size;
+            if size == 0 {
+                self.empty_or_other += 1;
+            } else {
+                *classes.entry(size).or_default().entry(key).or_default() += 1;
+            }
+        }
+        for class in classes.into_values() {
+            let members: u64 = class.values().sum();
+            if members == 1 {
+                self.lone += 1;
+                continue;
+            }
+            for count in class.into_values() {
+                if count > 1 {
+                    self.groups += 1;
+                    self.in_groups += count;
+                } else {
+                    self.unlike += 1;
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dirs, names, inodes, linked, bytes, .. } = self;
+        writeln!(f, "{names} names of {inodes} files in {dirs} directories, {bytes} bytes")?;
+        writeln!(f, "{linked} files have several names")?;
+        writeln!(f, "{} empty or not regular", self.empty_or_other)?;
+        writeln!(f, "{} of a size that no other has", self.lone)?;
+        writeln!(f, "{} in {} groups of equal files", self.in_groups, self.groups)?;
+        write!(f, "{} of a shared size, but unlike any other", self.unlike)
+    }
+}
+
+/// Returns an index as the number it is stored as.
+///
+/// # Panics
+///
+/// Beyond 2^32 entries: no corpus is that large.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("fewer than 2^32 entries")
+}

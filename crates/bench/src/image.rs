@@ -1,0 +1,206 @@
+//! File systems in files: made, filled, mounted through a loop device, plainly or behind an arm.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::Failure;
+use crate::arm::{Disk, Settings, Usage};
+use crate::corpus::{Counts, Spec, seal};
+use crate::scenario::Device;
+
+/// How often an unmount that finds the place busy is tried again, and the pause between.
+const ATTEMPTS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A file that holds a file system.
+#[derive(Debug, Clone)]
+pub struct Image {
+    path: PathBuf,
+}
+
+impl Image {
+    /// Takes a file for an image, made before.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Makes an empty file system with room for a tree of these counts, and some more.
+    ///
+    /// # Errors
+    ///
+    /// The device is no loop image, mkfs is missing or fails, no space.
+    pub fn make(path: &Path, device: Device, room: &Counts) -> Result<Self, Failure> {
+        let inodes = (room.inodes + room.dirs + room.empty_or_other) * 5 / 4 + 10_000;
+        // A block for each file's tail and each directory, and a journal.
+        let bytes = room.bytes * 5 / 4 + inodes * 5_120 + room.names * 160 + (1 << 30);
+        let file =
+            File::create(path).and_then(|file| file.set_len(bytes.next_multiple_of(1 << 20)));
+        file.map_err(|e| Failure::at(path, e))?;
+        let inodes = inodes.to_string();
+        let mkfs: &[&str] = match device {
+            Device::Ext4 | Device::Arm => {
+                let now = "lazy_itable_init=0,lazy_journal_init=0";
+                &["mkfs.ext4", "-q", "-F", "-m", "0", "-N", &inodes, "-E", now]
+            }
+            Device::Xfs => &["mkfs.xfs", "-q", "-f"],
+            Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
+            Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
+        };
+        tool(mkfs, &[path])?;
+        Ok(Self::at(path))
+    }
+
+    /// Makes an image with a tree in its directory `tree`, unless it is there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`make`](Self::make), and those of making the tree.
+    pub fn with_tree(spec: &Spec, path: &Path, device: Device) -> Result<(Self, Counts), Failure> {
+        let counts = seal::once(path, || {
+            let room = spec.plan()?.map_or_else(Counts::default, |plan| plan.counts());
+            let point = path.with_extension("mnt");
+            let mounted = Self::make(path, device, &room)?.mount(&point, None)?;
+            let counts = spec.make(&mounted.path().join("tree"))?;
+            drop(mounted);
+            drop(fs::remove_dir(point));
+            Ok(counts)
+        })?;
+        Ok((Self::at(path), counts))
+    }
+
+    /// Copies the image, holes as holes.
+    ///
+    /// # Errors
+    ///
+    /// No space; a part of the copy may be there.
+    pub fn copy(&self, to: &Path) -> Result<Self, Failure> {
+        tool(&["cp", "--sparse=always", "--reflink=auto"], &[&self.path, to])?;
+        Ok(Self::at(to))
+    }
+
+    /// Mounts it on `point`, which is made if need be; with an arm if there are settings for one.
+    ///
+    /// # Errors
+    ///
+    /// Not root, no loop device left, no FUSE. Nothing stays mounted.
+    pub fn mount(&self, point: &Path, arm: Option<&Settings>) -> Result<Mounted, Failure> {
+        fs::create_dir_all(point).map_err(|e| Failure::at(point, e))?;
+        let (disk, source) = match arm {
+            None => (None, self.path.clone()),
+            Some(settings) => {
+                let front = point.with_extension("disk");
+                fs::create_dir_all(&front).map_err(|e| Failure::at(&front, e))?;
+                let disk = Disk::mount(&self.path, &front, settings)?;
+                (Some(disk), front.join("disk"))
+            }
+        };
+        let device = tool(&["losetup", "--direct-io=on", "--find", "--show"], &[&source])?;
+        let mounted = Mounted { point: point.to_owned(), device: device.trim().to_owned(), disk };
+        if mounted.disk.is_some() {
+            mounted.call_it_a_hard_disk()?;
+        }
+        tool(&["mount", "-o", "noatime", &mounted.device], &[point])?;
+        Ok(mounted)
+    }
+}
+
+/// A mounted image; dropping it unmounts it. The image stays.
+#[derive(Debug)]
+#[must_use = "dropping it unmounts it"]
+pub struct Mounted {
+    point: PathBuf,
+    device: String,
+    /// Last, so that it goes when nothing is on it any more.
+    disk: Option<Disk>,
+}
+
+impl Mounted {
+    /// Returns the directory it is mounted on.
+    pub fn path(&self) -> &Path {
+        &self.point
+    }
+
+    /// Returns what the arm has done so far, if there is one.
+    pub fn usage(&self) -> Option<Usage> {
+        self.disk.as_ref().map(Disk::usage)
+    }
+
+    /// Unmounts it and mounts it again, which forgets all that was cached of it.
+    ///
+    /// # Errors
+    ///
+    /// Something is still using it.
+    pub fn remount(&self) -> Result<(), Failure> {
+        unmount(&self.point)?;
+        tool(&["mount", "-o", "noatime", &self.device], &[&self.point]).map(drop)
+    }
+
+    /// Gives the loop device the settings that the kernel gives a hard disk.
+    fn call_it_a_hard_disk(&self) -> Result<(), Failure> {
+        let name = self.device.trim_start_matches("/dev/");
+        let queue = Path::new("/sys/block").join(name).join("queue");
+        let settings =
+            [("scheduler", "mq-deadline"), ("rotational", "1"), ("read_ahead_kb", "128")];
+        for (setting, value) in settings {
+            let path = queue.join(setting);
+            fs::write(&path, value).map_err(|e| Failure::at(&path, e))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mounted {
+    #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
+    fn drop(&mut self) {
+        let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let detached = if mounted.lines().any(|line| line.starts_with(&format!("{} ", self.device)))
+        {
+            unmount(&self.point)
+        } else {
+            Ok(())
+        };
+        let detached = detached.and_then(|()| tool(&["losetup", "-d", &self.device], &[]));
+        if let Err(reason) = detached {
+            eprintln!("{} stays behind: {reason}", self.device);
+        }
+    }
+}
+
+fn unmount(point: &Path) -> Result<(), Failure> {
+    let mut outcome = tool(&["umount"], &[point]);
+    for _ in 0..ATTEMPTS {
+        if outcome.is_ok() {
+            break;
+        }
+        thread::sleep(PAUSE);
+        outcome = tool(&["umount"], &[point]);
+    }
+    outcome.map(drop)
+}
+
+/// Empties the kernel's caches, so that the next read is from the disk.
+///
+/// # Errors
+///
+/// Not root.
+pub fn drop_caches() -> Result<(), Failure> {
+    rustix::fs::sync();
+    let path = Path::new("/proc/sys/vm/drop_caches");
+    fs::write(path, "3").map_err(|e| Failure::at(path, e))
+}
+
+/// Runs a tool on paths and returns what it printed; its complaint is the error.
+pub(crate) fn tool(command: &[&str], paths: &[&Path]) -> Result<String, Failure> {
+    let (name, args) = command.split_first().expect("a tool to run");
+    let path = format!("{}:/sbin:/usr/sbin", std::env::var("PATH").unwrap_or_default());
+    let output = Command::new(name).env("PATH", path).args(args).args(paths).output();
+    let output = output.map_err(|e| Failure::new(format!("{name}: {e}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::new(format!("{name}: {}", complaint.trim())))
+}

@@ -1,0 +1,253 @@
+//! `lop-bench`: the commands of the instrument, usually run as `cargo xtask COMMAND`.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use bench::corpus::{CORPORA, Spec};
+use bench::counts::{self, Reference};
+use bench::image::Image;
+use bench::race::{Field, KINDS, Kind, Options, Race};
+use bench::scenario::{Device, Order};
+use bench::{Failure, arm, measure, page, record, tools};
+use clap::{Args, Parser, Subcommand};
+
+/// Trees with known answers, races against other tools, counts without noise
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a tree, and check it; without arguments, list those that there are
+    Corpus(CorpusArgs),
+    /// Race lop against its peers, record it, and write the page; without arguments, list the races
+    Race(RaceArgs),
+    /// Count system calls, bytes and instructions, and compare them with the stored ones
+    Counts(CountsArgs),
+    /// Write docs/benchmarks.md from the newest record of each race
+    Page {
+        /// Only tell whether it is as it would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Put a simulated hard disk in front of a file, until it is unmounted
+    Disk {
+        /// The file, usually an image of a file system
+        backing: PathBuf,
+        /// A directory, which will hold `disk` and `stats`
+        point: PathBuf,
+        /// The part of the disk's time that requests really take
+        #[arg(long, default_value_t = arm::Settings::default().scale)]
+        scale: f64,
+    },
+    #[command(hide = true)]
+    Measure { task: PathBuf },
+}
+
+#[derive(Args)]
+struct CorpusArgs {
+    /// Its name
+    name: Option<String>,
+    /// Where to make it: a missing or empty directory, or with --image a file
+    #[arg(requires = "name")]
+    to: Option<PathBuf>,
+    /// How large its files are; 1 is the published size
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// About how many names it has, instead of the published number
+    #[arg(long)]
+    names: Option<u64>,
+    /// Write it in random order, as on a disk that has been used for years
+    #[arg(long)]
+    shuffled: bool,
+    /// Make an image of this file system, with the tree in it
+    #[arg(long, value_name = "ext4|xfs|btrfs", value_parser = device)]
+    image: Option<Device>,
+}
+
+#[derive(Args)]
+struct RaceArgs {
+    /// Their names, or `all`
+    kinds: Vec<String>,
+    /// Where trees and images are kept between races; a file system with room for 15 GB
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
+    store: PathBuf,
+    /// Race these tools only, and lop
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    tools: Vec<String>,
+    /// Run each tool this often
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// Stop a run that takes longer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    limit: u64,
+    /// The binary of lop, if not the one built with this
+    #[arg(long, value_name = "FILE")]
+    lop: Option<PathBuf>,
+    /// Print the result and record nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Args)]
+struct CountsArgs {
+    /// Store them as the reference
+    #[arg(long)]
+    update: bool,
+    /// The binary of lop, if not the one built with this
+    #[arg(long, value_name = "FILE")]
+    lop: Option<PathBuf>,
+    /// Where the tree is kept
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
+    store: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Corpus(args) => corpus(&args),
+        Command::Race(args) => race(args),
+        Command::Counts(args) => count(&args),
+        Command::Page { check: true } => page::check(&root()),
+        Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
+        Command::Disk { backing, point, scale } => {
+            let settings = arm::Settings { scale, ..arm::Settings::default() };
+            arm::serve(&backing, &point, &settings).map(|()| Vec::new())
+        }
+        Command::Measure { task } => measure::stored(&task).map(|usage| {
+            println!("{usage}");
+            Vec::new()
+        }),
+    };
+    match outcome {
+        Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
+        Ok(complaints) => {
+            eprintln!("{}", complaints.join("\n"));
+            ExitCode::FAILURE
+        }
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository, where records and the page are.
+fn root() -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
+}
+
+/// The binary to measure: the one given, or the one beside this program.
+fn lop(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
+    let lop = given.map_or_else(|| this.with_file_name("lop"), Path::to_path_buf);
+    lop.canonicalize().map_err(|e| Failure::at(&lop, e))
+}
+
+fn device(name: &str) -> Result<Device, String> {
+    match name {
+        "ext4" => Ok(Device::Ext4),
+        "xfs" => Ok(Device::Xfs),
+        "btrfs" => Ok(Device::Btrfs),
+        _ => Err("ext4, xfs or btrfs".to_owned()),
+    }
+}
+
+fn corpus(args: &CorpusArgs) -> Result<Vec<String>, Failure> {
+    let (Some(name), Some(to)) = (&args.name, &args.to) else {
+        for corpus in CORPORA {
+            println!("{:14} {:>9} names  {}", corpus.name, corpus.names, corpus.about);
+        }
+        return Ok(Vec::new());
+    };
+    let order = if args.shuffled { Order::Shuffled } else { Order::Created };
+    let spec = Spec::new(name, args.names, args.scale, order)?;
+    let counts = match args.image {
+        None => spec.make(to)?,
+        Some(device) => Image::with_tree(&spec, to, device)?.1,
+    };
+    println!("{counts}");
+    Ok(Vec::new())
+}
+
+fn race(args: RaceArgs) -> Result<Vec<String>, Failure> {
+    let all = ["find", "arm", "images", "growth", "mirror", "delete"].map(String::from);
+    let names = if args.kinds == ["all"] { all.to_vec() } else { args.kinds };
+    let kinds = names.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?;
+    let lop = lop(args.lop.as_deref())?;
+    for line in tools::advice(&Field::look(&lop).missing) {
+        println!("not here: {line}");
+    }
+    if kinds.is_empty() {
+        for kind in KINDS {
+            println!("{:8} {}", kind.name, kind.about);
+        }
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&interrupted))
+        .map_err(|e| Failure::new(e.to_string()))?;
+    let mut complaints = Vec::new();
+    for kind in kinds {
+        let options = Options {
+            store: args.store.clone(),
+            lop: lop.clone(),
+            only: args.tools.clone(),
+            rounds: args.rounds,
+            limit: Duration::from_secs(args.limit),
+        };
+        let (record, wrong) = Race::new(options, Arc::clone(&interrupted))?.hold(kind)?;
+        complaints.extend(wrong);
+        if args.dry_run || kind.name == "smoke" {
+            complaints.extend(rehearse(&record, &args.store)?);
+        } else {
+            let runs = root().join("benchsuite/runs");
+            let date = &record.machine[0].value;
+            let folder = record::fresh_name(&runs, date, kind.name);
+            record.write(&folder)?;
+            println!("recorded in {}", folder.display());
+            page::write(&root())?;
+        }
+    }
+    Ok(complaints)
+}
+
+/// Makes the page of a record that is not kept, to see that it can be made.
+fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failure> {
+    let temp = testkit::TempTree::new_in(store);
+    let folder = temp.join("record");
+    record.write(&folder)?;
+    let again = record::Record::read(&folder)?;
+    let mut complaints = Vec::new();
+    if again != *record {
+        complaints.push("the record is not read as it was written".to_owned());
+    }
+    let pages = page::render(&[("rehearsal".into(), "rehearsal".into(), again)]);
+    let page = pages.first().map_or("", |(_, text)| text);
+    for tool in record.tools.iter().filter(|tool| !page.contains(&tool.name)) {
+        complaints.push(format!("the page does not speak of {}", tool.name));
+    }
+    Ok(complaints)
+}
+
+fn count(args: &CountsArgs) -> Result<Vec<String>, Failure> {
+    let lop = lop(args.lop.as_deref())?;
+    let now = counts::take(&lop, &args.store)?;
+    print!("{now}");
+    let path = root().join("benchsuite/counts.csv");
+    if args.update {
+        return now.write(&path).map(|()| Vec::new());
+    }
+    let complaints = counts::compare(&Reference::read(&path)?, &now);
+    if !complaints.is_empty() {
+        println!("if that is worth it: cargo xtask counts --update");
+    }
+    Ok(complaints)
+}

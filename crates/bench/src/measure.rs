@@ -1,0 +1,155 @@
+//! Runs one command and measures it.
+//!
+//! The command is started by a small process of its own (`lop-bench measure`): the kernel counts
+//! the memory of whoever starts a program into that program's peak, and the process that holds a
+//! race's answers is large.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde::{Deserialize, Serialize};
+use wait4::Wait4;
+
+use crate::Failure;
+use crate::record::Ending;
+
+/// What is run, and where its output goes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Task {
+    /// The program and its arguments.
+    pub argv: Vec<OsString>,
+    /// Its home directory: a scratch folder, so that it finds no cache of yours.
+    pub home: PathBuf,
+    /// Gets its standard output; its standard error goes beside it, to `.err`.
+    pub output: PathBuf,
+    /// A directory on the file system that is to be settled at the end, if it changes one.
+    pub settle: Option<PathBuf>,
+    /// It is stopped when it takes longer, and [`Ending::Stopped`].
+    pub limit: Duration,
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// How it ended.
+    pub ending: Ending,
+    /// Seconds from the start of the process to its end.
+    pub wall_s: f64,
+    /// Seconds from the start until `syncfs` returned after the end.
+    pub settled_s: Option<f64>,
+    /// CPU seconds in the program.
+    pub user_s: f64,
+    /// CPU seconds in the kernel.
+    pub sys_s: f64,
+    /// Peak resident memory of its largest process.
+    pub peak_kib: u64,
+    /// What its read calls returned.
+    pub read_bytes: u64,
+    /// What storage delivered for it.
+    pub storage_bytes: u64,
+}
+
+/// Measures a task in a process of its own, which is this program's `measure` command.
+///
+/// # Errors
+///
+/// The program cannot be started, or this one not again.
+pub fn apart(task: &Task) -> Result<Usage, Failure> {
+    let order = task.output.with_extension("task");
+    let json = serde_json::to_vec(task).map_err(|e| Failure::new(e.to_string()))?;
+    std::fs::write(&order, json).map_err(|e| Failure::at(&order, e))?;
+    let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
+    let output = Command::new(&this).arg("measure").arg(&order).output();
+    let output = output.map_err(|e| Failure::at(&this, e))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Failure::new(format!("{}: {reason}", task.argv[0].display()))
+    })
+}
+
+/// Measures the task stored in a file by [`apart`], and returns the answer to print.
+///
+/// # Errors
+///
+/// The program cannot be started.
+pub fn stored(order: &Path) -> Result<String, Failure> {
+    let json = std::fs::read(order).map_err(|e| Failure::at(order, e))?;
+    let task: Task = serde_json::from_slice(&json).map_err(|e| Failure::at(order, e))?;
+    let usage = here(&task).map_err(|e| Failure::new(e.to_string()))?;
+    serde_json::to_string(&usage).map_err(|e| Failure::new(e.to_string()))
+}
+
+fn here(task: &Task) -> io::Result<Usage> {
+    let (program, args) = task.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let settle = task.settle.as_ref().map(File::open).transpose()?;
+    let mut command = Command::new(program);
+    command.args(args).env("HOME", &task.home).env_remove("XDG_STATE_HOME").process_group(0);
+    command.stdin(Stdio::null()).stdout(File::create(&task.output)?);
+    command.stderr(File::create(task.output.with_extension("err"))?);
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let pid = Pid::from_child(&child);
+    let in_time = ends_within(pid, task.limit)?;
+    let wall_s = start.elapsed().as_secs_f64();
+    if !in_time {
+        kill_process_group(pid, Signal::KILL)?;
+    }
+    // It is a zombie now: what it has read can still be asked, until it is waited for.
+    let (read_bytes, storage_bytes) = bytes_read(pid);
+    let spent = child.wait4()?;
+    let settled_s = match settle {
+        Some(dir) => {
+            rustix::fs::syncfs(&dir)?;
+            Some(start.elapsed().as_secs_f64())
+        }
+        None => None,
+    };
+    let ending = match (in_time, spent.status.success()) {
+        (true, true) => Ending::Done,
+        (true, false) => Ending::Failed,
+        (false, _) => Ending::Stopped,
+    };
+    Ok(Usage {
+        ending,
+        wall_s,
+        settled_s,
+        user_s: spent.rusage.utime.as_secs_f64(),
+        sys_s: spent.rusage.stime.as_secs_f64(),
+        peak_kib: spent.rusage.maxrss / 1024,
+        read_bytes,
+        storage_bytes,
+    })
+}
+
+/// Waits for the end of a child, without taking its status.
+fn ends_within(pid: Pid, limit: Duration) -> io::Result<bool> {
+    let handle = pidfd_open(pid, PidfdFlags::empty())?;
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Returns `rchar` and `read_bytes` of `/proc/PID/io`: of the process and of those it waited for.
+fn bytes_read(pid: Pid) -> (u64, u64) {
+    let path = format!("/proc/{}/io", pid.as_raw_nonzero());
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    };
+    (field("rchar:"), field("read_bytes:"))
+}

@@ -1,0 +1,140 @@
+//! How time grows: line-ups that differ in nothing but the number of names.
+
+use crate::record::{Role, Tool};
+use crate::scenario::{Cache, Device, Order, Scenario, Work};
+use crate::stats::float;
+
+use super::figures::{count, number, ratio};
+use super::line_up::LineUp;
+use super::words::{conditions, inline, measure, slug, tree};
+
+/// Line-ups by number of names, and every tool's medians in them.
+pub(super) struct Series<'a> {
+    /// The smallest, which names the chart.
+    pub(super) first: &'a LineUp<'a>,
+    /// The numbers of names, ascending; at least two.
+    pub(super) names: Vec<u64>,
+    /// Who has a figure anywhere, fastest at the largest size first.
+    pub(super) curves: Vec<Curve<'a>>,
+}
+
+/// The medians of a tool, in the order of [`Series::names`].
+pub(super) struct Curve<'a> {
+    pub(super) tool: &'a Tool,
+    pub(super) medians: Vec<Option<f64>>,
+}
+
+/// Returns the series there are among the line-ups.
+pub(super) fn series<'a>(line_ups: &'a [LineUp<'a>]) -> Vec<Series<'a>> {
+    let mut groups: Vec<Vec<&LineUp>> = Vec::new();
+    for line_up in line_ups {
+        let same = |group: &&mut Vec<&LineUp>| key(group[0].scenario) == key(line_up.scenario);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(line_up),
+            None => groups.push(vec![line_up]),
+        }
+    }
+    groups.into_iter().filter_map(one_series).collect()
+}
+
+/// Returns all of a scenario but its size.
+fn key(scenario: &Scenario) -> (Work, &str, Order, Device, Cache) {
+    (scenario.work, &scenario.corpus, scenario.order, scenario.device, scenario.cache)
+}
+
+fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
+    group.sort_by_key(|line_up| line_up.scenario.names);
+    group.dedup_by_key(|line_up| line_up.scenario.names);
+    let mut curves: Vec<Curve> = Vec::new();
+    for (at, line_up) in group.iter().enumerate() {
+        for row in line_up.ranked.iter().chain(&line_up.asides) {
+            let known = curves.iter().position(|curve| curve.tool.name == row.tool.name);
+            let known = known.unwrap_or_else(|| {
+                curves.push(Curve { tool: row.tool, medians: vec![None; group.len()] });
+                curves.len() - 1
+            });
+            curves[known].medians[at] = Some(row.figure.median);
+        }
+    }
+    let backwards = |curve: &Curve| -> Vec<f64> {
+        curve.medians.iter().rev().map(|median| median.unwrap_or(f64::INFINITY)).collect()
+    };
+    curves.sort_by(|a, b| backwards(a).partial_cmp(&backwards(b)).expect("no median is NaN"));
+    let names: Vec<u64> = group.iter().map(|line_up| line_up.scenario.names).collect();
+    (names.len() > 1).then(|| Series { first: group[0], names, curves })
+}
+
+impl Series<'_> {
+    /// Returns the name of its chart.
+    pub(super) fn slug(&self) -> String {
+        let Scenario { work, corpus, order, device, cache, .. } = self.first.scenario;
+        slug(self.first.kind, &format!("{corpus}-{work:?}-{order:?}-{device:?}-{cache:?}"))
+    }
+
+    /// Returns which two sizes tell of growth: the largest, and that nearest to a tenth of it.
+    fn compared(&self) -> (usize, usize) {
+        let last = self.names.len() - 1;
+        let off = |at: usize| (float(self.names[last]) / float(self.names[at]) / 10.0).ln().abs();
+        let tenth = (0..last).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(0);
+        (tenth, last)
+    }
+}
+
+/// Writes the chart and the table of each series.
+pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
+    for series in series(line_ups) {
+        let scenario = series.first.scenario;
+        let (tree, slug) = (inline(&tree(scenario)), series.slug());
+        let conditions = conditions(scenario);
+        page.push_str(&format!("### {tree}, {conditions}: time by size\n\n"));
+        page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(&series)));
+        page.push_str(
+            "Microseconds per name in the tree. The last column compares the largest tree with \
+             the one a tenth its size: 1.00x is linear growth, more is worse.\n\n",
+        );
+        write_table(page, &series);
+    }
+}
+
+/// Returns what the chart shows, for whoever does not see it.
+fn alternative(series: &Series) -> String {
+    let names: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
+    let ends = series.curves.iter().map(|curve| match curve.medians.last() {
+        Some(Some(seconds)) => format!("{} {}", curve.tool.name, number(*seconds)),
+        _ => format!("{} without a figure", curve.tool.name),
+    });
+    let ends = ends.collect::<Vec<_>>().join("; ");
+    let (first, last) = (&names[0], &names[names.len() - 1]);
+    let measure = measure(series.first.scenario).to_lowercase();
+    inline(&format!(
+        "Line chart of {measure} for {first} to {last} names, both axes logarithmic; at {last}: {ends}"
+    ))
+}
+
+fn write_table(page: &mut String, series: &Series) {
+    let (tenth, last) = series.compared();
+    let titles: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
+    page.push_str(&format!("| tool | {} ", titles.join(" | ")));
+    page.push_str(&format!("| {} : {} |\n", titles[last], titles[tenth]));
+    page.push_str(&format!("|---|{}\n", "---:|".repeat(titles.len() + 1)));
+    for curve in &series.curves {
+        let mark = match curve.tool.role {
+            Role::Ours => "**",
+            Role::Peer => "",
+            Role::Aside => "*",
+        };
+        let per_name: Vec<Option<f64>> = curve
+            .medians
+            .iter()
+            .zip(&series.names)
+            .map(|(median, names)| median.map(|median| median * 1e6 / float(*names)))
+            .collect();
+        let growth = per_name[last].zip(per_name[tenth]).map(|(last, tenth)| ratio(last / tenth));
+        let cells: Vec<String> =
+            per_name.iter().map(|each| each.map_or("-".into(), number)).collect();
+        let name = inline(&curve.tool.name);
+        let growth = growth.map_or("-".into(), |growth| format!("{mark}{growth}{mark}"));
+        page.push_str(&format!("| {mark}{name}{mark} | {} | {growth} |\n", cells.join(" | ")));
+    }
+    page.push('\n');
+}

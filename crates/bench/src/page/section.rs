@@ -1,0 +1,159 @@
+//! The section of a record: each line-up with its graph and its table.
+
+use crate::record::{Record, Role, Run, Tool};
+use crate::scenario::Cache;
+use crate::stats::float;
+
+use super::figures::{number, ratio, size};
+use super::line_up::{LineUp, Row};
+use super::words::{heading, inline, measure, plural, sentence, slug, title};
+use super::{Dated, GROWTH, growth};
+
+/// One column of a table: its title, and what it shows of a row.
+type Column = (&'static str, fn(&Row) -> String);
+
+const MEDIAN: Column = ("median s", |row| number(row.figure.median));
+const DISK_TIME: Column = ("disk s", MEDIAN.1);
+const RANGE: Column = ("min - max", range);
+const RATIO: Column = ("of the fastest peer", |row| row.ratio.map_or("-".into(), ratio));
+const CPU: Column = ("CPU s", |row| shown(row, |run| Some(run.user_s + run.sys_s), number));
+const SETTLED: Column = ("settled s", |row| shown(row, |run| run.settled_s, number));
+const SEEKS: Column = ("seeks", |row| shown(row, |run| run.seeks.map(float), number));
+const MOVED: Column =
+    ("moved by the disk", |row| shown(row, |run| run.disk_bytes.map(float), size));
+const PEAK: Column =
+    ("peak MiB", |row| shown(row, |run| Some(float(run.peak_kib) / 1024.0), number));
+const READ: Column = ("read", |row| shown(row, |run| Some(float(run.read_bytes)), size));
+const FROM_STORAGE: Column =
+    ("from storage", |row| shown(row, |run| Some(float(run.storage_bytes)), size));
+
+/// Writes the section of a record.
+pub(super) fn write(page: &mut String, dated: &Dated, line_ups: &[LineUp]) {
+    let (kind, folder, record) = dated;
+    let date = folder.get(..10).unwrap_or(folder);
+    page.push_str(&format!(
+        "## {}, {date}\n\nTo repeat: `cargo xtask race {kind}`. Every run is in \
+         [`{folder}`](../benchsuite/runs/{folder}).\n\n",
+        title(kind)
+    ));
+    if kind == GROWTH {
+        growth::write(page, line_ups);
+    }
+    for line_up in line_ups {
+        write_line_up(page, record, line_up);
+    }
+}
+
+fn write_line_up(page: &mut String, record: &Record, line_up: &LineUp) {
+    let slug = slug(line_up.kind, &line_up.scenario.id);
+    let words = heading(line_up.scenario);
+    page.push_str(&format!("<a id=\"{slug}\"></a>\n\n### {}\n\n", inline(&words)));
+    let answers = inline(&sentence(&line_up.scenario.answers));
+    if !answers.is_empty() {
+        page.push_str(&format!("{answers}\n\n"));
+    }
+    if line_up.kind != GROWTH {
+        page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(line_up)));
+    }
+    write_table(page, line_up);
+    write_notes(page, record, line_up);
+}
+
+/// Returns what the chart of a line-up shows, for whoever does not see it.
+fn alternative(line_up: &LineUp) -> String {
+    let bars = line_up.ranked.iter().chain(&line_up.asides);
+    let bars = bars.map(|row| format!("{} {}", row.tool.name, number(row.figure.median)));
+    let out = line_up.out.iter().map(|out| format!("{} {}", out.tool.name, out.why));
+    let all = bars.chain(out).collect::<Vec<_>>().join("; ");
+    let measure = measure(line_up.scenario).to_lowercase();
+    inline(&format!("Bar chart of {measure}: {all}"))
+}
+
+/// Returns the columns that say something about a line-up.
+fn columns(line_up: &LineUp) -> Vec<Column> {
+    if line_up.scenario.by_arm() {
+        return vec![DISK_TIME, RANGE, RATIO, SEEKS, MOVED, PEAK];
+    }
+    let settled = line_up.is_settled().then_some(SETTLED);
+    let stored = (line_up.scenario.cache == Cache::Cold).then_some(FROM_STORAGE);
+    let always = [CPU, PEAK, READ];
+    [MEDIAN, RANGE, RATIO].into_iter().chain(settled).chain(always).chain(stored).collect()
+}
+
+fn write_table(page: &mut String, line_up: &LineUp) {
+    let columns = columns(line_up);
+    let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
+    page.push_str(&format!("| tool | {} |\n", titles.join(" | ")));
+    page.push_str(&format!("|---|{}\n", "---:|".repeat(columns.len())));
+    for row in &line_up.ranked {
+        let is_ours = row.tool.role == Role::Ours;
+        write_row(page, row, &columns, if is_ours { "**" } else { "" }, "");
+    }
+    for row in &line_up.asides {
+        write_row(page, row, &columns, "*", "*");
+    }
+    page.push('\n');
+}
+
+/// Writes a row, its name and ratio marked with `mark` and the other cells with `others`.
+fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, others: &str) {
+    page.push_str(&format!("| {mark}{}{mark} |", inline(&row.tool.name)));
+    for (title, cell) in columns {
+        let mark = if *title == RATIO.0 { mark } else { others };
+        page.push_str(&format!(" {mark}{}{mark} |", cell(row)));
+    }
+    page.push('\n');
+}
+
+/// Writes what a reader has to know about the rows.
+fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
+    let mut notes = Vec::new();
+    for out in &line_up.out {
+        notes.push(format!("{}: {}; no figure.", inline(&out.tool.name), out.why));
+    }
+    for row in line_up.ranked.iter().chain(&line_up.asides) {
+        if let Some(trouble) = &row.trouble {
+            let others = plural(row.done.len(), "other run", "other runs");
+            let name = inline(&row.tool.name);
+            notes.push(format!("{name}: {trouble}; its figures are of the {others}."));
+        }
+    }
+    notes.push(timed_runs(record, line_up));
+    if !line_up.asides.is_empty() {
+        notes.push("In italics: lop with more work than the others, or less; not ranked.".into());
+    }
+    if line_up.is_settled() {
+        notes.push(
+            "Settled: until `syncfs` returned, all that was written being on storage.".into(),
+        );
+    }
+    for note in notes {
+        page.push_str(&format!("- {note}\n"));
+    }
+    page.push('\n');
+}
+
+/// Says how many runs the medians are of.
+fn timed_runs(record: &Record, line_up: &LineUp) -> String {
+    let ranked = line_up.ranked.iter().chain(&line_up.asides).map(|row| row.tool);
+    let tools = ranked.chain(line_up.out.iter().map(|out| out.tool));
+    let runs = |tool: &Tool| record.timed(&line_up.scenario.id, &tool.name).count();
+    let of_tools: Vec<(&str, usize)> = tools.map(|tool| (tool.name.as_str(), runs(tool))).collect();
+    let most = of_tools.iter().map(|(_, runs)| *runs).max().unwrap_or(0);
+    let fewer = of_tools.iter().filter(|(_, runs)| *runs < most);
+    let fewer: Vec<String> =
+        fewer.map(|(name, runs)| format!("; of {}: {runs}", inline(name))).collect();
+    format!("Timed runs of each tool: {most}{}.", fewer.concat())
+}
+
+/// Returns how far the runs reach.
+fn range(row: &Row) -> String {
+    match row.done.len() {
+        1 => "one run".into(),
+        _ => format!("{} - {}", number(row.figure.min), number(row.figure.max)),
+    }
+}
+
+fn shown(row: &Row, figure: impl Fn(&Run) -> Option<f64>, format: fn(f64) -> String) -> String {
+    row.median(figure).map_or("-".into(), format)
+}

@@ -1,0 +1,149 @@
+//! Races of copying and deleting: every run starts from a fresh image, and the time until the file
+//! system has settled counts too.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Lineup, Race};
+use crate::Failure;
+use crate::corpus::Counts;
+use crate::image::{Image, Mounted, drop_caches};
+use crate::scenario::{Cache, Device, Work};
+use crate::tools::Entrant;
+
+impl Race {
+    /// Copies: the tree is mounted all the time, the copy goes to an empty image, or for
+    /// [`Work::Again`] to one that this tool has filled in its untimed run.
+    pub(super) fn mirror(&mut self, lineup: &Lineup) -> Result<(), Failure> {
+        let (image, counts) = self.image(&lineup.spec, lineup.device)?;
+        let source = image.mount(&self.options.store.join("mnt"), None)?;
+        let entrants = self.entrants(lineup.work);
+        let mut untimed = Vec::new();
+        for entrant in &entrants {
+            untimed.push(self.first_copy(lineup, entrant, &source, &counts)?);
+        }
+        let answers = untimed.join("; ");
+        println!("  {answers}");
+        for &cache in lineup.caches {
+            let scenario = self.scenario(lineup, cache, &counts, &answers);
+            for round in 1..=self.rounds(lineup) {
+                for entrant in &entrants {
+                    self.copy(lineup, entrant, (&source, &counts), cache, (&scenario, round))?;
+                }
+            }
+        }
+        for entrant in &entrants {
+            drop(fs::remove_file(self.copy_of(entrant)));
+        }
+        Ok(())
+    }
+
+    /// Deletes: each run has its own copy of the image.
+    pub(super) fn delete(&mut self, lineup: &Lineup) -> Result<(), Failure> {
+        let (image, counts) = self.image(&lineup.spec, lineup.device)?;
+        let copy = self.options.store.join("fresh.img");
+        for &cache in lineup.caches {
+            let answers = "each run's tree was gone at its end";
+            let scenario = self.scenario(lineup, cache, &counts, answers);
+            for round in 1..=self.rounds(lineup) {
+                for entrant in self.entrants(Work::Delete) {
+                    let fresh = image.copy(&copy)?;
+                    let mounted = fresh.mount(&self.options.store.join("mnt"), None)?;
+                    let tree = mounted.path().join("tree");
+                    ready(&mounted, &tree, cache)?;
+                    let places = self.places(tree.clone());
+                    let usage = self.run(entrant, &places, Some(mounted.path()))?;
+                    self.record(&scenario, entrant, round, &usage, None);
+                    if tree.exists() {
+                        return Err(Failure::new(format!("{} left something", entrant.name)));
+                    }
+                }
+            }
+        }
+        drop(fs::remove_file(copy));
+        Ok(())
+    }
+
+    fn copy_of(&self, entrant: &Entrant) -> std::path::PathBuf {
+        self.options.store.join(format!("copy-{}.img", entrant.name))
+    }
+
+    /// Copies once into a new image, keeps it, and says whether the copy is right.
+    fn first_copy(
+        &self,
+        lineup: &Lineup,
+        entrant: &Entrant,
+        source: &Mounted,
+        counts: &Counts,
+    ) -> Result<String, Failure> {
+        let mounted = self.empty_copy(lineup.device, entrant, counts)?;
+        let places = self.places(source.path().join("tree"));
+        let usage = self.run(entrant, &places, Some(mounted.path()))?;
+        let name = entrant.name;
+        Ok(match lineup.spec.check(&places.copy) {
+            _ if usage.ending != crate::record::Ending::Done => format!("{name} failed"),
+            Ok(_) => format!("the copy by {name} has every name, link and byte"),
+            Err(reason) => format!("the copy by {name} is wrong: {reason}"),
+        })
+    }
+
+    fn empty_copy(
+        &self,
+        device: Device,
+        entrant: &Entrant,
+        counts: &Counts,
+    ) -> Result<Mounted, Failure> {
+        let image = Image::make(&self.copy_of(entrant), device, counts)?;
+        let mounted = image.mount(&self.options.store.join("copy"), None)?;
+        // Some tools make the directory, some want it to be there.
+        let tree = mounted.path().join("tree");
+        fs::create_dir(&tree).map_err(|e| Failure::at(&tree, e))?;
+        Ok(mounted)
+    }
+
+    fn copy(
+        &mut self,
+        lineup: &Lineup,
+        entrant: &Entrant,
+        (source, counts): (&Mounted, &Counts),
+        cache: Cache,
+        (scenario, round): (&str, u32),
+    ) -> Result<(), Failure> {
+        let mounted = if lineup.work == Work::Again {
+            Image::at(self.copy_of(entrant)).mount(&self.options.store.join("copy"), None)?
+        } else {
+            self.empty_copy(lineup.device, entrant, counts)?
+        };
+        if lineup.work == Work::Again && cache == Cache::Warm {
+            look_at_all(mounted.path()).map_err(|e| Failure::at(mounted.path(), e))?;
+        }
+        ready(source, &source.path().join("tree"), cache)?;
+        let places = self.places(source.path().join("tree"));
+        let usage = self.run(entrant, &places, Some(mounted.path()))?;
+        self.record(scenario, entrant, round, &usage, None);
+        Ok(())
+    }
+}
+
+/// Brings the caches into the state a run is to start in: with all metadata, or with nothing.
+fn ready(mounted: &Mounted, tree: &Path, cache: Cache) -> Result<(), Failure> {
+    rustix::fs::sync();
+    match cache {
+        Cache::Warm => look_at_all(tree).map_err(|e| Failure::at(tree, e)),
+        Cache::Cold => mounted.remount().and_then(|()| drop_caches()),
+    }
+}
+
+/// Looks at the metadata of everything below a directory.
+fn look_at_all(dir: &Path) -> std::io::Result<()> {
+    let mut unlisted = vec![dir.to_path_buf()];
+    while let Some(dir) = unlisted.pop() {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.metadata()?.is_dir() {
+                unlisted.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}

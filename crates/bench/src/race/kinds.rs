@@ -1,0 +1,161 @@
+//! The races there are: which trees, on what, how often.
+
+use crate::Failure;
+use crate::corpus::Spec;
+use crate::scenario::{Cache, Device, Order, Work};
+
+use Cache::{Cold, Warm};
+use Device::{Arm, AsIs, Btrfs, Ext4, Xfs};
+use Order::{Created, Shuffled};
+
+/// Trees and conditions under one name.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name on the command line and in the folder of its record.
+    pub name: &'static str,
+    /// What it shows, for people.
+    pub about: &'static str,
+    lineups: &'static [Row],
+}
+
+/// One tree on one device, for one work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lineup {
+    /// What is done.
+    pub work: Work,
+    /// With or on which tree.
+    pub spec: Spec,
+    /// Where that is.
+    pub device: Device,
+    /// In which state of the caches, one after the other.
+    pub caches: &'static [Cache],
+    /// How often each tool runs in each state.
+    pub rounds: u32,
+}
+
+/// A line-up as it is written down: work, corpus, names, scale, order, device, caches, rounds.
+type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache], u32);
+
+const BOTH: &[Cache] = &[Warm, Cold];
+
+/// All kinds. Sizes are such that all of it takes about an hour on two cores.
+pub const KINDS: [Kind; 7] = [
+    Kind {
+        name: "find",
+        about: "duplicates on the machine's own disk, warm and cold",
+        lineups: &[
+            (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, &[Warm], 5),
+            (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, &[Cold], 3),
+            (Work::Find, "no-dups-135", None, 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "few-dups-762", None, 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "photos", None, 0.05, Created, AsIs, BOTH, 3),
+            (Work::Find, "huge-mixed", None, 0.1, Created, AsIs, &[Warm], 3),
+            (Work::Find, "same-size", None, 1.0, Created, AsIs, &[Warm], 3),
+            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 5),
+            (Work::Find, "vm-images", None, 1.0, Created, AsIs, &[Warm], 3),
+        ],
+    },
+    Kind {
+        name: "arm",
+        about: "duplicates on a simulated hard disk",
+        lineups: &[
+            (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Cold], 1),
+            (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Warm], 3),
+        ],
+    },
+    Kind {
+        name: "images",
+        about: "duplicates on ext4, XFS and btrfs",
+        lineups: &[
+            (Work::Find, "server2018", None, 0.3, Shuffled, Ext4, BOTH, 3),
+            (Work::Find, "server2018", None, 0.3, Shuffled, Xfs, BOTH, 3),
+            (Work::Find, "server2018", None, 0.3, Shuffled, Btrfs, BOTH, 3),
+        ],
+    },
+    Kind {
+        name: "growth",
+        about: "time against the size of the tree, from a thousand to a million files",
+        lineups: &[
+            (Work::Find, "huge-mixed", Some(1_000), 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "huge-mixed", Some(10_000), 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "huge-mixed", Some(100_000), 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "huge-mixed", Some(1_000_000), 0.1, Created, AsIs, &[Warm], 3),
+        ],
+    },
+    Kind {
+        name: "mirror",
+        about: "copies of hard-linked trees, first and again",
+        lineups: &[
+            (Work::Mirror, "links", Some(655_340), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Again, "links", Some(655_340), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
+        ],
+    },
+    Kind {
+        name: "delete",
+        about: "huge trees deleted, on ext4, XFS and btrfs",
+        lineups: &[
+            (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
+            (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, &[Warm], 3),
+            (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, &[Warm], 3),
+            (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),
+        ],
+    },
+    Kind {
+        name: "smoke",
+        about: "everything once and small, to see that it works; nothing is recorded",
+        lineups: &[
+            (Work::Find, "server2018", Some(1_500), 0.1, Created, AsIs, &[Warm], 1),
+            (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Arm, &[Cold], 1),
+            (Work::Find, "late", Some(16), 0.1, Created, Xfs, &[Cold], 1),
+            (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, &[Warm], 1),
+            (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, &[Warm], 1),
+            (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, &[Warm], 1),
+        ],
+    },
+];
+
+impl Kind {
+    /// Returns the kind of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is none; the reason lists them all.
+    pub fn by_name(name: &str) -> Result<&'static Self, Failure> {
+        KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+            Failure::new(format!("no race is called {name}; there are {}", names.join(", ")))
+        })
+    }
+
+    /// Returns what is raced.
+    ///
+    /// # Errors
+    ///
+    /// None, as long as the table above names corpora that there are.
+    pub fn lineups(&self) -> Result<Vec<Lineup>, Failure> {
+        let lineup = |&(work, corpus, names, scale, order, device, caches, rounds): &Row| {
+            let spec = Spec::new(corpus, names, scale, order)?;
+            Ok(Lineup { work, spec, device, caches, rounds })
+        };
+        self.lineups.iter().map(lineup).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KINDS;
+    use crate::scenario::{Device, Work};
+
+    #[test]
+    fn every_kind_can_be_raced() {
+        for kind in KINDS {
+            let lineups = kind.lineups().expect("corpora that there are");
+            for lineup in lineups {
+                assert!(lineup.rounds > 0 && !lineup.caches.is_empty(), "{}", kind.name);
+                let images = lineup.work == Work::Find || lineup.device != Device::AsIs;
+                assert!(images, "{}: what changes a tree needs images", kind.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a race ran on, told so that others can compare, and so that nobody can tell whose it is.
+
+use std::fs;
+use std::path::Path;
+
+use crate::image::tool;
+use crate::record::Fact;
+
+/// Returns processor, memory, kernel, file system of the store, and the date.
+pub(super) fn facts(store: &Path) -> Vec<Fact> {
+    let fact = |name: &str, value: String| Fact { name: name.into(), value };
+    let word = |command: &[&str]| match tool(command, &[]) {
+        Ok(text) => text.trim().to_owned(),
+        Err(_) => "unknown".into(),
+    };
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let memory: u64 =
+        field("/proc/meminfo", "MemTotal:").trim_end_matches(" kB").parse().unwrap_or(0);
+    vec![
+        fact("date", word(&["date", "-u", "+%Y-%m-%d"])),
+        fact("processor", field("/proc/cpuinfo", "model name")),
+        fact("cores", cores.to_string()),
+        fact("memory", format!("{} GiB", memory >> 20)),
+        fact("kernel", word(&["uname", "-sr"])),
+        fact("system", field_quoted("/etc/os-release", "PRETTY_NAME=")),
+        fact("file system of the trees", file_system(store)),
+    ]
+}
+
+/// Returns what follows a name, and perhaps a colon, in a file of lines.
+fn field(path: &str, name: &str) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.map_or("unknown", |rest| rest.trim_start_matches([' ', '\t', ':']).trim()).to_owned()
+}
+
+fn field_quoted(path: &str, name: &str) -> String {
+    field(path, name).trim_matches('"').to_owned()
+}
+
+fn file_system(store: &Path) -> String {
+    let found = tool(&["stat", "-f", "-c", "%T"], &[store]);
+    found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
+}

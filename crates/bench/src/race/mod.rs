@@ -1,0 +1,260 @@
+//! Races: the same work, by everybody, in turns.
+//!
+//! A line-up goes like the published comparisons: one untimed run by each tool, in which its answer
+//! is compared with the others' and with what the tree is known to hold; then timed rounds, A B C
+//! A B C. Whatever changes a file system starts each run from a fresh image.
+
+mod change;
+mod find;
+mod kinds;
+mod machine;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub use kinds::{KINDS, Kind, Lineup};
+
+use crate::Failure;
+use crate::corpus::Counts;
+use crate::measure::{self, Task, Usage};
+use crate::record::{Ending, Record, Role, Run, Tool};
+use crate::scenario::{Cache, Device, Scenario, Work};
+use crate::tools::{ENTRANTS, Entrant, Places};
+
+/// A tool whose untimed run took longer is timed once only.
+const PATIENCE_S: f64 = 45.0;
+
+/// How a race is held.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Trees and images are kept here; a file system with room for 15 GB.
+    pub store: PathBuf,
+    /// The binary of lop.
+    pub lop: PathBuf,
+    /// Only these tools take part; all of them if empty. lop always does.
+    pub only: Vec<String>,
+    /// Runs each tool this often instead of as often as the kind says.
+    pub rounds: Option<u32>,
+    /// A run that takes longer is stopped.
+    pub limit: Duration,
+}
+
+/// A race being held.
+pub struct Race {
+    options: Options,
+    field: Vec<(&'static Entrant, Tool)>,
+    record: Record,
+    /// Set by Ctrl-C: the race ends, and what it mounted is unmounted.
+    interrupted: Arc<AtomicBool>,
+    /// What must not be: answers of lop that are wrong.
+    complaints: Vec<String>,
+}
+
+/// Who is here, and who is not.
+#[derive(Debug)]
+pub struct Field {
+    /// Those that can be run, with what they say of themselves.
+    pub present: Vec<(&'static Entrant, Tool)>,
+    /// Those that cannot.
+    pub missing: Vec<&'static Entrant>,
+}
+
+impl Field {
+    /// Looks for everybody.
+    pub fn look(lop: &Path) -> Self {
+        let mut field = Self { present: Vec::new(), missing: Vec::new() };
+        for entrant in &ENTRANTS {
+            match entrant.tool(lop) {
+                Some(tool) => field.present.push((entrant, tool)),
+                None => field.missing.push(entrant),
+            }
+        }
+        field
+    }
+}
+
+impl Race {
+    /// Prepares a race.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be made, or lop is not there.
+    pub fn new(options: Options, interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
+        for dir in [options.store.join("home"), options.store.join("empty")] {
+            fs::create_dir_all(&dir).map_err(|e| Failure::at(&dir, e))?;
+        }
+        let machine = machine::facts(&options.store);
+        let chosen = |entrant: &Entrant| {
+            let named = |name: &String| entrant.name == name;
+            entrant.role != Role::Peer || options.only.is_empty() || options.only.iter().any(named)
+        };
+        let mut field = Field::look(&options.lop).present;
+        field.retain(|(entrant, _)| chosen(entrant));
+        if !field.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
+            return Err(Failure::at(&options.lop, "does not run; cargo build --release makes it"));
+        }
+        let record = Record { machine, tools: Vec::new(), scenarios: Vec::new(), runs: Vec::new() };
+        Ok(Self { options, field, record, interrupted, complaints: Vec::new() })
+    }
+
+    /// Holds all line-ups of a kind, and returns the record and what is wrong with lop's answers.
+    ///
+    /// A line-up that cannot be held here (no root, no mkfs) is left out, and says so.
+    ///
+    /// # Errors
+    ///
+    /// Interrupted, or the kind names a corpus that there is not.
+    pub fn hold(mut self, kind: &Kind) -> Result<(Record, Vec<String>), Failure> {
+        for lineup in kind.lineups()? {
+            println!(
+                "\n{} {} on {:?}",
+                lineup.spec.folder_name(),
+                verb(lineup.work),
+                lineup.device
+            );
+            let held = match lineup.work {
+                Work::Find => self.find(&lineup),
+                Work::Mirror | Work::Again => self.mirror(&lineup),
+                Work::Delete => self.delete(&lineup),
+            };
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Failure::new("interrupted: nothing is recorded"));
+            }
+            if let Err(reason) = held {
+                println!("skipped: {reason}");
+            }
+        }
+        for (entrant, tool) in self.field {
+            let raced = self.record.scenarios.iter().any(|scenario| scenario.work == entrant.work);
+            if raced && !self.record.tools.contains(&tool) {
+                self.record.tools.push(tool);
+            }
+        }
+        Ok((self.record, self.complaints))
+    }
+
+    fn entrants(&self, work: Work) -> Vec<&'static Entrant> {
+        let of_work = self.field.iter().map(|(entrant, _)| *entrant);
+        of_work.filter(|entrant| entrant.work == work).collect()
+    }
+
+    /// Adds the scenario, and returns its id.
+    fn scenario(
+        &mut self,
+        lineup: &Lineup,
+        cache: Cache,
+        counts: &Counts,
+        answers: &str,
+    ) -> String {
+        let Lineup { work, ref spec, device, .. } = *lineup;
+        let id = format!("{}-{device:?}-{cache:?}-{work:?}", spec.folder_name()).to_lowercase();
+        self.record.scenarios.push(Scenario {
+            id: id.clone(),
+            work,
+            corpus: spec.corpus.clone(),
+            scale: spec.scale,
+            names: counts.names,
+            bytes: counts.bytes,
+            order: spec.order,
+            device,
+            cache,
+            answers: answers.to_owned(),
+        });
+        id
+    }
+
+    fn places(&self, tree: PathBuf) -> Places {
+        Places {
+            tree,
+            copy: self.options.store.join("copy").join("tree"),
+            file: self.options.store.join("file"),
+            empty: self.options.store.join("empty"),
+            lop: self.options.lop.clone(),
+        }
+    }
+
+    /// Runs an entrant once and measures it.
+    fn run(
+        &self,
+        entrant: &Entrant,
+        places: &Places,
+        settle: Option<&Path>,
+    ) -> Result<Usage, Failure> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Failure::new("interrupted"));
+        }
+        if !entrant.remembers {
+            // Also what SQLite keeps beside a catalog.
+            for ending in ["", "-wal", "-shm"] {
+                let mut file = places.file.clone().into_os_string();
+                file.push(ending);
+                drop(fs::remove_file(file));
+            }
+        }
+        measure::apart(&Task {
+            argv: entrant.argv(places),
+            home: self.options.store.join("home"),
+            output: self.options.store.join("output"),
+            settle: settle.map(Path::to_path_buf),
+            limit: self.options.limit,
+        })
+    }
+
+    /// Records a run, and prints it.
+    fn record(
+        &mut self,
+        scenario: &str,
+        entrant: &Entrant,
+        round: u32,
+        usage: &Usage,
+        arm: Option<crate::arm::Usage>,
+    ) {
+        let run = Run {
+            scenario: scenario.to_owned(),
+            tool: entrant.name.to_owned(),
+            round,
+            ending: usage.ending,
+            wall_s: usage.wall_s,
+            settled_s: usage.settled_s,
+            user_s: usage.user_s,
+            sys_s: usage.sys_s,
+            peak_kib: usage.peak_kib,
+            read_bytes: usage.read_bytes,
+            storage_bytes: usage.storage_bytes,
+            disk_s: arm.map(|arm| arm.busy_s),
+            seeks: arm.map(|arm| arm.seeks),
+            disk_bytes: arm.map(|arm| arm.bytes),
+        };
+        let busy = run.disk_s.map_or(String::new(), |busy| format!("  disk {busy:9.2} s"));
+        let how = if run.ending == Ending::Done { "" } else { "  NOT DONE" };
+        let Usage { wall_s, user_s, sys_s, peak_kib, .. } = usage;
+        println!(
+            "  {round} {:18} {wall_s:9.3} s  cpu {:8.3} s {:6} MiB{busy}{how}",
+            entrant.name,
+            user_s + sys_s,
+            peak_kib / 1024
+        );
+        self.record.runs.push(run);
+    }
+
+    fn rounds(&self, lineup: &Lineup) -> u32 {
+        self.options.rounds.unwrap_or(lineup.rounds)
+    }
+}
+
+fn verb(work: Work) -> &'static str {
+    match work {
+        Work::Find => "searched",
+        Work::Mirror => "copied",
+        Work::Again => "copied again",
+        Work::Delete => "deleted",
+    }
+}
+
+/// Returns the settings of the arm, for a device that has one.
+fn arm_of(device: Device) -> Option<crate::arm::Settings> {
+    (device == Device::Arm).then(crate::arm::Settings::default)
+}

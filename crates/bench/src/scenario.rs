@@ -1,0 +1,87 @@
+//! What is raced: which work, on which tree, on which kind of device, with which caches.
+
+use serde::{Deserialize, Serialize};
+
+/// The work that all tools of a race do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// Find all groups of equal files.
+    Find,
+    /// Copy a tree with its hard links.
+    Mirror,
+    /// Copy a tree to where that copy already is: nothing to do.
+    Again,
+    /// Delete a tree.
+    Delete,
+}
+
+/// The order in which the files of a tree were written, which is that on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Directory by directory, as unpacking an archive does.
+    Created,
+    /// In random order over the whole tree, as years of use do.
+    Shuffled,
+}
+
+/// What the tree is stored on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// The file system of the working folder, as it is.
+    AsIs,
+    /// ext4 on a simulated hard disk (see [`crate::arm`]).
+    Arm,
+    /// A loop image of ext4.
+    Ext4,
+    /// A loop image of XFS.
+    Xfs,
+    /// A loop image of btrfs.
+    Btrfs,
+}
+
+/// What the kernel holds in memory when a run starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// All that the last run left there: the same tools ran on the same tree before.
+    Warm,
+    /// Nothing: caches were dropped (`/proc/sys/vm/drop_caches`), images mounted anew.
+    Cold,
+}
+
+/// One line-up: all tools do this work on this tree, in turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Short and unique within a race; rows of runs refer to it.
+    pub id: String,
+    /// What is done.
+    pub work: Work,
+    /// The corpus by name, as `lop-bench corpus` lists it.
+    pub corpus: String,
+    /// The corpus's scale: 1 is the published size.
+    pub scale: f64,
+    /// Names of non-directories in the tree.
+    pub names: u64,
+    /// Bytes of all its inodes together.
+    pub bytes: u64,
+    /// How it was written.
+    pub order: Order,
+    /// What it is on.
+    pub device: Device,
+    /// What is in memory at the start of a run.
+    pub cache: Cache,
+    /// What was found out about the answers before the race, for people.
+    pub answers: String,
+}
+
+impl Scenario {
+    /// Returns whether the arm's time is what counts, rather than that of this machine.
+    ///
+    /// With warm caches the arm rests, and the wall clock counts there too.
+    pub fn by_arm(&self) -> bool {
+        self.device == Device::Arm && self.cache == Cache::Cold
+    }
+}

@@ -1,0 +1,322 @@
+//! Who takes part: command lines that make different programs do the same work.
+//!
+//! Finding: hidden files in, empty files out, links not followed, hard links no duplicates, no cache,
+//! nothing printed but the groups. Copying: hard links, holes, times, rights, ACLs and extended
+//! attributes kept, what is surplus deleted. Deleting: everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Failure;
+use crate::record::{Role, Tool};
+use crate::scenario::Work;
+
+/// Where a tool can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// This workspace.
+    Here,
+    /// A package of Debian.
+    Debian(&'static str),
+    /// A crate of crates.io.
+    Crate(&'static str),
+}
+
+/// How a tool tells the groups it found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// A path a line on standard output, groups apart by lines that are no absolute path.
+    Lines,
+    /// rdfind's result file: the number of a group in the second column, the path in the last.
+    Rdfind,
+    /// czkawka's JSON file: sizes, each with a list of groups.
+    Czkawka,
+    /// Nothing to tell: the work changes files.
+    None,
+}
+
+/// A program and one way to run it.
+#[derive(Debug)]
+pub struct Entrant {
+    /// Its name in the tables.
+    pub name: &'static str,
+    /// How it takes part.
+    pub role: Role,
+    /// What it does.
+    pub work: Work,
+    /// Where it can be had.
+    pub source: Source,
+    /// `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, not there at the start) and `EMPTY` (a
+    /// directory) stand for what differs by run; with `&&` in it, it is for a shell.
+    command: &'static str,
+    /// Whether `FILE` stays from the run before.
+    pub remembers: bool,
+    version: &'static str,
+    answer: Answer,
+}
+
+/// What the words of a command line stand for.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// `DIR` or `SRC`: the tree.
+    pub tree: PathBuf,
+    /// `DST`: the copy.
+    pub copy: PathBuf,
+    /// `FILE`.
+    pub file: PathBuf,
+    /// `EMPTY`.
+    pub empty: PathBuf,
+    /// The binary of lop.
+    pub lop: PathBuf,
+}
+
+/// Groups of inodes: an answer without the names, which tools choose and write differently.
+pub type Groups = BTreeSet<BTreeSet<u64>>;
+
+const fn peer(
+    name: &'static str,
+    work: Work,
+    source: Source,
+    command: &'static str,
+    answer: Answer,
+) -> Entrant {
+    let version = "--version";
+    Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
+}
+
+/// lop as itself, or with a catalog, which is aside.
+const fn lop(name: &'static str, role: Role, command: &'static str, remembers: bool) -> Entrant {
+    let plain = peer(name, Work::Find, Source::Here, command, Answer::None);
+    Entrant { role, remembers, ..plain }
+}
+
+use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
+use Source::{Crate, Debian};
+use Work::{Again, Delete, Find, Mirror};
+
+/// Everybody. dupd, cpdup and fslint are in no registry and cannot be raced by a stranger.
+pub const ENTRANTS: [Entrant; 18] = [
+    Entrant {
+        answer: Lines,
+        ..lop("lop", Role::Ours, "lop scan --no-catalog -q --format fdupes DIR", false)
+    },
+    lop("lop, new catalog", Role::Aside, "lop scan --catalog FILE -q DIR", false),
+    lop("lop, again", Role::Aside, "lop scan --catalog FILE -q DIR", true),
+    peer(
+        "fclones",
+        Find,
+        Crate("fclones"),
+        "fclones --progress=false group --hidden --no-ignore -f fdupes DIR",
+        Lines,
+    ),
+    peer("yadf", Find, Crate("yadf"), "yadf -q -n DIR", Lines),
+    peer(
+        "czkawka",
+        Find,
+        Crate("czkawka_cli"),
+        "czkawka_cli dup -d DIR -m 1 -H -W -N -M -C FILE",
+        Czkawka,
+    ),
+    peer("jdupes", Find, Debian("jdupes"), "jdupes -r -q DIR", Lines),
+    peer("rmlint", Find, Debian("rmlint"), "rmlint -T df -r -L -F -o fdupes:stdout DIR", Lines),
+    peer("rdfind", Find, Debian("rdfind"), "rdfind -outputname FILE DIR", Rdfind),
+    peer("fdupes", Find, Debian("fdupes"), "fdupes -r -n -q DIR", Lines),
+    Entrant {
+        version: "-v",
+        ..peer("duff", Find, Debian("duff"), "duff -r -a -p -z -q DIR", Lines)
+    },
+    peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
+    peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
+    peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
+    peer("rm", Delete, Debian("coreutils"), "rm -rf DIR", Nothing),
+    peer("find", Delete, Debian("findutils"), "find DIR -delete", Nothing),
+    peer("rmz", Delete, Crate("rmz"), "rmz DIR", Nothing),
+    peer("rsync", Delete, Debian("rsync"), "rsync -a --delete EMPTY/ DIR/ && rmdir DIR", Nothing),
+];
+
+impl Entrant {
+    /// Returns the command line with its words filled in.
+    pub fn argv(&self, places: &Places) -> Vec<OsString> {
+        let fill = |word: &str| {
+            let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
+            let mut path = match stem {
+                "DIR" | "SRC" => places.tree.clone(),
+                "DST" => places.copy.clone(),
+                "FILE" => places.file.clone(),
+                "EMPTY" => places.empty.clone(),
+                "lop" => places.lop.clone(),
+                _ => return OsString::from(word),
+            }
+            .into_os_string();
+            path.push(slash);
+            path
+        };
+        let argv: Vec<OsString> = self.command.split(' ').map(fill).collect();
+        if !self.command.contains("&&") {
+            return argv;
+        }
+        let line = argv.join(" ".as_ref());
+        vec!["sh".into(), "-c".into(), line]
+    }
+
+    /// Returns its entry in a record, if it is installed.
+    pub fn tool(&self, lop: &Path) -> Option<Tool> {
+        let program = self.command.split(' ').next()?;
+        let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
+        let output = Command::new(program).arg(self.version).output().ok()?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
+        let (name, command) = (self.name.to_owned(), self.command.to_owned());
+        Some(Tool { name, role: self.role, version, command })
+    }
+
+    /// Reads the groups that it told, as inodes; `None` where it has nothing to tell.
+    ///
+    /// # Errors
+    ///
+    /// They are not in the form this tool uses, or a path in them leads nowhere.
+    pub fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
+        let source = if self.answer == Lines { output } else { file };
+        let read = || {
+            let bytes = std::fs::read(source).map_err(|e| Failure::at(source, e))?;
+            String::from_utf8(bytes).map_err(|e| Failure::at(source, e))
+        };
+        let paths = match self.answer {
+            Nothing => return Ok(None),
+            Lines => from_lines(&read()?),
+            Rdfind => from_rdfind(&read()?),
+            Czkawka => from_czkawka(&read()?).map_err(|e| Failure::at(source, e))?,
+        };
+        inodes(paths).map(Some)
+    }
+}
+
+/// Returns the commands that install whoever is missing.
+pub fn advice(missing: &[&Entrant]) -> Vec<String> {
+    let mut packages = BTreeSet::new();
+    let mut crates = BTreeSet::new();
+    for entrant in missing {
+        match entrant.source {
+            Debian(package) => drop(packages.insert(package)),
+            Crate(name) => drop(crates.insert(name)),
+            Source::Here => {}
+        }
+    }
+    let line = |command: &str, names: BTreeSet<&str>| {
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty()).then(|| format!("{command} {}", names.join(" ")))
+    };
+    let lines = [line("apt-get install", packages), line("cargo install --locked", crates)];
+    lines.into_iter().flatten().collect()
+}
+
+/// Returns the first word that looks like a version.
+fn version_in(line: &str) -> Option<&str> {
+    let numbered =
+        |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    line.split_whitespace().find(numbered)
+}
+
+fn from_lines(text: &str) -> Vec<Vec<String>> {
+    let mut groups = vec![Vec::new()];
+    for line in text.lines() {
+        if line.starts_with('/') {
+            groups.last_mut().expect("never empty").push(line.to_owned());
+        } else {
+            groups.push(Vec::new());
+        }
+    }
+    groups
+}
+
+fn from_rdfind(text: &str) -> Vec<Vec<String>> {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let columns: Vec<&str> = line.splitn(8, ' ').collect();
+        if let [_, group, .., path] = columns[..] {
+            // A duplicate has its group's number negated.
+            groups.entry(group.trim_start_matches('-')).or_default().push(path.to_owned());
+        }
+    }
+    groups.into_values().collect()
+}
+
+fn from_czkawka(text: &str) -> serde_json::Result<Vec<Vec<String>>> {
+    #[derive(serde::Deserialize)]
+    struct Found {
+        path: String,
+    }
+    let sizes: BTreeMap<String, Vec<Vec<Found>>> = serde_json::from_str(text)?;
+    let paths = |group: Vec<Found>| group.into_iter().map(|found| found.path).collect();
+    Ok(sizes.into_values().flatten().map(paths).collect())
+}
+
+/// Looks every path up; what is one inode under several names is one file.
+fn inodes(groups: Vec<Vec<String>>) -> Result<Groups, Failure> {
+    let inode = |path: String| {
+        let found = std::fs::symlink_metadata(&path);
+        found.map(|metadata| metadata.ino()).map_err(|e| Failure::at(path.as_ref(), e))
+    };
+    let mut found = Groups::new();
+    for group in groups {
+        let group = group.into_iter().map(inode).collect::<Result<BTreeSet<_>, _>>()?;
+        if group.len() > 1 {
+            found.insert(group);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ENTRANTS, Places, from_czkawka, from_lines, from_rdfind, version_in};
+    use std::path::PathBuf;
+
+    #[test]
+    fn groups_are_read_from_each_format() {
+        let expected = [["/a b", "/c"], ["/d", "/e"]];
+        let of = |groups: Vec<Vec<String>>| {
+            groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(from_lines("\n/a b\n/c\n\n/d\n/e\n")), expected);
+        let duff = "2 files in cluster 1 (4 bytes)\n/a b\n/c\n2 files in cluster 2\n/d\n/e\n";
+        assert_eq!(of(from_lines(duff)), expected);
+        let rdfind = "# a comment\nDUPTYPE_FIRST_OCCURRENCE 1 1 4 65024 7 3 /a b\n\
+            DUPTYPE_WITHIN_SAME_TREE -1 1 4 65024 8 3 /c\n\
+            DUPTYPE_FIRST_OCCURRENCE 2 1 4 65024 9 3 /d\nDUPTYPE_X -2 1 4 65024 10 3 /e\n";
+        assert_eq!(of(from_rdfind(rdfind)), expected);
+        let czkawka =
+            r#"{"4":[[{"path":"/a b","size":4},{"path":"/c"}],[{"path":"/d"},{"path":"/e"}]]}"#;
+        assert_eq!(of(from_czkawka(czkawka).expect("well-formed")), expected);
+        assert!(from_czkawka("{\"4\":[[{\"path\":\"/a").is_err(), "cut off");
+    }
+
+    #[test]
+    fn places_are_filled_in_and_the_rest_is_left() {
+        let places = Places {
+            tree: PathBuf::from("/t"),
+            copy: PathBuf::from("/c"),
+            file: PathBuf::from("/f"),
+            empty: PathBuf::from("/e"),
+            lop: PathBuf::from("/bin/lop"),
+        };
+        let line = |name: &str| {
+            let found = ENTRANTS.iter().rfind(|entrant| entrant.name == name).expect("known");
+            found.argv(&places).join(" ".as_ref()).into_string().expect("text")
+        };
+        assert_eq!(line("lop"), "/bin/lop scan --no-catalog -q --format fdupes /t");
+        assert_eq!(line("rsync"), "sh -c rsync -a --delete /e/ /t/ && rmdir /t");
+        assert_eq!(line("cp"), "cp -a -T /t /c");
+    }
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        assert_eq!(version_in("jdupes 1.21.3 (2023-02-09) 64-bit"), Some("1.21.3"));
+        assert_eq!(version_in("This is rdfind version 1.5.0"), Some("1.5.0"));
+        assert_eq!(version_in("duff"), None);
+    }
+}

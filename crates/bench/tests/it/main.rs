@@ -1,0 +1,10 @@
+//! The instrument through its public interface, and as a command.
+
+#![expect(clippy::disallowed_methods, reason = "the tests make and spoil their own files")]
+
+mod arm;
+mod command;
+mod corpus;
+mod modules;
+mod page;
+mod record;

@@ -1,0 +1,289 @@
+//! The page of benchmarks: what it says of records whose medians are known.
+
+mod graphs;
+mod races;
+
+use std::fs;
+use std::path::Path;
+
+use bench::page::{self, Dated};
+use bench::record::{Ending, Fact};
+use testkit::TempTree;
+
+use races::Racing;
+
+/// Returns the page made of some records.
+fn text_of(records: &[Dated]) -> String {
+    let (path, text) = page::render(records).swap_remove(0);
+    assert_eq!(path, Path::new("benchmarks.md"));
+    text
+}
+
+/// Returns the lines between a line that begins like this and the next empty one but one.
+fn after<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(start)).skip(2);
+    lines.take_while(|line| !line.is_empty()).collect()
+}
+
+/// Returns the rows of the table below a line that begins like this.
+fn rows<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(start)).skip(1);
+    let table = lines.skip_while(|line| !line.starts_with('|')).skip(2);
+    table.take_while(|line| line.starts_with('|')).collect()
+}
+
+/// Returns the first cells of rows, without marks.
+fn names<'a>(rows: &[&'a str]) -> Vec<&'a str> {
+    rows.iter()
+        .map(|row| row[1..].split(" |").next().unwrap_or("").trim_matches([' ', '*']))
+        .collect()
+}
+
+#[test]
+fn the_verdict_counts_what_lop_wins() {
+    let text = text_of(&races::all());
+    assert!(text.contains("**lop has the lowest median in 11 of 13 line-ups**"), "{text}");
+    assert!(text.contains("in 11 of them even its slowest run was faster"), "{text}");
+    assert!(
+        text.contains("In 1 it is level with the fastest peer, in 1 a peer is faster."),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_verdict_names_who_is_faster() {
+    let text = text_of(&races::all());
+    let losses = after(&text, "### Where lop loses");
+    assert_eq!(losses.len(), 3, "{losses:?}");
+    assert!(losses[0].starts_with("- [samesize: 100,000 names"), "{losses:?}");
+    assert!(losses[0].ends_with("**yadf** is 1.23x as fast (0.570 s); lop takes 0.700 s."));
+    assert!(losses[1].ends_with("(#find-server2018-xfs-cold): level with **yadf** at 2.31 s."));
+    let settled =
+        "until all is on the storage, **rmz** is 1.04x as fast (6.05 s); lop takes 6.30 s.";
+    assert!(losses[2].ends_with(settled), "{losses:?}");
+}
+
+#[test]
+fn overlapping_runs_are_called_that() {
+    let mut record = races::find();
+    record.runs.retain(|run| run.scenario == "samesize-warm");
+    for run in record.runs.iter_mut().filter(|run| run.tool == "lop") {
+        run.wall_s *= 0.582 / 0.7;
+    }
+    let text = text_of(&[("find".into(), "2026-07-18-find".into(), record)]);
+    assert!(text.contains("1.02x as fast (0.570 s, though their runs overlap)"), "{text}");
+}
+
+#[test]
+fn a_lop_without_a_figure_has_lost() {
+    let mut record = races::delete();
+    record.spoil("flat-warm", "lop purge", 3, Ending::Failed);
+    let text = text_of(&[("delete".into(), "2026-07-20-delete".into(), record)]);
+    assert!(text.contains("lowest median in 0 of 1 line-up**"), "{text}");
+    let loss = "lop purge failed in 3 of 5 runs; **rmz** is the fastest with 6.00 s.";
+    assert!(after(&text, "### Where lop loses")[0].ends_with(loss), "{text}");
+}
+
+#[test]
+fn a_race_without_lop_is_shown_but_not_counted() {
+    let mut records = races::all();
+    let mirror = &mut records[4].2;
+    mirror.tools.retain(|tool| tool.name != "lop mirror");
+    mirror.runs.retain(|run| run.tool != "lop mirror");
+    let text = text_of(&records);
+    assert!(text.contains("**lop has the lowest median in 9 of 11 line-ups**"), "{text}");
+    assert!(text.contains(" 2 more are shown without lop"), "{text}");
+    assert_eq!(names(&rows(&text, "<a id=\"mirror-links-first\">")), ["xcp", "cp -a", "rsync"]);
+}
+
+#[test]
+fn fewer_runs_are_told() {
+    let mut record = races::find();
+    record.runs.retain(|run| run.tool != "duff" || run.round < 2);
+    record.spoil("server2018-cold", "duff", 1, Ending::Stopped);
+    let text = text_of(&[("find".into(), "2026-07-18-find".into(), record)]);
+    let warm = rows(&text, "<a id=\"find-server2018-warm\">");
+    assert!(warm[5].starts_with("| duff | 3.74 | one run | 2.44x |"), "{warm:?}");
+    assert!(text.contains("- Timed runs of each tool: 5; of duff: 1.\n"), "{text}");
+    assert!(text.contains("- duff: stopped after 0.00100 s; no figure.\n"), "{text}");
+}
+
+#[test]
+fn a_tool_listed_for_two_works_has_one_row() {
+    let mut record = races::mirror();
+    let mut again = record.tools[1].clone();
+    again.command.push_str(" again");
+    record.tools.push(again);
+    let text = text_of(&[("mirror".into(), "2026-07-20-mirror".into(), record)]);
+    let table = rows(&text, "<a id=\"mirror-links-again\">");
+    assert_eq!(names(&table), ["lop mirror", "rsync", "cp -a"]);
+}
+
+#[test]
+fn ranks_are_averaged_over_the_four_conditions() {
+    let text = text_of(&races::all());
+    let lines = [
+        "| **lop** | 1 | 1 | 1 | 1 | **1.00** |",
+        "| yadf | 5 | 2 | 2 | 2 | 2.75 |",
+        "| fclones | 3 | 3 | 3 | 3 | 3.00 |",
+        "| rmlint | 2 | 6 | 4 | 6 | 4.50 |",
+        "| rdfind | 4 | 4.5 | 6 | 5 | 4.88 |",
+        "| jdupes | 6 | 4.5 | 5 | 4 | 4.88 |",
+    ];
+    assert_eq!(rows(&text, "## Average ranking"), lines);
+    assert!(text.contains("so not ranked: duff."), "{text}");
+}
+
+#[test]
+fn conditions_not_raced_are_named_and_failures_rank_last() {
+    let mut record = races::find();
+    record.stop("server2018-warm", "yadf", 900.0);
+    record.spoil("server2018-warm", "fclones", 5, Ending::Failed);
+    let text = text_of(&[("find".into(), "2026-07-18-find".into(), record)]);
+    let ranking = rows(&text, "## Average ranking");
+    assert!(ranking.contains(&"| yadf | 2 | no figure: 6.5 | 4.25 |"), "{ranking:?}");
+    assert!(ranking.contains(&"| fclones | 3 | no figure: 6.5 | 4.75 |"), "{ranking:?}");
+    assert!(text.contains("Not raced yet: hard disk, cold; hard disk, warm."), "{text}");
+}
+
+#[test]
+fn tables_are_sorted_by_the_figure_that_counts() {
+    let text = text_of(&races::all());
+    let table = rows(&text, "### samesize");
+    let order = ["yadf", "lop", "jdupes", "fclones", "rmlint", "duff", "lop, tree remembered"];
+    assert_eq!(names(&table), order);
+    assert!(table[1].starts_with("| **lop** | 0.700 | 0.679 - 0.728 | **1.23x** | 0.840 |"));
+    assert!(
+        table[6].starts_with("| *lop, tree remembered* | *0.310* | *0.301 - 0.322* | *0.54x* |")
+    );
+}
+
+#[test]
+fn on_the_arm_only_its_own_time_counts() {
+    let text = text_of(&races::all());
+    let start = "<a id=\"arm-server2018-arm-cold\">";
+    let table = rows(&text, start);
+    assert_eq!(names(&table), ["lop", "rmlint", "fclones", "rdfind", "yadf", "jdupes"]);
+    let lop = "| **lop** | 61.0 | 59.2 - 63.4 | **0.62x** | 9,000 | 2.52 GiB | 38.6 |";
+    assert_eq!(table[0], lop);
+    assert!(!table.join("\n").contains("3.05"), "wall times are scaled: {table:?}");
+}
+
+#[test]
+fn runs_that_were_not_done_do_not_count_but_are_told() {
+    let text = text_of(&races::all());
+    let warm = rows(&text, "<a id=\"find-server2018-warm\">");
+    // Without its first run, which is the median of all five.
+    assert!(warm[3].starts_with("| jdupes | 2.92 | 2.83 - 3.04 |"), "{warm:?}");
+    assert!(text.contains("- jdupes: failed in 1 of 5 runs; its figures are of the 4 other runs."));
+    assert!(text.contains("- rdfind: failed in 3 of 5 runs; no figure."));
+    assert!(text.contains("- duff: stopped after 600 s in the untimed run; no figure."));
+}
+
+#[test]
+fn untimed_runs_count_for_nothing() {
+    let mut record = races::find();
+    for run in record.runs.iter_mut().filter(|run| run.round == 0) {
+        run.wall_s = 0.000_1;
+    }
+    let find = |record| text_of(&[("find".into(), "2026-07-18-find".into(), record)]);
+    assert_eq!(
+        rows(&find(record), "<a id=\"find-server2018-warm\">"),
+        rows(&find(races::find()), "<a id=\"find-server2018-warm\">")
+    );
+}
+
+#[test]
+fn settled_times_have_a_column_where_they_are_known() {
+    let text = text_of(&races::all());
+    let table = rows(&text, "<a id=\"delete-flat-warm\">");
+    assert!(
+        table[1].starts_with("| rmz | 6.00 | 5.82 - 6.24 | 1.00x | 6.05 | 7.20 |"),
+        "{table:?}"
+    );
+}
+
+#[test]
+fn growth_is_told_per_file() {
+    let text = text_of(&races::all());
+    let table = rows(&text, "### server2018 at scale 0.1, on the machine's own disk");
+    // 0.004 s, and 4 us a file that become 6 % more with each power of ten.
+    assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
+    assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
+}
+
+#[test]
+fn text_from_records_cannot_break_tables() {
+    let mut record = races::delete();
+    record.machine.push(Fact { name: "a|b".into(), value: "c\nd".into() });
+    let text = text_of(&[("delete".into(), "2026-07-20-delete".into(), record)]);
+    assert!(text.contains(r"| a\|b | c d |"), "{text}");
+    assert!(text.contains(r"| rmz | rmz 1.2 \| x86 | peer | delete |"), "{text}");
+    assert!(text.contains("# rmz (delete)\nrmz --quiet --hidden DIR | sort\n"), "{text}");
+}
+
+#[test]
+fn the_page_depends_on_the_records_only() {
+    let mut backwards = races::all();
+    backwards.reverse();
+    assert_eq!(page::render(&races::all()), page::render(&backwards));
+}
+
+#[test]
+fn without_records_there_is_a_page_that_says_so() {
+    let files = page::render(&[]);
+    assert_eq!(files.len(), 1);
+    assert!(files[0].1.contains("has been recorded yet"), "{}", files[0].1);
+}
+
+/// Returns a source tree with the records, and nothing made of them.
+fn source_tree() -> TempTree {
+    let root = TempTree::new();
+    for (_, folder, record) in races::all() {
+        let written = record.write(&root.join("benchsuite/runs").join(folder));
+        written.expect("a record can be written");
+    }
+    root
+}
+
+#[test]
+fn what_was_written_is_fresh() {
+    let root = source_tree();
+    page::write(root.path()).expect("the page can be written");
+    assert_eq!(page::check(root.path()), Ok(Vec::new()));
+    let text = fs::read_to_string(root.join("docs/benchmarks.md")).expect("the page is there");
+    assert_eq!(text, text_of(&races::all()));
+}
+
+#[test]
+fn stale_missing_and_left_over_files_are_found_and_mended() {
+    let root = source_tree();
+    page::write(root.path()).expect("the page can be written");
+    fs::write(root.join("docs/benchmarks.md"), "# Benchmarks\n").expect("it can be changed");
+    fs::remove_file(root.join("docs/benchmarks/delete-flat-warm.svg")).expect("it is there");
+    fs::write(root.join("docs/benchmarks/find-old.svg"), "<svg/>").expect("it can be added");
+    let complaints = page::check(root.path()).expect("it can be checked");
+    let expected = [
+        "docs/benchmarks.md is stale",
+        "docs/benchmarks/delete-flat-warm.svg is missing",
+        "docs/benchmarks/find-old.svg is left over: no record has it",
+    ];
+    assert_eq!(complaints, expected);
+    page::write(root.path()).expect("the page can be written");
+    assert_eq!(page::check(root.path()), Ok(Vec::new()));
+}
+
+#[test]
+fn before_anything_was_written_all_is_missing() {
+    let root = source_tree();
+    let complaints = page::check(root.path()).expect("it can be checked");
+    assert_eq!(complaints.len(), page::render(&races::all()).len());
+    assert!(complaints.iter().all(|complaint| complaint.ends_with("is missing")), "{complaints:?}");
+}
+
+#[test]
+fn without_a_folder_of_runs_there_is_a_reason() {
+    let root = TempTree::new();
+    let failure = page::check(root.path()).expect_err("nothing to read");
+    assert!(failure.to_string().contains("benchsuite/runs"), "{failure}");
+}

@@ -1,0 +1,202 @@
+//! Records as races would leave them, with medians chosen so that every part of the page has
+//! something to show.
+
+use bench::page::Dated;
+use bench::record::{Ending, Fact, Record, Role, Run, Tool};
+use bench::scenario::{Cache, Device, Order, Scenario, Work};
+
+/// What rounds 1 to 5 take, as parts of the median.
+const ROUNDS: [f64; 5] = [1.0, 0.97, 1.04, 1.01, 0.99];
+
+/// Returns one record of each kind.
+pub(super) fn all() -> Vec<Dated> {
+    let dated = |kind: &str, folder: &str, record| (kind.to_owned(), folder.to_owned(), record);
+    vec![
+        dated("arm", "2026-07-19-arm", arm()),
+        dated("delete", "2026-07-20-delete", delete()),
+        dated("find", "2026-07-18.2-find", find()),
+        dated("growth", "2026-07-19-growth", growth()),
+        dated("mirror", "2026-07-20-mirror", mirror()),
+    ]
+}
+
+/// Duplicates on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
+pub(super) fn find() -> Record {
+    let mut record = empty(&finders());
+    let shuffled =
+        |id, cache, device| Scenario { order: Order::Shuffled, ..tree(id, device, cache) };
+    let warm = shuffled("server2018-warm", Cache::Warm, Device::AsIs);
+    let medians = [0.61, 1.53, 2.66, 2.92, 2.94, 5.57, 3.74, 0.203];
+    record.race(&warm, &medians);
+    record.spoil("server2018-warm", "jdupes", 1, Ending::Failed);
+    let cold = shuffled("server2018-cold", Cache::Cold, Device::AsIs);
+    record.race(&cold, &[3.9, 4.9, 7.8, 14.9, 16.5, 12.5, 15.2, 2.2]);
+    let corpus = "samesize".to_owned();
+    let same = tree("samesize-warm", Device::AsIs, Cache::Warm);
+    let same = Scenario { corpus, names: 100_000, bytes: 1_638_400_000, ..same };
+    record.race(&same, &[0.7, 0.57, 1.43, 1.35, 1.33, 3.84, 90.7, 0.31]);
+    record.spoil("samesize-warm", "rdfind", 3, Ending::Failed);
+    let xfs = shuffled("server2018-xfs-cold", Cache::Cold, Device::Xfs);
+    let xfs = Scenario { scale: 0.3, bytes: 1_610_612_736, ..xfs };
+    record.race(&xfs, &[2.31, 2.312, 5.1, 9.5, 9.9, 8.8, 9.3, 1.4]);
+    record.stop("server2018-xfs-cold", "duff", 600.0);
+    record
+}
+
+/// Duplicates on a hard disk.
+pub(super) fn arm() -> Record {
+    let mut record = empty(&finders()[..6]);
+    let shuffled = |id, cache| Scenario { order: Order::Shuffled, ..tree(id, Device::Arm, cache) };
+    let cold = shuffled("server2018-arm-cold", Cache::Cold);
+    record.race(&cold, &[61.0, 965.0, 130.0, 1228.0, 193.0, 98.0]);
+    record.race(&shuffled("server2018-arm-warm", Cache::Warm), &[0.6, 1.5, 2.7, 2.9, 2.9, 5.6]);
+    record
+}
+
+/// Four sizes of one tree; duff is stopped at the largest.
+pub(super) fn growth() -> Record {
+    let mut record = empty(&finders()[..7]);
+    let us_per_file = [4.0, 9.9, 17.0, 19.0, 19.2, 36.0, 24.0];
+    for (power, names) in (3_i32..).zip([1_000, 10_000, 100_000, 1_000_000]) {
+        let id = format!("growth-{names}");
+        let scenario = tree(&id, Device::AsIs, Cache::Warm);
+        let scenario = Scenario { names, bytes: names * 32_000, scale: 0.1, ..scenario };
+        let start = 0.004;
+        let worse = 1.06_f64.powi(power - 3);
+        let seconds = us_per_file.map(|us| start + us * 1e-6 * 10.0_f64.powi(power) * worse);
+        record.race(&scenario, &seconds);
+    }
+    record.stop("growth-1000000", "duff", 600.0);
+    record
+}
+
+/// Copies with links, and again.
+pub(super) fn mirror() -> Record {
+    let tools = ["lop mirror|ours", "rsync|peer", "cp -a|peer", "xcp|peer"].map(tool);
+    let mut record = empty(&tools);
+    let links = tree("links-first", Device::Ext4, Cache::Warm);
+    let links = Scenario { work: Work::Mirror, corpus: "links20".into(), names: 655_340, ..links };
+    let again = Scenario { id: "links-again".into(), work: Work::Again, ..links.clone() };
+    record.race(&links, &[4.4, 14.6, 9.9, 8.1]);
+    record.race(&again, &[0.81, 6.1, 9.2, 8.8]);
+    record.stop("links-again", "xcp", 120.0);
+    record
+}
+
+/// Deleting; a peer has the work on the storage before lop.
+pub(super) fn delete() -> Record {
+    let tools = ["lop purge|ours", "rm -rf|peer", "find -delete|peer", "rmz|peer"].map(tool);
+    let mut record = empty(&tools);
+    let flat = tree("flat-warm", Device::Ext4, Cache::Warm);
+    let flat = Scenario { work: Work::Delete, corpus: "million".into(), names: 1_000_000, ..flat };
+    record.race(&flat, &[5.1, 12.8, 12.5, 6.0]);
+    for run in record.runs.iter_mut().filter(|run| run.tool == "rmz") {
+        run.settled_s = Some(6.05);
+    }
+    record
+}
+
+/// What is done with records to fill them.
+pub(super) trait Racing {
+    /// Adds a scenario with an untimed and five timed runs of each tool, by their medians.
+    fn race(&mut self, scenario: &Scenario, medians: &[f64]);
+    /// Lets the first timed runs of a tool end in another way.
+    fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending);
+    /// Leaves of a tool only an untimed run that was stopped.
+    fn stop(&mut self, scenario: &str, tool: &str, after_s: f64);
+}
+
+impl Racing for Record {
+    fn race(&mut self, scenario: &Scenario, medians: &[f64]) {
+        self.scenarios.push(scenario.clone());
+        for (round, part) in (0..).zip([1.3].into_iter().chain(ROUNDS)) {
+            for (at, (tool, median)) in (1..).zip(self.tools.iter().zip(medians)) {
+                self.runs.push(run(scenario, &tool.name, round, median * part, at));
+            }
+        }
+    }
+
+    fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending) {
+        for run in &mut self.runs {
+            if run.scenario == scenario && run.tool == tool && (1..=runs).contains(&run.round) {
+                // So short that it would win if it counted.
+                (run.ending, run.wall_s) = (ending, 0.001);
+            }
+        }
+    }
+
+    fn stop(&mut self, scenario: &str, tool: &str, after_s: f64) {
+        let of_both = |run: &Run| run.scenario == scenario && run.tool == tool;
+        self.runs.retain(|run| !of_both(run) || run.round == 0);
+        for run in self.runs.iter_mut().filter(|run| of_both(run)) {
+            (run.ending, run.wall_s) = (Ending::Stopped, after_s);
+        }
+    }
+}
+
+/// Returns a run whose other figures follow from its seconds and the number of its tool.
+fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -> Run {
+    let by_arm = scenario.by_arm();
+    let writes = matches!(scenario.work, Work::Mirror | Work::Again | Work::Delete);
+    Run {
+        scenario: scenario.id.clone(),
+        tool: tool.into(),
+        round,
+        ending: Ending::Done,
+        wall_s: if by_arm { seconds * 0.05 } else { seconds },
+        settled_s: writes.then_some(seconds + 1.2),
+        user_s: seconds * 0.7,
+        sys_s: seconds * 0.5,
+        peak_kib: 30_000 + 9_500 * (number % 4) * number,
+        read_bytes: scenario.bytes / (number + 1),
+        storage_bytes: scenario.bytes / (number + 2),
+        disk_s: by_arm.then_some(seconds),
+        seeks: by_arm.then_some(9_000 * number),
+        disk_bytes: by_arm.then_some(scenario.bytes / (number + 1) + 77_000_000),
+    }
+}
+
+fn tree(id: &str, device: Device, cache: Cache) -> Scenario {
+    let answers = "All tools give the same 13,828 groups; duff also lists 3 hard links.";
+    Scenario {
+        id: id.into(),
+        work: Work::Find,
+        corpus: "server2018".into(),
+        scale: 1.0,
+        names: 154_205,
+        bytes: 5_261_334_937,
+        order: Order::Created,
+        device,
+        cache,
+        answers: answers.into(),
+    }
+}
+
+fn finders() -> Vec<Tool> {
+    let names = ["lop|ours", "yadf|peer", "fclones|peer", "jdupes|peer", "rdfind|peer"];
+    let more = ["rmlint|peer", "duff|peer", "lop, tree remembered|aside"];
+    names.into_iter().chain(more).map(tool).collect()
+}
+
+fn tool(name_and_role: &str) -> Tool {
+    let (name, role) = name_and_role.split_once('|').expect("a name and a role");
+    let role = match role {
+        "ours" => Role::Ours,
+        "peer" => Role::Peer,
+        _ => Role::Aside,
+    };
+    let command = format!("{name} --quiet --hidden DIR | sort");
+    Tool { name: name.into(), role, version: format!("{name} 1.2 | x86"), command }
+}
+
+fn empty(tools: &[Tool]) -> Record {
+    let facts = [
+        ("processor", "2 cores of an AMD EPYC 7B13"),
+        ("memory", "7.8 GiB"),
+        ("kernel", "Linux 6.1.0"),
+        ("own disk", "ext4 on virtio, not rotational"),
+    ];
+    let fact = |(name, value): (&str, &str)| Fact { name: name.into(), value: value.into() };
+    let machine = facts.map(fact).to_vec();
+    Record { machine, tools: tools.to_vec(), scenarios: Vec::new(), runs: Vec::new() }
+}
