@@ -13,7 +13,7 @@ use bench::counts::{self, Reference};
 use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::scenario::{Device, Order};
-use bench::{Failure, arm, measure, page, record, tools};
+use bench::{Failure, arm, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 
 /// Trees with known answers, races against other tools, counts without noise
@@ -113,7 +113,7 @@ struct CountsArgs {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Corpus(args) => corpus(&args),
-        Command::Race(args) => race(args),
+        Command::Race(args) => hold(args),
         Command::Counts(args) => count(&args),
         Command::Page { check: true } => page::check(&root()),
         Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
@@ -178,7 +178,7 @@ fn corpus(args: &CorpusArgs) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-fn race(args: RaceArgs) -> Result<Vec<String>, Failure> {
+fn hold(args: RaceArgs) -> Result<Vec<String>, Failure> {
     let all = ["find", "arm", "images", "growth", "mirror", "delete"].map(String::from);
     let names = if args.kinds == ["all"] { all.to_vec() } else { args.kinds };
     let kinds = names.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?;
@@ -209,8 +209,7 @@ fn race(args: RaceArgs) -> Result<Vec<String>, Failure> {
             complaints.extend(rehearse(&record, &args.store)?);
         } else {
             let runs = root().join("benchsuite/runs");
-            let date = &record.machine[0].value;
-            let folder = record::fresh_name(&runs, date, kind.name);
+            let folder = record::fresh_name(&runs, &race::today()?, kind.name);
             record.write(&folder)?;
             println!("recorded in {}", folder.display());
             page::write(&root())?;

@@ -169,7 +169,10 @@ impl Entrant {
         let output = Command::new(program).arg(self.version).output().ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
-        let version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
+        let mut version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
+        if self.source == Source::Here {
+            version.push_str(&commit());
+        }
         let (name, command) = (self.name.to_owned(), self.command.to_owned());
         Some(Tool { name, role: self.role, version, command })
     }
@@ -212,6 +215,14 @@ pub fn advice(missing: &[&Entrant]) -> Vec<String> {
     };
     let lines = [line("apt-get install", packages), line("cargo install --locked", crates)];
     lines.into_iter().flatten().collect()
+}
+
+/// Returns which commit of this repository is checked out, as an addition to a version.
+fn commit() -> String {
+    let git = ["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"];
+    let said = Command::new("git").args(git).output();
+    let name = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    name.ok().filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" ({name})"))
 }
 
 /// Returns the first word that looks like a version.

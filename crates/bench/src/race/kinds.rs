@@ -49,16 +49,17 @@ pub const KINDS: [Kind; 7] = [
             (Work::Find, "no-dups-135", None, 0.1, Created, AsIs, &[Warm], 5),
             (Work::Find, "few-dups-762", None, 0.1, Created, AsIs, &[Warm], 5),
             (Work::Find, "photos", None, 0.05, Created, AsIs, BOTH, 3),
-            (Work::Find, "huge-mixed", None, 0.1, Created, AsIs, &[Warm], 3),
+            (Work::Find, "huge-mixed", Some(300_000), 0.1, Created, AsIs, &[Warm], 3),
             (Work::Find, "same-size", None, 1.0, Created, AsIs, &[Warm], 3),
-            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 5),
-            (Work::Find, "vm-images", None, 1.0, Created, AsIs, &[Warm], 3),
+            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 3),
+            (Work::Find, "vm-images", None, 0.5, Created, AsIs, &[Warm], 3),
         ],
     },
     Kind {
         name: "arm",
         about: "duplicates on a simulated hard disk",
         lineups: &[
+            // The arm's time hardly varies: once is enough.
             (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Cold], 1),
             (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Warm], 3),
         ],
@@ -67,9 +68,9 @@ pub const KINDS: [Kind; 7] = [
         name: "images",
         about: "duplicates on ext4, XFS and btrfs",
         lineups: &[
-            (Work::Find, "server2018", None, 0.3, Shuffled, Ext4, BOTH, 3),
-            (Work::Find, "server2018", None, 0.3, Shuffled, Xfs, BOTH, 3),
-            (Work::Find, "server2018", None, 0.3, Shuffled, Btrfs, BOTH, 3),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 3),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Xfs, BOTH, 3),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Btrfs, BOTH, 3),
         ],
     },
     Kind {
@@ -86,8 +87,8 @@ pub const KINDS: [Kind; 7] = [
         name: "mirror",
         about: "copies of hard-linked trees, first and again",
         lineups: &[
-            (Work::Mirror, "links", Some(655_340), 1.0, Created, Ext4, &[Warm], 3),
-            (Work::Again, "links", Some(655_340), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 3),
             (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
         ],
     },
@@ -95,7 +96,8 @@ pub const KINDS: [Kind; 7] = [
         name: "delete",
         about: "huge trees deleted, on ext4, XFS and btrfs",
         lineups: &[
-            (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
+            (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Delete, "empty", Some(300_000), 1.0, Created, Ext4, &[Cold], 3),
             (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, &[Warm], 3),
             (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, &[Warm], 3),
             (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),

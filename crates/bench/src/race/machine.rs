@@ -1,12 +1,23 @@
 //! What a race ran on, told so that others can compare, and so that nobody can tell whose it is.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::Failure;
 use crate::image::tool;
 use crate::record::Fact;
 
-/// Returns processor, memory, kernel, file system of the store, and the date.
+/// Returns the day it is, as `YYYY-MM-DD`.
+///
+/// # Errors
+///
+/// There is no `date` to ask.
+pub fn today() -> Result<String, Failure> {
+    tool(&["date", "-u", "+%Y-%m-%d"], &[]).map(|date| date.trim().to_owned())
+}
+
+/// Returns processor, memory, kernel, and what the store is on.
 pub(super) fn facts(store: &Path) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
     let word = |command: &[&str]| match tool(command, &[]) {
@@ -17,13 +28,12 @@ pub(super) fn facts(store: &Path) -> Vec<Fact> {
     let memory: u64 =
         field("/proc/meminfo", "MemTotal:").trim_end_matches(" kB").parse().unwrap_or(0);
     vec![
-        fact("date", word(&["date", "-u", "+%Y-%m-%d"])),
         fact("processor", field("/proc/cpuinfo", "model name")),
         fact("cores", cores.to_string()),
         fact("memory", format!("{} GiB", memory >> 20)),
         fact("kernel", word(&["uname", "-sr"])),
         fact("system", field_quoted("/etc/os-release", "PRETTY_NAME=")),
-        fact("file system of the trees", file_system(store)),
+        fact("own disk", format!("{}, {}", file_system(store), disk(store))),
     ]
 }
 
@@ -41,4 +51,18 @@ fn field_quoted(path: &str, name: &str) -> String {
 fn file_system(store: &Path) -> String {
     let found = tool(&["stat", "-f", "-c", "%T"], &[store]);
     found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
+}
+
+/// Returns what the disk says it is, which virtual ones often do wrong.
+fn disk(store: &Path) -> &'static str {
+    let device = fs::metadata(store).map(|metadata| metadata.dev()).unwrap_or_default();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let block = format!("/sys/dev/block/{major}:{minor}");
+    // A partition's queue is its disk's.
+    let flag = ["queue", "../queue"].map(|queue| format!("{block}/{queue}/rotational"));
+    match flag.iter().find_map(|path| fs::read_to_string(path).ok()).as_deref().map(str::trim) {
+        Some("0") => "says it does not rotate",
+        Some(_) => "says it rotates",
+        None => "does not say whether it rotates",
+    }
 }

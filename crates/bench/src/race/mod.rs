@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use kinds::{KINDS, Kind, Lineup};
+pub use machine::today;
 
 use crate::Failure;
 use crate::corpus::Counts;
