@@ -219,10 +219,19 @@ pub fn advice(missing: &[&Entrant]) -> Vec<String> {
 
 /// Returns which commit of this repository is checked out, as an addition to a version.
 fn commit() -> String {
-    let git = ["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"];
-    let said = Command::new("git").args(git).output();
-    let name = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    name.ok().filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" ({name})"))
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-C", env!("CARGO_MANIFEST_DIR")]).args(args).output().ok()
+    };
+    let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
+    let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
+    // What a race itself writes changes nothing of what is raced.
+    let changed = git(&["diff", "--quiet", "HEAD", "--", ".."]);
+    let clean = changed.is_some_and(|changed| changed.status.success());
+    if name.is_empty() {
+        return name;
+    }
+    if clean { format!(" ({name})") } else { format!(" ({name}, changed)") }
 }
 
 /// Returns the first word that looks like a version.

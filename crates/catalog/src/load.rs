@@ -56,6 +56,10 @@ impl Loaded {
 impl Catalog {
     /// Loads remembered files.
     pub fn load(&self, which: Rows) -> Result<Loaded, Error> {
+        self.at_once(|| self.load_now(which))
+    }
+
+    fn load_now(&self, which: Rows) -> Result<Loaded, Error> {
         let (mut tree, mut contents) = (Tree::default(), Contents::load(self)?);
         let (dirs, volumes) = (Dirs::load(self)?, Volumes::load(self)?);
         let mut facts = Facts::new(0);

@@ -15,6 +15,9 @@ const APPLICATION: i32 = 0x6c6f_7031;
 /// `user_version` of the catalogs this version writes: one more than the last migration.
 const VERSION: i64 = 1;
 
+/// The length of the header of a database (sqlite.org/fileformat.html, 1.3).
+const HEADER_BYTES: u64 = 100;
+
 /// Steps from one format to the next, by the version they start from. Append only.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 const INDEXES: &str = include_str!("schema_index.sql");
@@ -32,6 +35,7 @@ pub struct Writer {
     pub(crate) catalog: Catalog,
     /// Where a new catalog is built, until it is whole.
     pub(crate) building: Option<Building>,
+    /// Last, so that the others are closed under it.
     _lock: Lock,
 }
 
@@ -100,6 +104,17 @@ impl Catalog {
         Ok((application == 0 && version == 0 && tables == 0).then_some(0))
     }
 
+    /// Answers several questions from one state, whatever is committed meanwhile.
+    pub(crate) fn at_once<T>(&self, ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if !self.db.is_autocommit() {
+            return ask();
+        }
+        self.run("BEGIN")?;
+        let answer = ask();
+        self.run("COMMIT")?;
+        answer
+    }
+
     pub(crate) fn run(&self, sql: &str) -> Result<(), Error> {
         self.db.execute_batch(sql).at(&self.path)
     }
@@ -122,8 +137,13 @@ impl Writer {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        if let Ok(found) = std::fs::metadata(path) {
-            refuse_other_kinds(path, &found)?;
+        match std::fs::metadata(path) {
+            Ok(found) => refuse_other_kinds(path, &found)?,
+            // A link to nothing: what is built aside could never take its name.
+            Err(e) if path.is_symlink() => {
+                return Err(e).context(Op::Open, || path).map_err(Error::from);
+            }
+            Err(_) => {}
         }
         let lock = Lock::take(&with_suffix(path, ".lock"), waiting)?;
         // Looked at again now that nobody else can be making it.
@@ -195,7 +215,8 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
 impl Writer {
     /// Builds what a new catalog still lacks and gives it its name.
     pub(crate) fn publish(self) -> Result<(), Error> {
-        let Writer { catalog, building, _lock } = self;
+        // Bound first, so that it ends last.
+        let Writer { _lock, building, catalog } = self;
         let Some(building) = building else { return Ok(()) };
         catalog.run("PRAGMA journal_mode = WAL")?;
         let path = catalog.path.clone();
@@ -212,9 +233,13 @@ impl Writer {
     }
 }
 
-/// Refuses what is no regular file: opening a FIFO, for one, would wait for its other end.
+/// Refuses what is no regular file (opening a FIFO, for one, would wait for its other end), and what
+/// is too short for a database and yet not empty: `SQLite` would take one byte for none.
 fn refuse_other_kinds(path: &Path, found: &std::fs::Metadata) -> Result<(), Error> {
     let source = match found.file_type() {
+        kind if kind.is_file() && (1..HEADER_BYTES).contains(&found.len()) => {
+            return Err(Error::Damaged { path: path.into(), source: None });
+        }
         kind if kind.is_file() => return Ok(()),
         kind if kind.is_dir() => io::ErrorKind::IsADirectory.into(),
         _ => io::Error::other("not a regular file"),

@@ -122,9 +122,7 @@ impl Catalog {
     /// Returns all files that have a content, sorted by path.
     pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE file.content = ?1");
-        let entries = self.entries(&sql, content)?.into_iter();
-        let mut entries: Vec<Entry> =
-            entries.map(|entry| self.with_path(entry)).collect::<Result<_, _>>()?;
+        let mut entries = self.at_once(|| self.with_paths(self.entries(&sql, content)?))?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -137,6 +135,10 @@ impl Catalog {
 
     /// Returns all names of some inodes, given as (volume, inode). Reads every row.
     pub fn names_of(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
+        self.at_once(|| self.with_paths(self.names_without_paths(inodes)?))
+    }
+
+    fn names_without_paths(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare(SELECT).at(&self.path)?;
         let mut rows = query.query([]).at(&self.path)?;
         let mut found = Vec::new();
@@ -147,11 +149,15 @@ impl Catalog {
                 found.push(read(row).at(&self.path)?);
             }
         }
-        found.into_iter().map(|entry| self.with_path(entry)).collect()
+        Ok(found)
     }
 
     /// Returns, for each file of a tree, what is remembered of it if it has not changed since.
     pub fn known(&self, tree: &Tree) -> Result<Vec<Option<Known>>, Error> {
+        self.at_once(|| self.known_now(tree))
+    }
+
+    fn known_now(&self, tree: &Tree) -> Result<Vec<Option<Known>>, Error> {
         let mut volumes = Volumes::load(self)?;
         let mut known = vec![None; tree.files().len()];
         let mut statement = self.files_in_statement()?;
@@ -178,6 +184,10 @@ impl Catalog {
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
         query.query_map([key], read).and_then(Iterator::collect).at(&self.path)
+    }
+
+    fn with_paths(&self, entries: Vec<Entry>) -> Result<Vec<Entry>, Error> {
+        entries.into_iter().map(|entry| self.with_path(entry)).collect()
     }
 
     fn with_path(&self, mut entry: Entry) -> Result<Entry, Error> {

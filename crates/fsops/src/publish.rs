@@ -72,6 +72,14 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing would not do: the lock ends with the last copy of the descriptor, and a thread
+        // with a descriptor table of its own may hold one (see `own_descriptor_table`).
+        let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
+    }
+}
+
 /// Gives the finished file `from` the name `to` in the same directory, which must be free.
 ///
 /// The file's bytes and then the directory are synced, so after a crash `to` is either absent or
@@ -104,5 +112,21 @@ pub fn remove_file(path: &Path) -> Result<(), Error> {
     match rustix::fs::unlinkat(CWD, path, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
         Err(e) => Err(io::Error::from(e)).context(Op::Remove, || path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lock;
+
+    #[test]
+    fn a_lock_ends_when_it_is_dropped_whoever_has_a_copy_of_its_descriptor() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lock");
+        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        let copy = rustix::io::dup(&lock.fd).expect("a descriptor is free");
+        drop(lock);
+        let again = Lock::take(&path, |_| panic!("it is still locked")).expect("it is free");
+        drop((again, copy));
     }
 }

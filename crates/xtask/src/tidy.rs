@@ -1,8 +1,9 @@
-//! Rules that no lint knows: how files open, how long they are, which crate may use which, and
-//! that ARCHITECTURE.md speaks of what exists.
+//! Rules that no lint knows: how files open, how long they are, that none is forgotten, which crate
+//! may use which, and that ARCHITECTURE.md speaks of what exists.
 
 mod architecture;
 mod layers;
+mod orphans;
 mod sources;
 
 use std::fs;
@@ -15,6 +16,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     list(&root.join("crates"), &mut files)?;
     files.sort();
     let mut complaints = sources::check(root, &files)?;
+    complaints.extend(orphans::check(root, &files)?);
     complaints.extend(layers::check(root)?);
     complaints.extend(architecture::check(root, &files)?);
     Ok(complaints)

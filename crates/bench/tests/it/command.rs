@@ -1,12 +1,13 @@
 //! What a person does with the instrument, by its command.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use bench::measure::{Task, Usage};
 use bench::record::Ending;
-use testkit::{TempTree, skipped};
+use testkit::TempTree;
 
 fn lop_bench(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lop-bench")).args(args).output().expect("it runs")
@@ -73,11 +74,22 @@ fn a_tree_is_made_by_name() {
 
 #[test]
 fn a_race_needs_lop() {
-    if !testkit::is_root() {
-        return skipped("races drop caches and mount images, which only root can");
-    }
     let temp = TempTree::new();
     let store = temp.path().to_str().expect("a temporary name");
-    let output = lop_bench(&["race", "smoke", "--store", store, "--lop", "/bin/false"]);
+    let output = lop_bench(&["race", "smoke", "--store", store, "--lop", "/does/not/exist"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn a_wrong_answer_of_lop_fails_the_race() {
+    let temp = TempTree::new();
+    let lop = temp.join("lop");
+    fs::write(&lop, "#!/bin/sh\necho lop 0.0\n").expect("written");
+    fs::set_permissions(&lop, fs::Permissions::from_mode(0o755)).expect("ours");
+    let (store, lop) = (temp.join("store"), lop.to_str().expect("a temporary name"));
+    let store = store.to_str().expect("a temporary name");
+    let output = lop_bench(&["race", "smoke", "--store", store, "--tools", "rm", "--lop", lop]);
+    let complaints = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{complaints}");
+    assert!(complaints.contains("lop found 0 groups of 0 files instead of"), "{complaints}");
 }

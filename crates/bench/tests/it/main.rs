@@ -5,6 +5,5 @@
 mod arm;
 mod command;
 mod corpus;
-mod modules;
 mod page;
 mod record;

@@ -3,7 +3,6 @@
 mod digests;
 mod facts;
 mod failures;
-mod modules;
 mod open;
 mod partition;
 mod sparse;

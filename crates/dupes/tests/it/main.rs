@@ -12,7 +12,6 @@ mod hostile;
 mod injected;
 mod limits;
 mod lists;
-mod modules;
 mod mounts;
 mod properties;
 mod pseudo;

@@ -15,7 +15,6 @@ mod interrupts;
 mod json;
 mod lists;
 mod lop;
-mod modules;
 mod mounts;
 mod odd;
 mod partial;

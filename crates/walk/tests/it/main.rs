@@ -9,7 +9,6 @@ mod failing;
 mod filters;
 mod found;
 mod lists;
-mod modules;
 mod mounts;
 mod opener;
 mod random;

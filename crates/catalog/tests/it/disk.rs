@@ -1,0 +1,47 @@
+//! Trees on the disk: walking them, and changes that show.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use fsops::{Stat, Watch};
+use testkit::TempTree;
+use walk::{FileId, Filter, Tree};
+
+pub(crate) fn walked(roots: &[&Path]) -> Tree {
+    let options = walk::Options {
+        filter: Filter::default(),
+        one_file_system: false,
+        threads: 2,
+        open_dirs: 8,
+        own: Vec::new(),
+    };
+    let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
+    walk::walk(&roots, &options, None, &Watch::default()).expect("not stopped")
+}
+
+/// Returns the numbers of all files.
+pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> + use<> {
+    (0u32..).map(FileId).take(tree.files().len())
+}
+
+/// Returns a path as bytes.
+pub(crate) fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_encoded_bytes().to_vec()
+}
+
+pub(crate) fn stat(path: &Path) -> Stat {
+    Stat::of_path(path).expect("metadata")
+}
+
+/// Makes sure that a change to the file at `path` shows in its ctime from now on.
+///
+/// The kernel stamps files with the time of its last tick, so a change right after another may
+/// leave the ctime as it is. Once any file has a later stamp, all changes get one.
+pub(crate) fn let_the_clock_tick(path: &Path) {
+    let probe = TempTree::new();
+    let before = stat(path).ctime_ns;
+    while stat(probe.path()).ctime_ns <= before {
+        fs::set_permissions(probe.path(), Permissions::from_mode(0o700)).expect("set");
+    }
+}

@@ -1,0 +1,88 @@
+//! Forgetting files that are gone.
+
+use catalog::{Error, Loaded, Rows, Writer};
+use testkit::{TempTree, TreeBuilder};
+use walk::FileId;
+
+use crate::disk::{bytes, ids};
+use crate::place::Place;
+
+fn scanned() -> (Place, TempTree) {
+    let tree = TreeBuilder::new()
+        .file("a", "alike")
+        .file("d/b", "alike")
+        .file("d/sub/deep/c", "alike")
+        .file("d/sub/deep/single", "alone with its size")
+        .make_temp();
+    let place = Place::new();
+    place.scan(&[tree.path()]);
+    (place, tree)
+}
+
+fn load(writer: &Writer) -> Loaded {
+    writer.catalog().load(Rows::All).expect("loads")
+}
+
+fn below(loaded: &Loaded, tree: &TempTree, name: &str) -> Vec<FileId> {
+    let path = bytes(&tree.join(name));
+    ids(&loaded.tree).filter(|id| loaded.tree.path(*id).starts_with(&path)).collect()
+}
+
+fn forget(place: &Place, tree: &TempTree, name: &str) -> Result<(), Error> {
+    let writer = place.writer();
+    let loaded = load(&writer);
+    writer.forget(&loaded, &below(&loaded, tree, name))
+}
+
+#[test]
+fn forgotten_files_are_gone_and_the_others_are_there() {
+    let (place, tree) = scanned();
+    forget(&place, &tree, "d/sub/deep/c").expect("forgets");
+    let names = place.query("SELECT name FROM file ORDER BY name");
+    assert_eq!(names, ["a", "b", "single"]);
+}
+
+#[test]
+fn forgotten_files_are_counted_no_more() {
+    let (place, tree) = scanned();
+    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 3);
+    forget(&place, &tree, "d/sub/deep/c").expect("forgets");
+    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(place.query("SELECT reclaimable FROM content"), ["5"]);
+}
+
+#[test]
+fn the_last_forgotten_file_of_a_content_takes_it_along() {
+    let (place, tree) = scanned();
+    forget(&place, &tree, "").expect("forgets");
+    assert_eq!(place.query("SELECT count(*) FROM content"), ["0"]);
+}
+
+#[test]
+fn directories_left_with_nothing_are_forgotten() {
+    let (place, tree) = scanned();
+    forget(&place, &tree, "d/sub").expect("forgets");
+    let catalog = place.catalog();
+    let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("asks");
+    assert_eq!((dirs(""), dirs("d")), (vec![b"d".to_vec()], Vec::new()));
+    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
+}
+
+#[test]
+fn a_catalog_of_nothing_is_still_one() {
+    let (place, tree) = scanned();
+    forget(&place, &tree, "").expect("forgets");
+    assert_eq!(place.query("SELECT id FROM dir"), ["1"], "the file system's root stays");
+    assert_eq!(place.scan(&[tree.path()]).known(), [""; 0]);
+    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_forgetting_that_fails_leaves_the_old_catalog() {
+    let (place, tree) = scanned();
+    place.run("CREATE TRIGGER no AFTER DELETE ON dir BEGIN SELECT RAISE(FAIL, 'stays'); END");
+    let before = place.rows();
+    let error = forget(&place, &tree, "d/sub").expect_err("fails");
+    assert!(matches!(error, Error::Database { .. }), "{error:?}");
+    assert_eq!(place.rows(), before);
+}

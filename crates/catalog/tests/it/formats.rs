@@ -1,0 +1,175 @@
+//! Stored catalogs of every format there was, and what a format consists of.
+
+use std::collections::BTreeSet;
+
+use catalog::{Catalog, Rows};
+use content::{head_length, head_of};
+use testkit::TreeBuilder;
+
+use crate::place::Place;
+
+/// Every format so far, by its number from 1. Append only.
+const STORED: [&str; 1] = [include_str!("../data/v1.sql")];
+
+/// The digest of "alike", as `b3sum` prints it.
+const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";
+
+/// Makes each catalog as an older version left it.
+fn stored() -> impl Iterator<Item = Place> {
+    STORED.iter().map(|sql| {
+        let place = Place::new();
+        place.make_dir();
+        place.run(sql);
+        place
+    })
+}
+
+/// Makes each catalog as an older version left it, and brings it up to date.
+fn updated() -> impl Iterator<Item = (Place, Catalog)> {
+    stored().map(|place| {
+        drop(place.writer());
+        let catalog = place.catalog();
+        (place, catalog)
+    })
+}
+
+/// Returns a catalog made by this version.
+fn new() -> Place {
+    let tree = TreeBuilder::new().file("x", "alike").make_temp();
+    let place = Place::new();
+    place.scan(&[tree.path()]);
+    place
+}
+
+/// Returns tables, indexes and views by their definitions, whatever the spaces and comments.
+fn schema(place: &Place) -> BTreeSet<String> {
+    let plain = |sql: String| {
+        let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    };
+    let rows = place.query("SELECT sql FROM sqlite_schema WHERE sql NOT NULL");
+    rows.into_iter().map(plain).collect()
+}
+
+#[test]
+fn files_of_every_stored_format_are_found() {
+    for (_place, catalog) in updated() {
+        let file = catalog.file(b"/home/me/pictures", b"a.jpg").expect("asks").expect("is there");
+        assert_eq!((file.volume, file.inode, file.size), (1, 13_238_269, 5));
+        let times = (1_795_260_850_037_479_750, 1_795_260_850_041_479_750);
+        assert_eq!((file.mtime_ns, file.ctime_ns), times);
+        assert_eq!((file.copies, file.digest.expect("known").to_string()), (2, ALIKE.into()));
+    }
+}
+
+#[test]
+fn groups_of_every_stored_format_are_found() {
+    for (_place, catalog) in updated() {
+        let entries = catalog.files_with(1).expect("asks");
+        let paths: Vec<Vec<u8>> = entries.into_iter().map(|entry| entry.path).collect();
+        let expected = [
+            &b"/home/me/pictures/a.jpg"[..],
+            b"/home/me/pictures/link.jpg",
+            b"/home/me/pictures/old/b\xff.jpg",
+        ];
+        assert_eq!(paths, expected);
+    }
+}
+
+#[test]
+fn every_stored_format_is_loaded_whole() {
+    for (_place, catalog) in updated() {
+        assert_eq!(catalog.load(Rows::All).expect("loads").tree.files().len(), 4);
+        assert_eq!(catalog.load(Rows::Grouped).expect("loads").tree.files().len(), 3);
+        assert_eq!(catalog.roots().expect("asks"), [b"/home/me/pictures"]);
+    }
+}
+
+#[test]
+fn the_views_of_every_stored_format_answer() {
+    for (place, _catalog) in updated() {
+        let files = place.query(
+            "SELECT path || '|' || modified || '|' || duplicates FROM files \
+             WHERE inode = 13238267 OR path LIKE '%/a.jpg' ORDER BY path",
+        );
+        let expected = [
+            "/home/me/pictures/a.jpg|2026-11-21 11:34:10|1",
+            "/home/me/pictures/c.jpg|2026-11-21 11:34:10|0",
+        ];
+        assert_eq!(files, expected);
+        let groups = "SELECT \"group\" || size || inodes || reclaimable || digest FROM groups";
+        assert_eq!(place.query(groups), [format!("1525{ALIKE}")]);
+        assert_eq!(place.query("SELECT count(path) FROM duplicates"), ["3"]);
+    }
+}
+
+#[test]
+fn every_stored_format_can_be_scanned_into() {
+    for place in stored() {
+        let tree = TreeBuilder::new().file("x", "alike").file("y", "alike").make_temp();
+        place.scan(&[tree.path()]);
+        assert_eq!(place.query("SELECT count(*) FROM file"), ["6"]);
+        // The stored files are out of reach; that they have this content is known by its digest.
+        assert_eq!(place.query("SELECT inodes FROM content"), ["4"]);
+    }
+}
+
+#[test]
+fn an_old_catalog_brought_up_to_date_is_made_like_a_new_one() {
+    let new = new();
+    for (old, _catalog) in updated() {
+        assert_eq!(schema(&old), schema(&new));
+        for pragma in ["PRAGMA user_version", "PRAGMA application_id"] {
+            assert_eq!(old.query(pragma), new.query(pragma), "{pragma}");
+        }
+    }
+}
+
+#[test]
+fn a_catalog_made_of_an_empty_file_is_made_like_a_new_one() {
+    let place = Place::new();
+    place.make_dir();
+    place.run("");
+    drop(place.writer());
+    assert_eq!(schema(&place), schema(&new()));
+}
+
+#[test]
+fn the_last_stored_format_is_the_one_written() {
+    let place = new();
+    let version = place.query("PRAGMA user_version");
+    assert_eq!(version, [STORED.len().to_string()], "store a catalog of the new format");
+    assert_eq!(place.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
+}
+
+/// Heads are stored. A program that computes others would take equal files for unlike ones: it
+/// needs a new format, whose migration forgets the old heads.
+///
+/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`), for the
+/// first 8 KiB of the bytes 0 to 250 over and over; each length is another branch of the algorithm.
+#[test]
+fn heads_are_what_they_were_when_the_format_was_made() {
+    let heads: [(u64, u64); 7] = [
+        (1, 0xc44b_dff4_074e_ecdb),
+        (5, 0xb075_753a_84ca_0fbe),
+        (16, 0x8355_e3a6_f617_70db),
+        (100, 0x004e_4f92_1a64_bd1c),
+        (200, 0xf42a_8864_feaf_0703),
+        (8192, 0x40a7_1c16_bbe3_7322),
+        (9000, 0x40a7_1c16_bbe3_7322),
+    ];
+    let bytes: Vec<u8> = (0..=250).cycle().take(9000).collect();
+    for (size, head) in heads {
+        let length = usize::try_from(head_length(size)).expect("small");
+        assert_eq!(head_of(&bytes[..length]).0.get(), head, "{size} bytes");
+    }
+}
+
+#[test]
+fn a_stored_head_is_that_of_its_file() {
+    let head = head_of(b"alike").0.get().cast_signed().to_string();
+    for (place, _catalog) in updated() {
+        let stored = "SELECT DISTINCT head FROM file WHERE content = 1";
+        assert_eq!(place.query(stored), std::slice::from_ref(&head));
+    }
+}

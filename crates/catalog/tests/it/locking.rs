@@ -1,0 +1,161 @@
+//! Writers and readers at the same time.
+
+use std::fs;
+use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::time::SystemTime;
+
+use catalog::{Catalog, Recall, Rows, Writer};
+use testkit::{TempTree, TreeBuilder};
+
+use crate::disk::{bytes, walked};
+use crate::place::{Place, record};
+
+fn tree() -> TempTree {
+    TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp()
+}
+
+#[test]
+fn a_second_writer_waits_and_is_told_for_whom() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    let first = place.writer();
+    let (tell, told) = channel();
+    let path = place.path();
+    let second = std::thread::spawn(move || {
+        Writer::open(&path, |holder| tell.send(holder).expect("heard")).expect("opens").is_new()
+    });
+    assert_eq!(told.recv().expect("the second one says that it waits"), Some(std::process::id()));
+    assert!(!second.is_finished());
+    drop(first);
+    assert!(!second.join().expect("no panic"));
+}
+
+#[test]
+fn a_catalog_made_while_another_writer_waits_is_found_by_it() {
+    let (place, tree) = (Place::new(), tree());
+    let first = place.writer();
+    assert!(first.is_new());
+    let (tell, told) = channel();
+    let path = place.path();
+    let second = std::thread::spawn(move || {
+        Writer::open(&path, |_| tell.send(()).expect("heard")).expect("opens").is_new()
+    });
+    told.recv().expect("the second one waits");
+    let tree = walked(&[tree.path()]);
+    let recall = Recall::nothing(&tree);
+    let record = record(SystemTime::now());
+    first.commit(&tree, recall, std::iter::empty(), &[], &record).expect("commits");
+    assert!(!second.join().expect("no panic"), "it is no new one any more");
+}
+
+#[test]
+fn questions_are_answered_while_a_writer_holds_the_lock() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    let _writer = place.writer();
+    assert!(place.entry(&tree.join("a")).is_some());
+}
+
+#[test]
+fn questions_in_the_middle_of_a_commit_get_the_old_answers() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    let before = place.rows();
+    fs::write(tree.join("c"), "alike").expect("written");
+    fs::remove_file(tree.join("b")).expect("removed");
+    let asked = std::cell::Cell::new(false);
+    let ask = || {
+        assert_eq!(place.rows(), before);
+        assert!(place.entry(&tree.join("b")).is_some() && place.entry(&tree.join("c")).is_none());
+        asked.set(true);
+    };
+    place.try_scan(&[tree.path()], &[], ask).expect("commits");
+    assert!(asked.get());
+}
+
+#[test]
+fn a_catalog_open_for_questions_sees_the_next_commit() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    let catalog = Catalog::open(&place.path()).expect("opens");
+    let new = || catalog.file(&bytes(tree.path()), b"c").expect("asks");
+    assert!(new().is_none());
+    fs::write(tree.join("c"), "alike").expect("written");
+    place.scan(&[tree.path()]);
+    assert_eq!(new().expect("is there").copies, 3);
+}
+
+/// Renames all directories and files in one commit, over and over, while others load.
+#[test]
+fn a_catalog_is_loaded_from_one_commit() {
+    let mut tree = TreeBuilder::new();
+    for dir in 0..40 {
+        tree = tree.file(format!("d{dir}/f1"), "alike").file(format!("d{dir}/f2"), "alike");
+    }
+    let (place, tree) = (Place::new(), tree.make_temp());
+    place.scan(&[tree.path()]);
+    let below = tree.path().file_name().expect("a name").to_str().expect("UTF-8");
+    let rename = |to: &str| {
+        place.run(&format!(
+            "BEGIN IMMEDIATE;
+             UPDATE dir SET name = CAST('{to}' || substr(name, 2) AS BLOB)
+               WHERE parent = (SELECT id FROM dir WHERE name = CAST('{below}' AS BLOB));
+             UPDATE file SET name = CAST('{to}' || substr(name, 2) AS BLOB);
+             COMMIT"
+        ));
+    };
+    let (go_on, hears) = channel();
+    std::thread::scope(|scope| {
+        let renamer = scope.spawn(move || {
+            let mut commits = 0;
+            while commits < 20 || hears.try_recv() != Err(TryRecvError::Disconnected) {
+                rename(["x", "d"][commits % 2]);
+                commits += 1;
+            }
+            commits
+        });
+        // Ends with this closure, also by a panic.
+        let go_on: Sender<()> = go_on;
+        let catalog = place.catalog();
+        for _ in 0..300 {
+            let loaded = catalog.load(Rows::All).expect("loads");
+            let paths = loaded.tree.files().len();
+            assert_eq!(paths, 80);
+            let mut starts: Vec<(u8, u8)> =
+                (0..80).map(|file| starts(&loaded.tree, file)).collect();
+            starts.dedup();
+            let alike = starts.iter().all(|(dir, file)| dir == file || *file == b'f');
+            assert!(starts.len() == 1 && alike, "of two commits: {starts:?}");
+        }
+        drop(go_on);
+        assert!(renamer.join().expect("no panic") >= 20);
+    });
+}
+
+/// Returns the first letters of a file's directory and of its name.
+fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
+    let path = tree.path(walk::FileId(file));
+    let mut names = path.rsplit(|&byte| byte == b'/');
+    let (name, dir) = (names.next().expect("a name"), names.next().expect("a directory"));
+    (dir[0], name[0])
+}
+
+#[test]
+fn every_file_beside_a_catalog_is_one_it_says_it_may_have() {
+    let (place, tree) = (Place::new(), tree());
+    let said = Catalog::files(&place.path());
+    let assert_said = || {
+        let dir = place.path();
+        let entries = fs::read_dir(dir.parent().expect("a directory")).expect("a directory");
+        let files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        assert!(files.iter().all(|file| said.contains(file)), "{files:?}");
+        files.len()
+    };
+    // A catalog that is being made, then one that is being changed: with its lock and its log.
+    for during in [2, 4] {
+        let seen = std::cell::Cell::new(0);
+        place.try_scan(&[tree.path()], &[], || seen.set(assert_said())).expect("commits");
+        assert_eq!(seen.get(), during);
+        assert_eq!(assert_said(), 2, "the catalog and its lock");
+    }
+}

@@ -1,0 +1,180 @@
+//! Opening what is a catalog, and what is not.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use catalog::{Error, Rows, Writer};
+use testkit::{TempTree, TreeBuilder};
+
+use crate::place::{Place, refusal, refusals};
+
+fn tree() -> TempTree {
+    TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp()
+}
+
+fn scanned() -> Place {
+    let place = Place::new();
+    place.scan(&[tree().path()]);
+    place
+}
+
+/// Asserts that a file is refused as damaged, by its path, and stays as it is.
+#[track_caller]
+fn assert_damaged(path: &Path) {
+    let before = fs::read(path).expect("readable");
+    for error in refusals(path) {
+        assert!(matches!(&error, Error::Damaged { path: p, .. } if p == path), "{error:?}");
+        assert!(error.to_string().contains(path.to_str().expect("UTF-8")), "{error}");
+        assert!(!error.is_full());
+    }
+    assert!(fs::read(path).expect("readable") == before, "{} was changed", path.display());
+}
+
+#[test]
+fn a_missing_catalog_is_missing_and_stays_so() {
+    let place = Place::new();
+    let error = refusal(&place.path());
+    assert!(matches!(&error, Error::Missing(path) if *path == place.path()), "{error:?}");
+    assert!(!place.path().parent().expect("a directory").exists());
+}
+
+#[test]
+fn a_name_in_the_current_directory_is_a_path() {
+    let error = refusal(Path::new("no such catalog.db"));
+    assert!(matches!(error, Error::Missing(_)), "{error:?}");
+}
+
+#[test]
+fn a_catalog_and_its_directories_are_made_for_the_owner_alone() {
+    let place = scanned();
+    let dir = fs::metadata(place.path().parent().expect("a directory")).expect("made");
+    assert_eq!(dir.permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_directory_in_its_place_is_refused() {
+    let dir = TempTree::new();
+    for error in refusals(dir.path()) {
+        let Error::File(error) = error else { panic!("{error:?}") };
+        assert_eq!((error.source.kind(), &*error.path), (ErrorKind::IsADirectory, dir.path()));
+    }
+}
+
+/// Opening one would wait for its other end.
+#[test]
+fn a_fifo_in_its_place_is_refused() {
+    let tree = TreeBuilder::new().fifo("fifo").make_temp();
+    for error in refusals(&tree.join("fifo")) {
+        assert!(matches!(error, Error::File(_)), "{error:?}");
+        assert!(!tree.join("fifo.lock").exists());
+    }
+}
+
+#[test]
+fn a_link_to_nothing_is_refused_before_the_scan() {
+    let tree = TreeBuilder::new().dangling_symlink("catalog.db").make_temp();
+    let path = tree.join("catalog.db");
+    let error = Writer::open(&path, |_| {}).expect_err("it could never be given that name");
+    assert!(matches!(&error, Error::File(error) if *error.path == path), "{error:?}");
+    assert!(!tree.join("catalog.db.new").exists());
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_kept() {
+    let long = "My notes, which are not a catalog. ".repeat(1000);
+    for notes in ["M", "My", "My notes.", &long] {
+        let tree = TreeBuilder::new().file("notes", notes).make_temp();
+        assert_damaged(&tree.join("notes"));
+    }
+}
+
+#[test]
+fn a_database_of_somebody_else_is_refused_and_kept() {
+    let place = Place::new();
+    place.make_dir();
+    for sql in [
+        "CREATE TABLE bookmarks (url TEXT)",
+        "PRAGMA user_version = 1",
+        "PRAGMA application_id = 42",
+    ] {
+        place.run(sql);
+        assert_damaged(&place.path());
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_catalog() {
+    let tree = TreeBuilder::new().file("empty", "").make_temp();
+    let error = refusal(&tree.join("empty"));
+    assert!(matches!(error, Error::Damaged { .. }), "{error:?}");
+    assert_eq!(fs::metadata(tree.join("empty")).expect("metadata").len(), 0);
+}
+
+#[test]
+fn an_empty_file_becomes_a_catalog() {
+    let (place, tree) = (Place::new(), tree());
+    place.make_dir();
+    fs::write(place.path(), "").expect("written");
+    place.scan(&[tree.path()]);
+    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b"]);
+}
+
+#[test]
+fn a_catalog_cut_short_by_a_page_or_more_is_refused() {
+    let place = scanned();
+    let whole = fs::read(place.path()).expect("readable");
+    let page = 32 * 1024;
+    assert!(whole.len() > 3 * page && whole.len().is_multiple_of(page), "{}", whole.len());
+    for length in [2, 100, 4096, page, page + 1, whole.len() / 2, whole.len() - page] {
+        fs::write(place.path(), &whole[..length]).expect("written");
+        assert_damaged(&place.path());
+    }
+}
+
+#[test]
+fn damage_behind_the_first_page_is_found_by_who_reads_it() {
+    let place = scanned();
+    let mut bytes = fs::read(place.path()).expect("readable");
+    bytes[32 * 1024..].fill(0xa5);
+    fs::write(place.path(), bytes).expect("written");
+    let error = place.catalog().load(Rows::All).expect_err("damaged");
+    assert!(matches!(error, Error::Damaged { source: Some(_), .. }), "{error:?}");
+}
+
+#[test]
+fn a_newer_format_is_named_with_both_numbers() {
+    let place = scanned();
+    place.run("PRAGMA user_version = 77");
+    let before = fs::read(place.path()).expect("readable");
+    for error in refusals(&place.path()) {
+        assert!(matches!(error, Error::TooNew { found: 77, known: 1, .. }), "{error:?}");
+        let said = "has format 77; this lop knows formats up to 1";
+        assert!(error.to_string().ends_with(said), "{error}");
+    }
+    assert!(fs::read(place.path()).expect("readable") == before);
+}
+
+#[test]
+fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
+    let (place, tree) = (Place::new(), tree());
+    place.make_dir();
+    let left = [".new", ".new-wal", ".new-shm", "-wal", "-shm", "-journal"];
+    for suffix in left {
+        fs::write(place.beside(suffix), "left behind").expect("written");
+    }
+    place.scan(&[tree.path()]);
+    assert_eq!(left.map(|suffix| place.beside(suffix).exists()), [false; 6]);
+    assert_eq!(place.query("PRAGMA integrity_check"), ["ok"]);
+}
+
+#[test]
+fn a_catalog_is_in_wal_mode_and_leaves_no_journal() {
+    let (place, tree) = (Place::new(), tree());
+    for _ in 0..2 {
+        place.scan(&[tree.path()]);
+        assert_eq!(place.query("PRAGMA journal_mode"), ["wal"]);
+        assert!(!place.beside("-wal").exists());
+    }
+}

@@ -1,0 +1,220 @@
+//! A place for a catalog, with what tests do there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use catalog::{Catalog, Copies, Entry, Error, Recall, ScanRecord, Writer};
+use content::Facts;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use testkit::TempTree;
+use walk::{FileId, Problem, Tree};
+
+use crate::disk::{bytes, ids, walked};
+use crate::engine::compare;
+
+/// A place for a catalog.
+pub(crate) struct Place {
+    dir: TempTree,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place { dir: TempTree::new() }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.beside("")
+    }
+
+    pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
+        self.dir.join(format!("state/lop.db{suffix}"))
+    }
+
+    /// Makes the directory for a catalog that does not come from a writer.
+    pub(crate) fn make_dir(&self) {
+        fs::create_dir_all(self.path().parent().expect("a directory")).expect("made");
+    }
+
+    /// Opens the catalog to change it.
+    ///
+    /// Even the only writer may have to wait. The workers of a walk in another test's thread have
+    /// copies of all descriptors, and a lock is free only when the last copy is closed.
+    pub(crate) fn writer(&self) -> Writer {
+        Writer::open(&self.path(), |_| ()).expect("opens")
+    }
+
+    pub(crate) fn catalog(&self) -> Catalog {
+        Catalog::open(&self.path()).expect("opens")
+    }
+
+    /// Returns what is remembered of a file.
+    pub(crate) fn entry(&self, path: &Path) -> Option<Entry> {
+        let dir = bytes(path.parent().expect("a directory"));
+        let name = path.file_name().expect("a name").as_encoded_bytes();
+        self.catalog().file(&dir, name).expect("asks")
+    }
+
+    /// Scans as if all files were old enough to be trusted.
+    pub(crate) fn scan(&self, roots: &[&Path]) -> Scan {
+        self.scan_at(roots, later())
+    }
+
+    /// Scans as if it were this time.
+    pub(crate) fn scan_at(&self, roots: &[&Path], started: SystemTime) -> Scan {
+        self.learn(walked(roots), started, compare)
+    }
+
+    /// Commits a tree with what `engine` finds out about it.
+    pub(crate) fn learn(
+        &self,
+        mut tree: Tree,
+        started: SystemTime,
+        engine: impl FnOnce(&Tree, &Facts) -> Vec<Copies>,
+    ) -> Scan {
+        let (writer, walked) = (self.writer(), tree.files().len());
+        let recall = recall(&writer, &mut tree);
+        let facts = &recall.facts;
+        let known = |id: FileId| facts.head(id.0).is_some() || facts.content(id.0).is_some();
+        let known = ids(&tree).map(known).collect();
+        let copies = engine(&tree, facts);
+        let record = record(started);
+        writer.commit(&tree, recall, copies.into_iter(), &[], &record).expect("commits");
+        Scan { tree, walked, known }
+    }
+
+    /// Scans with problems, and calls `probe` in the middle of the transaction.
+    pub(crate) fn try_scan(
+        &self,
+        roots: &[&Path],
+        problems: &[&Problem],
+        probe: impl FnOnce(),
+    ) -> Result<(), Error> {
+        let (writer, mut tree) = (self.writer(), walked(roots));
+        let recall = recall(&writer, &mut tree);
+        let copies = compare(&tree, &recall.facts);
+        let record = record(later());
+        writer.commit(&tree, recall, probing(probe, copies), problems, &record)
+    }
+
+    /// Changes the catalog behind its back.
+    pub(crate) fn run(&self, sql: &str) {
+        let database = Connection::open(self.path()).expect("opens");
+        database.execute_batch(sql).expect("runs");
+    }
+
+    /// Returns the first column of a query's rows, as text.
+    pub(crate) fn query(&self, sql: &str) -> Vec<String> {
+        let database = Connection::open(self.path()).expect("opens");
+        column(&database, sql)
+    }
+
+    /// Returns every row of every table.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        rows(&self.path())
+    }
+}
+
+/// What a scan met.
+pub(crate) struct Scan {
+    pub(crate) tree: Tree,
+    /// How many files the walk found; the others were added.
+    walked: usize,
+    /// For each file, whether anything was remembered of its content.
+    known: Vec<bool>,
+}
+
+impl Scan {
+    /// Returns the names of the walk's files of which something was known.
+    pub(crate) fn known(&self) -> Vec<String> {
+        let known = ids(&self.tree).take(self.walked).filter(|id| self.known[id.0 as usize]);
+        let mut names: Vec<String> =
+            known.map(|id| self.tree.name(id).to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Returns the paths of the files that were added from the catalog.
+    pub(crate) fn added(&self) -> Vec<Vec<u8>> {
+        ids(&self.tree).skip(self.walked).map(|id| self.tree.path(id)).collect()
+    }
+}
+
+/// Recalls what there is to recall, as the program does it.
+pub(crate) fn recall(writer: &Writer, tree: &mut Tree) -> Recall {
+    if writer.is_new() {
+        return Recall::nothing(tree);
+    }
+    writer.catalog().recall(tree, true).expect("recalls")
+}
+
+/// Returns a time at which all files are old enough to be trusted.
+pub(crate) fn later() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(10)
+}
+
+pub(crate) fn record(started: SystemTime) -> ScanRecord {
+    let since = started.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let started_ms = i64::try_from(since.as_millis()).expect("before the end of time");
+    let options = "--empty".to_string();
+    ScanRecord { started_ms, finished_ms: started_ms + 5, options, files: 7, bytes: 70 }
+}
+
+/// Returns copies, calling `probe` before the first: a commit asks for them when it has written
+/// the files, within its transaction.
+pub(crate) fn probing(probe: impl FnOnce(), copies: Vec<Copies>) -> impl Iterator<Item = Copies> {
+    let probed = std::iter::once_with(move || {
+        probe();
+        None
+    });
+    probed.flatten().chain(copies)
+}
+
+/// Returns every row of every table of a database.
+pub(crate) fn rows(path: &Path) -> Vec<String> {
+    let database = Connection::open(path).expect("opens");
+    let tables =
+        column(&database, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+    let mut all = Vec::new();
+    for table in tables {
+        let mut query = database.prepare(&format!("SELECT * FROM {table}")).expect("a query");
+        let columns = query.column_count();
+        let text = |row: &rusqlite::Row<'_>| {
+            let values: Vec<Value> = (0..columns).map(|n| row.get(n)).collect::<Result<_, _>>()?;
+            Ok(format!("{table} {values:?}"))
+        };
+        all.extend(query.query_map([], text).expect("rows").map(|row| row.expect("a row")));
+    }
+    all
+}
+
+fn column(database: &Connection, sql: &str) -> Vec<String> {
+    let mut query = database.prepare(sql).expect("a query");
+    let text = |row: &rusqlite::Row<'_>| {
+        Ok(match row.get(0)? {
+            Value::Null => "NULL".to_string(),
+            Value::Integer(n) => n.to_string(),
+            Value::Real(n) => n.to_string(),
+            Value::Text(text) => text,
+            Value::Blob(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    };
+    query.query_map([], text).expect("rows").map(|row| row.expect("a row")).collect()
+}
+
+/// Returns the error of opening a catalog for questions.
+pub(crate) fn refusal(path: &Path) -> Error {
+    match Catalog::open(path) {
+        Ok(_) => panic!("{} was opened", path.display()),
+        Err(error) => error,
+    }
+}
+
+/// Returns the errors of opening a catalog for questions and to change it.
+pub(crate) fn refusals(path: &Path) -> [Error; 2] {
+    match Writer::open(path, |_| ()) {
+        Ok(_) => panic!("{} was opened to be changed", path.display()),
+        Err(error) => [refusal(path), error],
+    }
+}

@@ -1,0 +1,237 @@
+//! What a second scan remembers of the first, and when it must not.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use testkit::{TempTree, TreeBuilder};
+use walk::Remembered;
+
+use crate::disk::{let_the_clock_tick, stat, walked};
+use crate::engine::heads;
+use crate::imagined::{Dir, NOWHERE, file, imagined, one};
+use crate::place::{Place, recall};
+
+fn pairs() -> TempTree {
+    TreeBuilder::new()
+        .file("a", "alike")
+        .file("d/b", "alike")
+        .file("d/sub/c", "other")
+        .file("single", "alone with its size")
+        .make_temp()
+}
+
+/// Returns what is known of [`pairs`] after a change.
+fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan(&[tree.path()]);
+    change(&tree);
+    place.scan(&[tree.path()]).known()
+}
+
+#[test]
+fn nothing_is_known_to_the_first_scan() {
+    assert_eq!(Place::new().scan(&[pairs().path()]).known(), [""; 0]);
+}
+
+#[test]
+fn unchanged_files_are_known_again() {
+    // Nothing was found out about the file that is alone with its size.
+    assert_eq!(known_after(|_| ()), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_scan_of_a_part_knows_that_part() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan(&[tree.path()]);
+    assert_eq!(place.scan(&[&tree.join("d")]).known(), ["b", "c"]);
+}
+
+#[test]
+fn a_scan_of_nothing_forgets_nothing() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan(&[tree.path()]);
+    place.scan(&[]);
+    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_file_that_grew_is_not_known() {
+    let known = known_after(|tree| fs::write(tree.join("a"), "alike and more").expect("written"));
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_file_with_another_mtime_is_not_known() {
+    let known = known_after(|tree| {
+        let file = fs::File::options().write(true).open(tree.join("a")).expect("opens");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).expect("set");
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_change_that_hides_its_mtime_shows_in_the_ctime() {
+    let known = known_after(|tree| {
+        let path = tree.join("a");
+        let before = stat(&path);
+        let_the_clock_tick(&path);
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        fs::write(&path, "Alike").expect("written");
+        let file = fs::File::options().write(true).open(&path).expect("opens");
+        file.set_modified(time).expect("set");
+        let after = stat(&path);
+        assert_eq!((before.size, before.mtime_ns), (after.size, after.mtime_ns));
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_file_replaced_by_its_copy_is_not_known() {
+    let known = known_after(|tree| {
+        let (path, copy) = (tree.join("a"), tree.join("copy"));
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        fs::copy(&path, &copy).expect("copied");
+        fs::File::open(&copy).and_then(|copy| copy.set_modified(time)).expect("set");
+        fs::rename(copy, path).expect("renamed");
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+/// On a disk one part hardly changes without another; here each changes alone.
+#[test]
+fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
+    let place = Place::new();
+    let file = file(3);
+    place.learn(one(NOWHERE, file), SystemTime::now(), heads);
+    let known = |now: Remembered| {
+        let writer = place.writer();
+        recall(&writer, &mut one(NOWHERE, now)).facts.head(0).is_some()
+    };
+    assert!(known(file));
+    assert!(!known(Remembered { inode: 4, ..file }), "another inode");
+    assert!(!known(Remembered { size: file.size + 1, ..file }), "another size");
+    for step in [-1, 1] {
+        assert!(!known(Remembered { mtime_ns: file.mtime_ns + step, ..file }), "another mtime");
+        assert!(!known(Remembered { ctime_ns: file.ctime_ns + step, ..file }), "another ctime");
+    }
+}
+
+#[test]
+fn any_metadata_is_remembered_to_the_bit() {
+    let odd = [
+        Remembered { size: 0, inode: u64::MAX, mtime_ns: i64::MIN, ctime_ns: i64::MIN },
+        Remembered { size: u64::MAX, inode: 1 << 63, mtime_ns: -1, ctime_ns: 0 },
+    ];
+    for file in odd {
+        let place = Place::new();
+        place.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        let entry = place.entry("/no such directory/d/one".as_ref()).expect("is there");
+        let Remembered { size, inode, mtime_ns, ctime_ns } = file;
+        let stored = (entry.size, entry.inode, entry.mtime_ns, entry.ctime_ns);
+        assert_eq!(stored, (size, inode, mtime_ns, ctime_ns));
+        let again = place.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        assert_eq!(again.known(), ["one"]);
+    }
+}
+
+/// Both sides are read by name; what a walk found comes in any order.
+#[test]
+fn files_are_known_in_whatever_order_they_are_found() {
+    let place = Place::new();
+    let dir = |files| imagined(&[Dir { name: "d", device: NOWHERE, files }]);
+    let up = vec![("a", file(1)), ("b", file(2)), ("c", file(3)), ("d", file(4))];
+    let down = up.iter().rev().copied().collect();
+    place.learn(dir(up), SystemTime::now(), heads);
+    let again = place.learn(dir(down), SystemTime::now(), heads);
+    assert_eq!(again.known(), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn files_are_known_in_directories_far_apart() {
+    let place = Place::new();
+    let names: Vec<String> = (0..100).map(|n| format!("{n:02}")).collect();
+    let tree = |wanted: &[usize]| {
+        let dirs = wanted.iter().map(|&n| Dir {
+            name: &names[n],
+            device: NOWHERE,
+            files: vec![(&names[n], file(n as u64 + 1)), ("same", file(n as u64 + 1000))],
+        });
+        imagined(&dirs.collect::<Vec<_>>())
+    };
+    let all: Vec<usize> = (0..100).collect();
+    place.learn(tree(&all), SystemTime::now(), heads);
+    // Next to each other, a few apart, and as far apart as can be.
+    let again = place.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
+    let mut expected = vec!["00", "05", "06", "50", "99"];
+    expected.extend(["same"; 5]);
+    assert_eq!(again.known(), expected);
+}
+
+#[test]
+fn files_of_an_incomplete_listing_are_kept() {
+    let place = Place::new();
+    let dir = |files| imagined(&[Dir { name: "d", device: NOWHERE, files }]);
+    place.learn(dir(vec![("a", file(1)), ("b", file(2))]), SystemTime::now(), heads);
+    place.learn(dir(vec![("b", file(2))]), SystemTime::now(), heads);
+    let again = place.learn(dir(vec![("a", file(1))]), SystemTime::now(), heads);
+    assert_eq!(again.known(), ["a"]);
+}
+
+/// Returns a time so many milliseconds after the last change to the files of [`pairs`].
+fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
+    let files = ["a", "d/b", "d/sub/c"].map(|name| stat(&tree.join(name)).ctime_ns);
+    let last = files.into_iter().max().expect("files").cast_unsigned();
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(last) + Duration::from_millis(milliseconds)
+}
+
+#[test]
+fn files_changed_just_before_a_scan_are_known_to_the_one_after_the_next() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan_at(&[tree.path()], after(&tree, 1));
+    assert_eq!(place.scan_at(&[tree.path()], after(&tree, 5000)).known(), [""; 0]);
+    assert_eq!(place.scan_at(&[tree.path()], after(&tree, 9000)).known(), ["a", "b", "c"]);
+}
+
+#[test]
+fn files_changed_just_before_a_scan_are_in_their_groups() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan_at(&[tree.path()], after(&tree, 1));
+    let a = place.entry(&tree.join("a")).expect("is there");
+    let same = place.catalog().files_with(a.content.expect("compared")).expect("asks");
+    assert_eq!((same.len(), a.copies), (2, 2));
+}
+
+#[test]
+fn files_from_the_future_are_never_trusted() {
+    let (place, tree) = (Place::new(), pairs());
+    let behind = after(&tree, 0) - Duration::from_secs(3600);
+    for _ in 0..3 {
+        assert_eq!(place.scan_at(&[tree.path()], behind).known(), [""; 0]);
+    }
+}
+
+/// On a file system with whole seconds, or even ones, a change shows seconds later.
+#[test]
+fn times_in_whole_seconds_are_trusted_later() {
+    const SECOND: i64 = 1_000_000_000;
+    let started = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
+    let known = |mtime_ns, ctime_ns| {
+        let (place, file) = (Place::new(), Remembered { mtime_ns, ctime_ns, ..file(3) });
+        place.learn(one(NOWHERE, file), started, heads);
+        !place.learn(one(NOWHERE, file), started, heads).known().is_empty()
+    };
+    assert!(!known(99 * SECOND, 99 * SECOND));
+    assert!(known(98 * SECOND, 98 * SECOND));
+    assert!(known(99 * SECOND, 99 * SECOND + 1), "finer times than seconds");
+}
+
+#[test]
+fn a_file_alone_with_its_size_is_remembered_without_a_head() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan(&[tree.path()]);
+    let heads = place.query("SELECT head IS NULL FROM file ORDER BY name");
+    assert_eq!(heads, ["0", "0", "0", "1"]);
+    let now = walked(&[tree.path()]);
+    let known = place.catalog().known(&now).expect("asks");
+    assert!(known.iter().all(Option::is_some), "that it is unchanged is known all the same");
+}

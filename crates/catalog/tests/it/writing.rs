@@ -1,0 +1,264 @@
+//! What a commit writes: the rows that differ, and no others.
+
+use std::fs;
+use std::time::SystemTime;
+
+use catalog::{Copies, Entry};
+use testkit::{TempTree, TreeBuilder};
+
+use crate::disk::{ids, let_the_clock_tick, stat, walked};
+use crate::engine::{compare, heads};
+use crate::imagined::{Dir, NOWHERE, file, imagined};
+use crate::place::{Place, later, recall, record};
+
+/// Makes the database note every row that is written or deleted.
+const NOTE: &str = "
+    CREATE TABLE noted (what TEXT);
+    CREATE TRIGGER t1 AFTER INSERT ON file BEGIN
+        INSERT INTO noted VALUES ('+file ' || CAST(NEW.name AS TEXT)); END;
+    CREATE TRIGGER t2 AFTER UPDATE ON file BEGIN
+        INSERT INTO noted VALUES ('=file ' || CAST(NEW.name AS TEXT)); END;
+    CREATE TRIGGER t3 AFTER DELETE ON file BEGIN
+        INSERT INTO noted VALUES ('-file ' || CAST(OLD.name AS TEXT)); END;
+    CREATE TRIGGER t4 AFTER INSERT ON dir BEGIN
+        INSERT INTO noted VALUES ('+dir ' || CAST(NEW.name AS TEXT)); END;
+    CREATE TRIGGER t5 AFTER UPDATE ON dir BEGIN
+        INSERT INTO noted VALUES ('=dir ' || CAST(NEW.name AS TEXT)); END;
+    CREATE TRIGGER t6 AFTER DELETE ON dir BEGIN
+        INSERT INTO noted VALUES ('-dir ' || CAST(OLD.name AS TEXT)); END;
+    CREATE TRIGGER t7 AFTER INSERT ON content BEGIN
+        INSERT INTO noted VALUES ('+content ' || NEW.id || ': ' || NEW.size); END;
+    CREATE TRIGGER t8 AFTER UPDATE ON content BEGIN
+        INSERT INTO noted VALUES ('=content ' || NEW.id || ': ' || NEW.inodes); END;
+    CREATE TRIGGER t9 AFTER DELETE ON content BEGIN
+        INSERT INTO noted VALUES ('-content ' || OLD.id); END;
+    CREATE TRIGGER t0 AFTER INSERT ON volume BEGIN
+        INSERT INTO noted VALUES ('+volume ' || NEW.id); END;";
+
+/// Content 1 is that of "a" and "b", content 2 that of "c".
+fn tree() -> TempTree {
+    TreeBuilder::new()
+        .file("a", "alike")
+        .file("d/b", "alike")
+        .file("d/sub/c", "other")
+        .file("single", "alone with its size")
+        .make_temp()
+}
+
+/// Returns the rows of [`tree`] that a scan writes after a change.
+fn written_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    place.run(NOTE);
+    change(&tree);
+    place.scan(&[tree.path()]);
+    noted(&place)
+}
+
+fn noted(place: &Place) -> Vec<String> {
+    place.query("SELECT what FROM noted ORDER BY what")
+}
+
+#[test]
+fn an_unchanged_tree_writes_no_row() {
+    assert_eq!(written_after(|_| ()), [""; 0]);
+}
+
+#[test]
+fn a_new_file_writes_its_row_alone() {
+    let written = written_after(|tree| fs::write(tree.join("d/new"), "new").expect("written"));
+    assert_eq!(written, ["+file new"]);
+}
+
+#[test]
+fn a_changed_file_writes_its_row_alone() {
+    let written = written_after(|tree| {
+        fs::write(tree.join("single"), "alone with another size").expect("written");
+    });
+    assert_eq!(written, ["+file single"]);
+}
+
+#[test]
+fn a_file_with_a_new_content_writes_both_and_counts_again() {
+    let written = written_after(|tree| {
+        let_the_clock_tick(&tree.join("a"));
+        fs::write(tree.join("a"), "Alike").expect("written");
+    });
+    assert_eq!(written, ["+content 3: 5", "+file a", "=content 1: 1", "=content 3: 1"]);
+}
+
+#[test]
+fn a_file_with_the_content_of_others_joins_them() {
+    let written = written_after(|tree| fs::write(tree.join("new"), "other").expect("written"));
+    assert_eq!(written, ["+file new", "=content 2: 2"]);
+}
+
+#[test]
+fn a_file_that_is_compared_for_the_first_time_is_written_again() {
+    let written = written_after(|tree| {
+        fs::write(tree.join("twin"), "alone with its size").expect("written");
+    });
+    assert_eq!(written, ["+content 3: 19", "+file single", "+file twin", "=content 3: 2"]);
+}
+
+#[test]
+fn a_file_that_is_gone_takes_its_row_along() {
+    let written = written_after(|tree| fs::remove_file(tree.join("d/b")).expect("removed"));
+    assert_eq!(written, ["-file b", "=content 1: 1"]);
+}
+
+#[test]
+fn the_last_file_of_a_content_takes_it_along() {
+    let written = written_after(|tree| fs::remove_file(tree.join("d/sub/c")).expect("removed"));
+    assert_eq!(written, ["-content 2", "-file c"]);
+}
+
+#[test]
+fn a_directory_that_is_gone_takes_everything_in_it_along() {
+    let written = written_after(|tree| fs::remove_dir_all(tree.join("d")).expect("removed"));
+    let expected = ["-content 2", "-dir d", "-dir sub", "-file b", "-file c", "=content 1: 1"];
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_directory_that_became_a_file_is_gone() {
+    let written = written_after(|tree| {
+        fs::remove_dir_all(tree.join("d/sub")).expect("removed");
+        fs::write(tree.join("d/sub"), "now a file").expect("written");
+    });
+    assert_eq!(written, ["+file sub", "-content 2", "-dir sub", "-file c"]);
+}
+
+#[test]
+fn a_moved_directory_is_written_anew() {
+    let written =
+        written_after(|tree| fs::rename(tree.join("d/sub"), tree.join("up")).expect("renamed"));
+    assert_eq!(written, ["+dir up", "+file c", "-dir sub", "-file c", "=content 2: 1"]);
+}
+
+#[test]
+fn a_file_too_young_to_be_trusted_is_written_each_time() {
+    let (place, tree) = (Place::new(), tree());
+    let now = SystemTime::UNIX_EPOCH;
+    place.scan_at(&[tree.path()], now);
+    place.run(NOTE);
+    for _ in 0..2 {
+        place.scan_at(&[tree.path()], now);
+        let files = place.query("SELECT what FROM noted WHERE what LIKE '%file%' ORDER BY what");
+        assert_eq!(files, ["+file a", "+file b", "+file c"], "nothing is doubtful of the fourth");
+        place.run("DELETE FROM noted");
+    }
+}
+
+#[test]
+fn a_file_given_up_loses_what_was_known_of_it() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    place.learn(walked(&[tree.path()]), later(), |found, facts| {
+        let copies = compare(found, facts);
+        let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
+        facts.drop_file(a.expect("is there").0);
+        copies
+    });
+    let [a, b] = ["a", "d/b"].map(|name| place.entry(&tree.join(name)).expect("is there"));
+    assert_eq!((a.content, a.copies), (None, 1));
+    assert_eq!((b.content, b.copies), (Some(1), 1));
+    assert_eq!(place.query("SELECT head IS NULL FROM file WHERE name = x'61'"), ["1"]);
+}
+
+#[test]
+fn a_digest_found_later_is_added() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    place.run(NOTE);
+    place.run("UPDATE content SET digest = NULL; DELETE FROM noted");
+    place.scan(&[tree.path()]);
+    assert_eq!(noted(&place), ["=content 1: 2", "=content 2: 1"]);
+    assert_eq!(place.query("SELECT count(digest) FROM content"), ["2"]);
+}
+
+#[test]
+fn what_can_be_reclaimed_is_as_it_was_counted() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
+    fs::write(tree.join("third"), "alike").expect("written");
+    place.scan(&[tree.path()]);
+    assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
+}
+
+/// Others were counted, in a place that is not there now, or nobody counted: what all but one
+/// take is the best there is to say.
+#[test]
+fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
+    let miscounted = |copies: Copies| Copies { inodes: copies.inodes + 7, ..copies };
+    for counted in [0, 9] {
+        let (place, tree) = (Place::new(), tree());
+        place.learn(walked(&[tree.path()]), later(), |tree, facts| {
+            compare(tree, facts).into_iter().take(counted).map(miscounted).collect()
+        });
+        assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["5", "0"]);
+    }
+}
+
+#[test]
+fn copies_of_young_files_are_counted_afresh() {
+    let (place, tree) = (Place::new(), tree());
+    let behind = SystemTime::UNIX_EPOCH;
+    for _ in 0..3 {
+        place.scan_at(&[tree.path()], behind);
+        assert_eq!(place.query("SELECT inodes FROM content ORDER BY size, inodes"), ["1", "2"]);
+    }
+}
+
+/// Rows are handed over by the thousand and inserted by eights.
+#[test]
+fn as_many_files_as_there_are_come_back() {
+    let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();
+    let files = (1..).zip(&names).map(|(n, name)| (name.as_str(), file(n))).collect();
+    let tree = || imagined(&[Dir { name: "d", device: NOWHERE, files: Vec::clone(&files) }]);
+    let place = Place::new();
+    place.learn(tree(), SystemTime::now(), heads);
+    assert_eq!(place.learn(tree(), SystemTime::now(), heads).known().len(), names.len());
+    let stored = place.catalog().files_in(b"/no such directory/d").expect("asks");
+    let mut expected: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+    expected.sort_unstable();
+    let stored = stored.expect("is there");
+    assert_eq!(stored.iter().map(Entry::name).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn every_file_comes_back_as_it_is() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    for name in ["a", "d/b", "d/sub/c", "single"] {
+        let (entry, live) =
+            (place.entry(&tree.join(name)).expect("is there"), stat(&tree.join(name)));
+        assert!(entry.is(&live), "{name}: {entry:?} {live:?}");
+    }
+}
+
+#[test]
+fn a_scan_is_recorded() {
+    let (place, tree) = (Place::new(), tree());
+    let started = SystemTime::now();
+    let expected = record(started);
+    place.scan_at(&[tree.path()], started);
+    place.scan(&[tree.path()]);
+    let sql = "SELECT started_ms || ' ' || finished_ms || options || ' ' || files || ' ' || bytes \
+               FROM scan WHERE id = 1";
+    let (from, to) = (expected.started_ms, expected.finished_ms);
+    assert_eq!(place.query(sql), [format!("{from} {to}--empty 7 70")]);
+    assert_eq!(place.query("SELECT id FROM scan"), ["1", "2"]);
+}
+
+#[test]
+fn a_writer_that_commits_nothing_leaves_the_catalog_as_it_is() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    let before = fs::read(place.path()).expect("readable");
+    let writer = place.writer();
+    recall(&writer, &mut walked(&[tree.path()]));
+    drop(writer);
+    assert!(fs::read(place.path()).expect("readable") == before);
+}
