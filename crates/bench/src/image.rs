@@ -59,7 +59,8 @@ impl Image {
     ///
     /// As [`make`](Self::make), and those of making the tree.
     pub fn with_tree(spec: &Spec, path: &Path, device: Device) -> Result<(Self, Counts), Failure> {
-        let counts = seal::once(path, || {
+        let key = format!("{}-{device:?}", spec.key()?);
+        let counts = seal::once(path, &key, || {
             let room = spec.plan()?.map_or_else(Counts::default, |plan| plan.counts());
             let point = path.with_extension("mnt");
             let mounted = Self::make(path, device, &room)?.mount(&point, None)?;
@@ -97,11 +98,12 @@ impl Image {
                 (Some(disk), front.join("disk"))
             }
         };
+        if !tool(&["losetup", "--associated"], &[&source])?.is_empty() {
+            return Err(Failure::at(&source, "is on a loop device already: an earlier race's?"));
+        }
         let device = tool(&["losetup", "--direct-io=on", "--find", "--show"], &[&source])?;
         let mounted = Mounted { point: point.to_owned(), device: device.trim().to_owned(), disk };
-        if mounted.disk.is_some() {
-            mounted.call_it_a_hard_disk()?;
-        }
+        mounted.set_up_queue()?;
         tool(&["mount", "-o", "noatime", &mounted.device], &[point])?;
         Ok(mounted)
     }
@@ -138,12 +140,15 @@ impl Mounted {
         tool(&["mount", "-o", "noatime", &self.device], &[&self.point]).map(drop)
     }
 
-    /// Gives the loop device the settings that the kernel gives a hard disk.
-    fn call_it_a_hard_disk(&self) -> Result<(), Failure> {
+    /// Gives the loop device the settings that the kernel gives a hard disk, or else an SSD: it may
+    /// have been something else before.
+    fn set_up_queue(&self) -> Result<(), Failure> {
         let name = self.device.trim_start_matches("/dev/");
         let queue = Path::new("/sys/block").join(name).join("queue");
+        let (scheduler, rotates) =
+            if self.disk.is_some() { ("mq-deadline", "1") } else { ("none", "0") };
         let settings =
-            [("scheduler", "mq-deadline"), ("rotational", "1"), ("read_ahead_kb", "128")];
+            [("scheduler", scheduler), ("rotational", rotates), ("read_ahead_kb", "128")];
         for (setting, value) in settings {
             let path = queue.join(setting);
             fs::write(&path, value).map_err(|e| Failure::at(&path, e))?;

@@ -2,7 +2,7 @@
 //!
 //! | module | for |
 //! |---|---|
-//! | [`corpus`] | trees by name and seed: the same bytes every time, checked after they are made |
+//! | [`corpus`], [`store`] | trees by name and seed: the same bytes every time, checked after they are made; where they are kept |
 //! | [`arm`] | a hard disk's mechanics in front of a file, as a FUSE file system |
 //! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on an arm |
 //! | [`scenario`], [`tools`], [`race`] | what is raced, who takes part, how it goes |
@@ -32,6 +32,7 @@ pub mod race;
 pub mod record;
 pub mod scenario;
 pub mod stats;
+pub mod store;
 pub mod tools;
 
 mod failure;

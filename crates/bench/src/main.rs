@@ -13,8 +13,10 @@ use bench::counts::{self, Reference};
 use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::scenario::{Device, Order};
+use bench::store::Store;
 use bench::{Failure, arm, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Trees with known answers, races against other tools, counts without noise
 #[derive(Parser)]
@@ -55,9 +57,9 @@ enum Command {
 #[derive(Args)]
 struct CorpusArgs {
     /// Its name
+    #[arg(requires = "to")]
     name: Option<String>,
     /// Where to make it: a missing or empty directory, or with --image a file
-    #[arg(requires = "name")]
     to: Option<PathBuf>,
     /// How large its files are; 1 is the published size
     #[arg(long, default_value_t = 1.0)]
@@ -77,15 +79,18 @@ struct CorpusArgs {
 struct RaceArgs {
     /// Their names, or `all`
     kinds: Vec<String>,
-    /// Where trees and images are kept between races; a file system with room for 15 GB
+    /// Where trees and images are kept between races: a folder of its own with room for 30 GB
     #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
     store: PathBuf,
-    /// Race these tools only, and lop
+    /// Race these tools only, and lop; recorded are races of all
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Run each tool this often
-    #[arg(long, value_name = "N")]
+    /// Run each tool this often; recorded are races of as many rounds as they have
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
+    /// The store is on an SSD, or a virtual one: tell the kernel so during the races
+    #[arg(long)]
+    ssd: bool,
     /// Stop a run that takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
@@ -192,12 +197,15 @@ fn hold(args: RaceArgs) -> Result<Vec<String>, Failure> {
         }
     }
     let interrupted = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&interrupted))
-        .map_err(|e| Failure::new(e.to_string()))?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .map_err(|e| Failure::new(e.to_string()))?;
+    }
     let mut complaints = Vec::new();
     for kind in kinds {
         let options = Options {
-            store: args.store.clone(),
+            store: Store::open(&args.store)?,
+            ssd: args.ssd,
             lop: lop.clone(),
             only: args.tools.clone(),
             rounds: args.rounds,
@@ -205,7 +213,8 @@ fn hold(args: RaceArgs) -> Result<Vec<String>, Failure> {
         };
         let (record, wrong) = Race::new(options, Arc::clone(&interrupted))?.hold(kind)?;
         complaints.extend(wrong);
-        if args.dry_run || kind.name == "smoke" {
+        let partial = !args.tools.is_empty() || args.rounds.is_some() || !complaints.is_empty();
+        if args.dry_run || partial || kind.name == "smoke" {
             complaints.extend(rehearse(&record, &args.store)?);
         } else {
             let runs = root().join("benchsuite/runs");
@@ -238,7 +247,7 @@ fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failur
 
 fn count(args: &CountsArgs) -> Result<Vec<String>, Failure> {
     let lop = lop(args.lop.as_deref())?;
-    let now = counts::take(&lop, &args.store)?;
+    let now = counts::take(&lop, &Store::open(&args.store)?)?;
     print!("{now}");
     let path = root().join("benchsuite/counts.csv");
     if args.update {

@@ -10,11 +10,14 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use wait4::Wait4;
 
 use crate::Failure;
@@ -90,18 +93,27 @@ fn here(task: &Task) -> io::Result<Usage> {
     let (program, args) = task.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let settle = task.settle.as_ref().map(File::open).transpose()?;
     let mut command = Command::new(program);
-    command.args(args).env("HOME", &task.home).env_remove("XDG_STATE_HOME").process_group(0);
+    command.args(args).env("HOME", &task.home).process_group(0);
+    for place in ["CACHE", "CONFIG", "DATA", "STATE"] {
+        command.env_remove(format!("XDG_{place}_HOME"));
+    }
     command.stdin(Stdio::null()).stdout(File::create(&task.output)?);
     command.stderr(File::create(task.output.with_extension("err"))?);
+    // Who stops this stops what it runs, which has a process group of its own.
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stopped))?;
+    }
     let start = Instant::now();
     let mut child = command.spawn()?;
     let pid = Pid::from_child(&child);
-    let in_time = ends_within(pid, task.limit)?;
+    let in_time = ends_within(pid, task.limit, &stopped)?;
     let wall_s = start.elapsed().as_secs_f64();
     if !in_time {
-        kill_process_group(pid, Signal::KILL)?;
+        // It may just have ended by itself, which is as good.
+        let _ = kill_process_group(pid, Signal::KILL);
     }
-    // It is a zombie now: what it has read can still be asked, until it is waited for.
+    // What it has read can be asked until it is waited for, also when it has ended.
     let (read_bytes, storage_bytes) = bytes_read(pid);
     let spent = child.wait4()?;
     let settled_s = match settle {
@@ -129,7 +141,7 @@ fn here(task: &Task) -> io::Result<Usage> {
 }
 
 /// Waits for the end of a child, without taking its status.
-fn ends_within(pid: Pid, limit: Duration) -> io::Result<bool> {
+fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bool> {
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + limit;
     loop {
@@ -137,6 +149,7 @@ fn ends_within(pid: Pid, limit: Duration) -> io::Result<bool> {
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
             Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) if stopped.load(Ordering::Relaxed) => return Ok(false),
             Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }

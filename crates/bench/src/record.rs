@@ -82,7 +82,7 @@ pub struct Run {
     pub peak_kib: u64,
     /// What its read calls returned (`rchar`), cached or not; memory maps do not count.
     pub read_bytes: u64,
-    /// What storage delivered for it (`ru_inblock`).
+    /// What storage delivered for it (`read_bytes`).
     pub storage_bytes: u64,
     /// Seconds the simulated disk was busy, unscaled; none without one.
     pub disk_s: Option<f64>,

@@ -73,6 +73,23 @@ pub struct Places {
     pub lop: PathBuf,
 }
 
+impl Places {
+    fn fill(&self, word: &str) -> OsString {
+        let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
+        let place = match stem {
+            "DIR" | "SRC" => &self.tree,
+            "DST" => &self.copy,
+            "FILE" => &self.file,
+            "EMPTY" => &self.empty,
+            "lop" => &self.lop,
+            _ => return OsString::from(word),
+        };
+        let mut path = place.clone().into_os_string();
+        path.push(slash);
+        path
+    }
+}
+
 /// Groups of inodes: an answer without the names, which tools choose and write differently.
 pub type Groups = BTreeSet<BTreeSet<u64>>;
 
@@ -87,10 +104,10 @@ const fn peer(
     Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
 }
 
-/// lop as itself, or with a catalog, which is aside.
-const fn lop(name: &'static str, role: Role, command: &'static str, remembers: bool) -> Entrant {
-    let plain = peer(name, Work::Find, Source::Here, command, Answer::None);
-    Entrant { role, remembers, ..plain }
+/// lop with a catalog, which the others have not.
+const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entrant {
+    let plain = peer(name, Work::Find, Source::Here, command, Answer::Lines);
+    Entrant { role: Role::Aside, remembers, ..plain }
 }
 
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
@@ -100,11 +117,11 @@ use Work::{Again, Delete, Find, Mirror};
 /// Everybody. dupd, cpdup and fslint are in no registry and cannot be raced by a stranger.
 pub const ENTRANTS: [Entrant; 18] = [
     Entrant {
-        answer: Lines,
-        ..lop("lop", Role::Ours, "lop scan --no-catalog -q --format fdupes DIR", false)
+        role: Role::Ours,
+        ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
     },
-    lop("lop, new catalog", Role::Aside, "lop scan --catalog FILE -q DIR", false),
-    lop("lop, again", Role::Aside, "lop scan --catalog FILE -q DIR", true),
+    lop("lop, new catalog", "lop scan --catalog FILE -q --format fdupes DIR", false),
+    lop("lop, again", "lop scan --catalog FILE -q --format fdupes DIR", true),
     peer(
         "fclones",
         Find,
@@ -121,14 +138,20 @@ pub const ENTRANTS: [Entrant; 18] = [
         Czkawka,
     ),
     peer("jdupes", Find, Debian("jdupes"), "jdupes -r -q DIR", Lines),
-    peer("rmlint", Find, Debian("rmlint"), "rmlint -T df -r -L -F -o fdupes:stdout DIR", Lines),
+    peer(
+        "rmlint",
+        Find,
+        Debian("rmlint"),
+        "rmlint -T df -r -L -F -VVV -o fdupes:stdout DIR",
+        Lines,
+    ),
     peer("rdfind", Find, Debian("rdfind"), "rdfind -outputname FILE DIR", Rdfind),
     peer("fdupes", Find, Debian("fdupes"), "fdupes -r -n -q DIR", Lines),
     Entrant {
         version: "-v",
         ..peer("duff", Find, Debian("duff"), "duff -r -a -p -z -q DIR", Lines)
     },
-    peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
+    peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
     peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
     peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
     peer("rm", Delete, Debian("coreutils"), "rm -rf DIR", Nothing),
@@ -140,26 +163,13 @@ pub const ENTRANTS: [Entrant; 18] = [
 impl Entrant {
     /// Returns the command line with its words filled in.
     pub fn argv(&self, places: &Places) -> Vec<OsString> {
-        let fill = |word: &str| {
-            let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
-            let mut path = match stem {
-                "DIR" | "SRC" => places.tree.clone(),
-                "DST" => places.copy.clone(),
-                "FILE" => places.file.clone(),
-                "EMPTY" => places.empty.clone(),
-                "lop" => places.lop.clone(),
-                _ => return OsString::from(word),
-            }
-            .into_os_string();
-            path.push(slash);
-            path
-        };
-        let argv: Vec<OsString> = self.command.split(' ').map(fill).collect();
         if !self.command.contains("&&") {
-            return argv;
+            return self.command.split(' ').map(|word| places.fill(word)).collect();
         }
-        let line = argv.join(" ".as_ref());
-        vec!["sh".into(), "-c".into(), line]
+        // The shell gets the places as arguments, so that nothing in them means anything to it.
+        let script = self.command.replace("EMPTY/", "\"$1\"/").replace("DIR", "\"$2\"");
+        let words = ["sh", "-c", &script, "sh", "EMPTY", "DIR"];
+        words.iter().map(|word| places.fill(word)).collect()
     }
 
     /// Returns its entry in a record, if it is installed.
@@ -170,7 +180,8 @@ impl Entrant {
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let mut version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
-        if self.source == Source::Here {
+        let this = std::env::current_exe().ok()?;
+        if self.source == Source::Here && lop.parent() == this.parent() {
             version.push_str(&commit());
         }
         let (name, command) = (self.name.to_owned(), self.command.to_owned());
@@ -226,8 +237,9 @@ fn commit() -> String {
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
     // What a race itself writes changes nothing of what is raced.
-    let changed = git(&["diff", "--quiet", "HEAD", "--", ".."]);
-    let clean = changed.is_some_and(|changed| changed.status.success());
+    let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
+    let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
+    let clean = changed.is_some_and(|changed| changed.stdout.is_empty());
     if name.is_empty() {
         return name;
     }
@@ -329,7 +341,8 @@ mod tests {
             found.argv(&places).join(" ".as_ref()).into_string().expect("text")
         };
         assert_eq!(line("lop"), "/bin/lop scan --no-catalog -q --format fdupes /t");
-        assert_eq!(line("rsync"), "sh -c rsync -a --delete /e/ /t/ && rmdir /t");
+        let script = r#"rsync -a --delete "$1"/ "$2"/ && rmdir "$2""#;
+        assert_eq!(line("rsync"), format!("sh -c {script} sh /e /t"));
         assert_eq!(line("cp"), "cp -a -T /t /c");
     }
 

@@ -25,19 +25,19 @@ pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// `late`: families of eight files, of which two are equal and the others differ from them in 8 bytes:
-/// four of them near the end, two in the middle.
+/// `late`: families of eight files: two are equal, four differ from them in one byte near the end, two in
+/// one byte in the middle.
 pub(super) fn late(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(LATE_BYTES, scale);
     for number in 0..files {
         let (family, member) = (number / 8, number % 8);
-        let at = match member {
-            0..6 => size - 8,
-            _ => (size / 2) & !7,
+        // What is added to that byte; nothing for the pair.
+        let (at, seed) = match member {
+            0 | 1 => (size - 8, 0),
+            2..6 => (size - 8, member),
+            _ => (size / 2, member),
         };
-        // Members 0 and 1 are equal; the mark of each other is its own number.
-        let seed = if member < 2 { 0 } else { member };
         let shape = Shape::Marked { family: 30_000 + family, at };
         let dir = plan.dir(format!("family{family:04}"));
         plan.file(dir, format!("member{member}"), Content { size, seed, shape });

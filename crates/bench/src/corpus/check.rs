@@ -1,51 +1,58 @@
 //! Reads a tree back and compares it with its plan.
 //!
 //! Every name is looked up and must lead to the inode that the plan says, no other and no other's;
-//! everything else in the tree is counted; files that share a size are read whole. What is
-//! compared in the end are the [`Counts`], and the BLAKE3 of contents with the contents planned.
+//! every file is read whole and must hold the bytes planned; links and FIFOs must be what they are;
+//! and there must be nothing else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use blake3::Hash;
+use blake3::{Hash, Hasher};
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::plan::{Counts, Plan};
+use super::plan::{Counts, OtherKind, Plan};
 use crate::Failure;
 
 /// How many readers digest files.
 const READERS: usize = 2;
 
-/// A size and, for a size that several files have, the digest.
-type Found = (u64, Option<Hash>);
+/// An inode's number and a path to it.
+type Place = (u64, PathBuf);
 
 /// Returns what is there, if it is what was planned.
 pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
-    let (dirs, names) = entries(root).map_err(|e| Failure::at(root, e))?;
-    let paths = inodes(plan, root)?;
-    let digests = digests(plan, &paths)?;
-    let mut contents = HashMap::new();
-    for (content, found) in plan.inodes.iter().zip(&digests) {
-        if found.1.is_some() && *contents.entry(content).or_insert(found) != found {
-            return Err(Failure::at(root, "files that should be equal are not"));
+    let counts = plan.counts();
+    let found = entries(root).map_err(|e| Failure::at(root, e))?;
+    if found != (counts.dirs, counts.names) {
+        let planned = format!("{} directories and {} names", counts.dirs, counts.names);
+        return Err(Failure::at(root, format!("{found:?} instead of {planned}")));
+    }
+    let places = inodes(plan, root)?;
+    others(plan, root)?;
+    let digests = digests(plan, &places)?;
+    // Contents that were planned as different must not turn out the same.
+    let mut read = Counts { empty_or_other: plan.others.len() as u64, ..Counts::default() };
+    read.add_files(plan.inodes.iter().zip(digests).map(|(content, digest)| (content.size, digest)));
+    let Counts { dirs, names, linked, .. } = counts;
+    if (Counts { dirs, names, linked, ..read.clone() }) != counts {
+        return Err(Failure::at(root, format!("found\n{read}\ninstead of\n{counts}")));
+    }
+    Ok(counts)
+}
+
+/// Returns the groups of equal files that the plan says, as inodes found in the tree.
+pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
+    let mut groups: HashMap<_, BTreeSet<u64>> = HashMap::new();
+    for ((number, _), content) in inodes(plan, root)?.into_iter().zip(&plan.inodes) {
+        if content.size > 0 {
+            groups.entry(content).or_default().insert(number);
         }
     }
-    let planned = plan.counts();
-    let mut found = Counts {
-        dirs,
-        names,
-        linked: planned.linked,
-        empty_or_other: plan.others.len() as u64,
-        ..Counts::default()
-    };
-    found.add_files(digests.into_iter());
-    if found != planned {
-        return Err(Failure::at(root, format!("found\n{found}\ninstead of\n{planned}")));
-    }
-    Ok(found)
+    Ok(groups.into_values().filter(|group| group.len() > 1).collect())
 }
 
 /// Returns how many directories and how many other names are below `root`.
@@ -67,10 +74,9 @@ fn entries(root: &Path) -> io::Result<(u64, u64)> {
     Ok((dirs, names))
 }
 
-/// Looks every name up, and returns a path for each inode.
-fn inodes(plan: &Plan, root: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut number_of: Vec<Option<u64>> = vec![None; plan.inodes.len()];
-    let mut paths = vec![PathBuf::new(); plan.inodes.len()];
+/// Looks every name up, and returns where each inode is.
+fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
+    let mut places: Vec<Option<Place>> = vec![None; plan.inodes.len()];
     let mut taken = HashSet::new();
     let mut dir = (u32::MAX, None);
     for name in &plan.names {
@@ -85,50 +91,68 @@ fn inodes(plan: &Plan, root: &Path) -> Result<Vec<PathBuf>, Failure> {
         let stat = rustix::fs::statat(held, &*name.text, AtFlags::SYMLINK_NOFOLLOW);
         let stat = stat.map_err(|e| Failure::at(&path, e))?;
         let inode = name.inode as usize;
-        match number_of[inode] {
-            Some(number) if number == stat.st_ino => {}
-            None if taken.insert(stat.st_ino) => {
-                number_of[inode] = Some(stat.st_ino);
-                paths[inode].clone_from(&path);
-            }
+        match &places[inode] {
+            Some((number, _)) if *number == stat.st_ino => {}
+            None if taken.insert(stat.st_ino) => places[inode] = Some((stat.st_ino, path.clone())),
             _ => return Err(Failure::at(&path, "is linked to another file than planned")),
         }
         if u64::try_from(stat.st_size) != Ok(plan.inodes[inode].size) {
             return Err(Failure::at(&path, "has another size than planned"));
         }
     }
-    Ok(paths)
+    Ok(places.into_iter().map(|place| place.expect("every inode has a name")).collect())
 }
 
-/// Returns size and digest of each inode.
-fn digests(plan: &Plan, paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
-    let mut sharing: HashMap<u64, u32> = HashMap::new();
-    for content in &plan.inodes {
-        *sharing.entry(content.size).or_default() += 1;
-    }
-    let digest = |inode: usize| -> Result<Found, Failure> {
-        let size = plan.inodes[inode].size;
-        if size == 0 || sharing[&size] < 2 {
-            return Ok((size, None));
+/// Looks at what is no regular file.
+fn others(plan: &Plan, root: &Path) -> Result<(), Failure> {
+    for other in &plan.others {
+        let path = root.join(&plan.dirs()[other.dir as usize]).join(&*other.name);
+        let kind = fs::symlink_metadata(&path).map_err(|e| Failure::at(&path, e))?.file_type();
+        let right = match &other.kind {
+            OtherKind::Fifo => kind.is_fifo(),
+            OtherKind::Symlink(target) => {
+                fs::read_link(&path).is_ok_and(|found| found == Path::new(&**target))
+            }
+        };
+        if !right {
+            return Err(Failure::at(&path, "is not the link or FIFO that was planned"));
         }
-        let mut hasher = blake3::Hasher::new();
-        File::open(&paths[inode])
-            .and_then(|file| hasher.update_reader(file).map(|_| ()))
-            .map_err(|e| Failure::at(&paths[inode], e))?;
-        Ok((size, Some(hasher.finalize())))
+    }
+    Ok(())
+}
+
+/// Reads every file and compares its BLAKE3, which it returns, with that of the bytes planned.
+fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
+    let compare = |inode: usize, buffer: &mut Vec<u8>| -> Result<Hash, Failure> {
+        let (content, path) = (&plan.inodes[inode], &places[inode].1);
+        let planned = content.digest(buffer);
+        if content.size == 0 {
+            return Ok(planned);
+        }
+        let mut found = Hasher::new();
+        File::open(path)
+            .and_then(|file| found.update_reader(file).map(|_| ()))
+            .map_err(|e| Failure::at(path, e))?;
+        if found.finalize() == planned {
+            return Ok(planned);
+        }
+        Err(Failure::at(path, "holds other bytes than planned"))
     };
-    let part = paths.len().div_ceil(READERS).max(1);
+    let part = places.len().div_ceil(READERS).max(1);
     thread::scope(|scope| {
-        let parts = (0..paths.len()).step_by(part).map(|start| {
-            let end = (start + part).min(paths.len());
-            scope.spawn(move || (start..end).map(digest).collect::<Result<Vec<_>, _>>())
+        let parts = (0..places.len()).step_by(part).map(|start| {
+            let end = (start + part).min(places.len());
+            scope.spawn(move || {
+                let mut buffer = Vec::new();
+                (start..end).map(|inode| compare(inode, &mut buffer)).collect::<Result<Vec<_>, _>>()
+            })
         });
         let readers: Vec<_> = parts.collect();
-        let mut all = Vec::new();
+        let mut digests = Vec::new();
         for reader in readers {
-            all.extend(reader.join().expect("a reader does not panic")?);
+            digests.extend(reader.join().expect("a reader does not panic")?);
         }
-        Ok(all)
+        Ok(digests)
     })
 }
 

@@ -1,10 +1,9 @@
-//! Lays a plan out on a file system, in a chosen order.
+//! Lays a plan out on a file system, in a chosen order: by one writer, so that it is the order on disk.
 
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::thread;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
@@ -23,19 +22,7 @@ pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure
         std::fs::create_dir(&path).map_err(|e| Failure::at(&path, e))?;
     }
     let (firsts, links) = ordered(plan, order);
-    let written = |names: &[u32]| Writer::new(plan, root).files(names);
-    match order {
-        // One after the other, or the order on the disk would be another one.
-        Order::Shuffled => written(&firsts)?,
-        Order::Created => {
-            let (one, other) = firsts.split_at(firsts.len() / 2);
-            thread::scope(|scope| {
-                let first = scope.spawn(|| written(one));
-                written(other)?;
-                first.join().expect("a writer does not panic")
-            })?;
-        }
-    }
+    Writer::new(plan, root).files(&firsts)?;
     Writer::new(plan, root).links(&firsts, &links)?;
     others(plan, root)
 }

@@ -15,6 +15,7 @@ mod plan;
 pub(crate) mod seal;
 mod server;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ pub const CORPORA: [Corpus; 13] = [
     },
     Corpus {
         name: "late",
-        about: "files that differ in 8 bytes near the end or in the middle",
+        about: "files that differ in one byte, near the end or in the middle",
         names: 800,
         maker: Maker::Plan(|names, scale, _| adverse::late(names, scale)),
     },
@@ -220,11 +221,24 @@ impl Spec {
     /// As [`make`](Self::make).
     pub fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
         let root = store.join(self.folder_name());
-        let counts = seal::once(&root, || match testkit::remove_tree(&root) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::at(&root, e)),
-            _ => self.make(&root),
-        })?;
+        let counts = seal::once(&root, &self.key()?, || self.make(&root))?;
         Ok((root, counts))
+    }
+
+    /// Returns what tells the tree from every other, also from one that another version made.
+    pub(crate) fn key(&self) -> Result<String, Failure> {
+        let plan = self.plan()?.map(|plan| plan.fingerprint());
+        Ok(format!("{}-{}", self.folder_name(), plan.as_deref().unwrap_or("fixed")))
+    }
+
+    /// Returns the groups of equal files in a tree made here, as inodes.
+    ///
+    /// # Errors
+    ///
+    /// A file is not there, or the tree has no plan.
+    pub fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
+        let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
+        check::groups(&plan, root)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use blake3::Hasher;
 use serde::{Deserialize, Serialize};
 
 use super::content::Content;
@@ -110,6 +112,26 @@ impl Plan {
     /// Returns the directories, the root first.
     pub(super) fn dirs(&self) -> &[PathBuf] {
         &self.dirs
+    }
+
+    /// Returns a digest of the whole plan: what was made of another plan is another tree.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut hasher = Hasher::new();
+        for dir in &self.dirs {
+            hasher.update(dir.as_os_str().as_bytes()).update(b"\0");
+        }
+        for Content { size, seed, shape } in &self.inodes {
+            hasher.update(&size.to_le_bytes()).update(&seed.to_le_bytes());
+            hasher.update(format!("{shape:?}").as_bytes());
+        }
+        for Name { dir, inode, text } in &self.names {
+            hasher.update(&dir.to_le_bytes()).update(&inode.to_le_bytes());
+            hasher.update(text.as_bytes()).update(b"\0");
+        }
+        for other in &self.others {
+            hasher.update(format!("{other:?}").as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
     }
 
     /// Returns what a correct program would count.

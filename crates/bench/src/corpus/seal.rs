@@ -1,30 +1,59 @@
-//! Trees are kept between races: a seal beside each says that it is whole.
+//! What is kept between races: a seal beside each tree or image says of what plan it is, and whether
+//! it is whole.
 
 use std::fs;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::Counts;
 use crate::Failure;
 
-/// Makes a tree or an image once; later calls find its seal and return the counts in it.
+#[derive(Serialize, Deserialize)]
+struct Seal {
+    /// Fingerprint of the plan, and what it is laid out on.
+    key: String,
+    /// None until it is whole.
+    counts: Option<Counts>,
+}
+
+/// Makes a tree or an image once; later calls with the same key find it sealed and return its
+/// counts.
+///
+/// What has no seal was not made here and is left alone; what has one of another key, or was never
+/// finished, is removed and made again.
 ///
 /// # Errors
 ///
-/// Those of making it, and that the seal cannot be written.
+/// There is something without a seal; those of making it, which leaves a part of it.
 pub(crate) fn once(
     path: &Path,
+    key: &str,
     make: impl FnOnce() -> Result<Counts, Failure>,
 ) -> Result<Counts, Failure> {
-    let mut seal = path.as_os_str().to_owned();
-    seal.push(".counts");
-    let seal = Path::new(&seal);
-    let sealed = fs::read(seal).ok().and_then(|json| serde_json::from_slice(&json).ok());
-    if let Some(counts) = sealed.filter(|_| path.exists()) {
-        return Ok(counts);
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".seal");
+    let beside = Path::new(&beside);
+    let seal: Option<Seal> =
+        fs::read(beside).ok().and_then(|json| serde_json::from_slice(&json).ok());
+    match (&seal, path.symlink_metadata()) {
+        (Some(Seal { key: known, counts: Some(counts) }), Ok(_)) if known == key => {
+            return Ok(counts.clone());
+        }
+        (None, Ok(_)) => return Err(Failure::at(path, "is there already, and not made by this")),
+        (Some(_), Ok(found)) if found.is_dir() => testkit::remove_tree(path),
+        (Some(_), Ok(_)) => fs::remove_file(path),
+        (_, Err(_)) => Ok(()),
     }
+    .map_err(|e| Failure::at(path, e))?;
+    let write = |counts: Option<Counts>| {
+        let seal = Seal { key: key.to_owned(), counts };
+        let json = serde_json::to_vec(&seal).map_err(|e| Failure::at(beside, e))?;
+        fs::write(beside, json).map_err(|e| Failure::at(beside, e))
+    };
+    // First, so that what is left of an interrupted one is known to be ours.
+    write(None)?;
     let counts = make()?;
-    // Only now, so that an interrupted one is not taken for whole.
-    let json = serde_json::to_vec(&counts).map_err(|e| Failure::at(seal, e))?;
-    fs::write(seal, json).map_err(|e| Failure::at(seal, e))?;
+    write(Some(counts.clone()))?;
     Ok(counts)
 }

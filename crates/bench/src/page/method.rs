@@ -13,16 +13,20 @@ const METHOD: &str = "\
 
 **The same work.** Every tool is told to do what the others do, by the command lines below. Finders
 of duplicates examine hidden files and no empty ones, follow no links, and take hard links of one
-file for no duplicates of each other. Every tool is quiet, gets absolute paths, and keeps no cache:
-`HOME` is a scratch folder. What stays different is how equality is proven: lop, jdupes and fdupes
+file for no duplicates of each other. Every tool is as quiet as it can be, gets absolute paths, and keeps no
+cache: `HOME` is a scratch folder. What stays different is how equality is proven: lop, jdupes and fdupes
 compare bytes, the others trust a hash.
 
-Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes, and remove what
-is surplus. Tools that delete leave nothing.
+Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes; only what copies
+again removes what is surplus. Tools that delete leave nothing.
 
-**The same answers.** Before anything is timed, the groups that each finder gives are compared with
-those of the others, as groups of (device, inode), and each copy with what the tree is known to
-hold. What differed is said above each table.
+**The same answers.** Before anything is timed, the groups that each finder gives are compared, as
+groups of inodes, with those that the tree was made to hold, and each copy is read back and compared
+with it: names, links, bytes. What differed is said above each table.
+
+**The disk says what it is.** A virtual disk often says that it rotates; fclones and rmlint then read
+in another way and take two to three times as long on an SSD. The kernel is told the truth for the
+races (see the machine below), and loop images are SSDs but for the simulated hard disk.
 
 **In turns.** One untimed run each, then the timed ones in turns, A B C A B C, so that whatever
 else the machine does hits all alike. Tools that are very slow are timed fewer times; below each
@@ -48,7 +52,7 @@ returned after the end: a tool can be done long before its work is on the storag
 
 **Peak memory** is the resident memory of the largest process of a tool. **Read** is what its read
 calls returned (`rchar`), from caches or not; what is read through memory maps is not in it.
-**From storage** is what was not in the caches (`ru_inblock`), however it was read.
+**From storage** is what was not in the caches (`read_bytes`), however it was read.
 
 **Ratios** are of the median of the fastest peer in the same line-up. Only ratios carry over to
 other machines, and they depend on the number of cores and on the storage.

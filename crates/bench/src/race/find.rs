@@ -1,12 +1,13 @@
 //! Races of finding: the tree stays as it is, and every answer can be compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{Lineup, PATIENCE_S, Race, arm_of};
 use crate::Failure;
 use crate::corpus::{Counts, Spec};
 use crate::image::{Image, Mounted, drop_caches};
+use crate::measure::Usage;
 use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::{Entrant, Groups};
@@ -37,23 +38,23 @@ impl Race {
         let device = if lineup.device == Device::Arm { Device::Ext4 } else { lineup.device };
         let mut ground = self.ground(&lineup.spec, device)?;
         rustix::fs::sync();
-        let (answers, walls) = self.untimed(&ground)?;
-        println!("  {answers}");
+        let scenario = |&cache: &Cache| self.scenario(lineup, cache, &ground.counts);
+        let ids: Vec<String> = lineup.caches.iter().map(scenario).collect();
+        let walls = self.untimed(lineup, &ground, &ids)?;
         if device != lineup.device {
             drop(ground);
             ground = self.ground(&lineup.spec, lineup.device)?;
         }
-        for &cache in lineup.caches {
+        for (&cache, id) in lineup.caches.iter().zip(&ids) {
             if lineup.device == Device::Arm && cache == Cache::Warm {
-                self.untimed(&ground)?;
+                self.untimed(lineup, &ground, &ids)?;
             }
-            let scenario = self.scenario(lineup, cache, &ground.counts, &answers);
             for round in 1..=self.rounds(lineup) {
                 for entrant in self.entrants(Work::Find) {
                     let slow = walls.get(entrant.name).is_none_or(|&wall| wall > PATIENCE_S);
                     if round == 1 || !slow {
                         ground.ready(cache)?;
-                        self.once(&ground, &scenario, entrant, round)?;
+                        self.once(&ground, id, entrant, round)?;
                     }
                 }
             }
@@ -67,19 +68,19 @@ impl Race {
         scenario: &str,
         entrant: &Entrant,
         round: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<Usage, Failure> {
         let before = ground.mounted.as_ref().and_then(Mounted::usage);
         let usage = self.run(entrant, &self.places(ground.root.clone()), None)?;
         let after = ground.mounted.as_ref().and_then(Mounted::usage);
         let arm = after.zip(before).map(|(after, before)| after - before);
         self.record(scenario, entrant, round, &usage, arm);
-        Ok(())
+        Ok(usage)
     }
 
     /// Puts the tree where it is wanted.
     fn ground(&self, spec: &Spec, device: Device) -> Result<Ground, Failure> {
         if device == Device::AsIs {
-            let (root, counts) = spec.ensure(&self.options.store)?;
+            let (root, counts) = spec.ensure(self.options.store.path())?;
             return Ok(Ground { root, counts, mounted: None });
         }
         let (image, counts) = self.image(spec, device)?;
@@ -92,73 +93,55 @@ impl Race {
         // An arm is in front of what is an image of ext4 like any other.
         let device = if device == Device::Arm { Device::Ext4 } else { device };
         let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
-        Image::with_tree(spec, &self.options.store.join(name), device)
+        Image::with_tree(spec, &self.options.store.join(&name), device)
     }
 
-    /// Lets everybody answer once, and compares the answers.
-    ///
-    /// Returns what came out, in words, and the time that each tool took.
+    /// Lets everybody answer once, compares the answers with what the tree holds, and notes what
+    /// came out in the scenarios. Returns the time that each tool took.
     fn untimed(
         &mut self,
+        lineup: &Lineup,
         ground: &Ground,
-    ) -> Result<(String, BTreeMap<&'static str, f64>), Failure> {
-        let places = self.places(ground.root.clone());
-        let mut walls = BTreeMap::new();
-        let mut answers: Vec<(&'static str, Role, Result<Groups, String>)> = Vec::new();
+        ids: &[String],
+    ) -> Result<BTreeMap<&'static str, f64>, Failure> {
+        let truth = lineup.spec.groups(&ground.root)?;
+        let file = self.places(ground.root.clone()).file;
+        let output = self.options.store.join("output");
+        let (mut walls, mut wrong) = (BTreeMap::new(), Vec::new());
         for entrant in self.entrants(Work::Find) {
-            let usage = self.run(entrant, &places, None)?;
-            if usage.ending == Ending::Stopped {
-                answers.push((entrant.name, entrant.role, Err("took too long".into())));
-                continue;
+            let usage = self.once(ground, &ids[0], entrant, 0)?;
+            if usage.ending != Ending::Stopped {
+                walls.insert(entrant.name, usage.wall_s);
             }
-            walls.insert(entrant.name, usage.wall_s);
-            let output = self.options.store.join("output");
-            match entrant.groups(&output, &places.file) {
-                Ok(None) => {}
-                Ok(Some(groups)) => answers.push((entrant.name, entrant.role, Ok(groups))),
-                Err(reason) => {
-                    answers.push((entrant.name, entrant.role, Err(reason.to_string())));
-                }
+            let fault = match usage.ending {
+                Ending::Stopped => Some("took too long".to_owned()),
+                Ending::Failed => Some("failed".to_owned()),
+                Ending::Done => match entrant.groups(&output, &file) {
+                    Ok(found) => difference(&truth, &found.unwrap_or_default()),
+                    Err(reason) => Some(format!("gave no answer ({reason})")),
+                },
+            };
+            let Some(fault) = fault else { continue };
+            if entrant.role != Role::Peer {
+                let tree = lineup.spec.folder_name();
+                self.complaints.push(format!("{tree}: {} {fault}", entrant.name));
             }
+            wrong.push(format!("{} {fault}", entrant.name));
         }
-        Ok((self.judge(&answers, &ground.counts), walls))
-    }
-
-    /// Says who agrees with lop, and notes it if lop disagrees with what the tree is known to hold.
-    fn judge(
-        &mut self,
-        answers: &[(&'static str, Role, Result<Groups, String>)],
-        counts: &Counts,
-    ) -> String {
-        let ours = answers.iter().find(|(_, role, _)| *role == Role::Ours);
-        let Some(Ok(ours)) = ours.map(|(_, _, groups)| groups) else {
-            self.complaints.push("lop has given no answer".into());
-            return "lop has given no answer".into();
+        let files: usize = truth.iter().map(BTreeSet::len).sum();
+        let who = if wrong.is_empty() { "all".into() } else { format!("all but {}", wrong.len()) };
+        let what = match truth.len() {
+            0 => "find that no two files are equal".to_owned(),
+            groups => format!("find the {groups} groups of {files} files, and no others"),
         };
-        let files: usize = ours.iter().map(std::collections::BTreeSet::len).sum();
-        if (ours.len() as u64, files as u64) != (counts.groups, counts.in_groups) {
-            self.complaints.push(format!(
-                "lop found {} groups of {files} files instead of {} of {}",
-                ours.len(),
-                counts.groups,
-                counts.in_groups
-            ));
-        }
-        let mut others = Vec::new();
-        for (name, _, groups) in answers {
-            match groups {
-                Ok(groups) if groups == ours => {}
-                Ok(groups) => {
-                    let missed = ours.difference(groups).count();
-                    let more = groups.difference(ours).count();
-                    others.push(format!("{name} lacks {missed} of them and has {more} others"));
-                }
-                Err(reason) => others.push(format!("{name} gave no answer ({reason})")),
-            }
-        }
-        let same = answers.len() - others.len();
-        let found = format!("{same} tools found the same {} groups of {files} files", ours.len());
-        others.insert(0, found);
-        others.join("; ")
+        wrong.insert(0, format!("{who} {what}"));
+        self.note_answers(ids, &wrong.join("; "));
+        Ok(walls)
     }
+}
+
+/// Returns how an answer differs from the truth, if it does.
+fn difference(truth: &Groups, found: &Groups) -> Option<String> {
+    let (lacks, more) = (truth.difference(found).count(), found.difference(truth).count());
+    (lacks + more > 0).then(|| format!("lacks {lacks} of the groups and has {more} others"))
 }

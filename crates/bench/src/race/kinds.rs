@@ -1,7 +1,10 @@
 //! The races there are: which trees, on what, how often.
 
+use std::path::Path;
+
 use crate::Failure;
 use crate::corpus::Spec;
+use crate::image::tool;
 use crate::scenario::{Cache, Device, Order, Work};
 
 use Cache::{Cold, Warm};
@@ -38,21 +41,21 @@ type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache
 
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. Sizes are such that all of it takes about an hour on two cores.
+/// All kinds. Sizes are such that all of it takes about two hours on two cores.
 pub const KINDS: [Kind; 7] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
         lineups: &[
-            (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, &[Warm], 5),
-            (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, &[Cold], 3),
+            (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, BOTH, 5),
             (Work::Find, "no-dups-135", None, 0.1, Created, AsIs, &[Warm], 5),
             (Work::Find, "few-dups-762", None, 0.1, Created, AsIs, &[Warm], 5),
-            (Work::Find, "photos", None, 0.05, Created, AsIs, BOTH, 3),
-            (Work::Find, "huge-mixed", Some(300_000), 0.1, Created, AsIs, &[Warm], 3),
-            (Work::Find, "same-size", None, 1.0, Created, AsIs, &[Warm], 3),
-            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 3),
-            (Work::Find, "vm-images", None, 0.5, Created, AsIs, &[Warm], 3),
+            (Work::Find, "photos", None, 0.05, Created, AsIs, BOTH, 5),
+            (Work::Find, "huge-mixed", Some(300_000), 0.1, Created, AsIs, &[Warm], 5),
+            (Work::Find, "same-size", None, 1.0, Created, AsIs, &[Warm], 5),
+            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 5),
+            (Work::Find, "vm-images", None, 0.5, Created, AsIs, &[Warm], 5),
+            (Work::Find, "flat", Some(100_000), 1.0, Created, AsIs, &[Warm], 5),
         ],
     },
     Kind {
@@ -60,17 +63,17 @@ pub const KINDS: [Kind; 7] = [
         about: "duplicates on a simulated hard disk",
         lineups: &[
             // The arm's time hardly varies: once is enough.
-            (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Cold], 1),
-            (Work::Find, "server2018", None, 0.3, Shuffled, Arm, &[Warm], 3),
+            (Work::Find, "server2018", None, 1.0, Shuffled, Arm, &[Cold], 1),
+            (Work::Find, "server2018", None, 1.0, Shuffled, Arm, &[Warm], 5),
         ],
     },
     Kind {
         name: "images",
         about: "duplicates on ext4, XFS and btrfs",
         lineups: &[
-            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 3),
-            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Xfs, BOTH, 3),
-            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Btrfs, BOTH, 3),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Xfs, BOTH, 5),
+            (Work::Find, "server2018", Some(60_000), 0.3, Shuffled, Btrfs, BOTH, 5),
         ],
     },
     Kind {
@@ -80,15 +83,15 @@ pub const KINDS: [Kind; 7] = [
             (Work::Find, "huge-mixed", Some(1_000), 0.1, Created, AsIs, &[Warm], 5),
             (Work::Find, "huge-mixed", Some(10_000), 0.1, Created, AsIs, &[Warm], 5),
             (Work::Find, "huge-mixed", Some(100_000), 0.1, Created, AsIs, &[Warm], 5),
-            (Work::Find, "huge-mixed", Some(1_000_000), 0.1, Created, AsIs, &[Warm], 3),
+            (Work::Find, "huge-mixed", Some(1_000_000), 0.1, Created, AsIs, &[Warm], 5),
         ],
     },
     Kind {
         name: "mirror",
         about: "copies of hard-linked trees, first and again",
         lineups: &[
-            (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 3),
-            (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 3),
+            (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 5),
+            (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, &[Warm], 5),
             (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
         ],
     },
@@ -96,10 +99,9 @@ pub const KINDS: [Kind; 7] = [
         name: "delete",
         about: "huge trees deleted, on ext4, XFS and btrfs",
         lineups: &[
-            (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, &[Warm], 3),
-            (Work::Delete, "empty", Some(300_000), 1.0, Created, Ext4, &[Cold], 3),
-            (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, &[Warm], 3),
-            (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, &[Warm], 3),
+            (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
+            (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
+            (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
             (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),
         ],
     },
@@ -141,6 +143,27 @@ impl Kind {
             Ok(Lineup { work, spec, device, caches, rounds })
         };
         self.lineups.iter().map(lineup).collect()
+    }
+}
+
+impl Lineup {
+    /// Returns why it cannot be held here, if it cannot.
+    pub fn unavailable(&self) -> Option<String> {
+        let root = self.device != AsIs || self.caches.contains(&Cold);
+        if root && !testkit::is_root() {
+            return Some("only root can mount images and drop caches".into());
+        }
+        if self.device == Arm && !Path::new("/dev/fuse").exists() {
+            return Some("there is no /dev/fuse".into());
+        }
+        let mkfs = match self.device {
+            AsIs => return None,
+            Arm | Ext4 => "mkfs.ext4",
+            Xfs => "mkfs.xfs",
+            Btrfs => "mkfs.btrfs",
+        };
+        let missing = tool(&["which", mkfs], &[]).is_err();
+        missing.then(|| format!("{mkfs} is not installed"))
     }
 }
 

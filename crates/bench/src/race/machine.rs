@@ -1,12 +1,12 @@
 //! What a race ran on, told so that others can compare, and so that nobody can tell whose it is.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::Failure;
 use crate::image::tool;
 use crate::record::Fact;
+use crate::store::Store;
 
 /// Returns the day it is, as `YYYY-MM-DD`.
 ///
@@ -18,7 +18,7 @@ pub fn today() -> Result<String, Failure> {
 }
 
 /// Returns processor, memory, kernel, and what the store is on.
-pub(super) fn facts(store: &Path) -> Vec<Fact> {
+pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
     let word = |command: &[&str]| match tool(command, &[]) {
         Ok(text) => text.trim().to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn facts(store: &Path) -> Vec<Fact> {
         fact("memory", format!("{} GiB", memory >> 20)),
         fact("kernel", word(&["uname", "-sr"])),
         fact("system", field_quoted("/etc/os-release", "PRETTY_NAME=")),
-        fact("own disk", format!("{}, {}", file_system(store), disk(store))),
+        fact("own disk", format!("{}, {}", file_system(store.path()), disk(store, ssd))),
     ]
 }
 
@@ -54,15 +54,12 @@ fn file_system(store: &Path) -> String {
 }
 
 /// Returns what the disk says it is, which virtual ones often do wrong.
-fn disk(store: &Path) -> &'static str {
-    let device = fs::metadata(store).map(|metadata| metadata.dev()).unwrap_or_default();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let block = format!("/sys/dev/block/{major}:{minor}");
-    // A partition's queue is its disk's.
-    let flag = ["queue", "../queue"].map(|queue| format!("{block}/{queue}/rotational"));
-    match flag.iter().find_map(|path| fs::read_to_string(path).ok()).as_deref().map(str::trim) {
-        Some("0") => "says it does not rotate",
+fn disk(store: &Store, ssd: bool) -> &'static str {
+    let said = store.rotational().and_then(|setting| fs::read_to_string(setting).ok());
+    match said.as_deref().map(str::trim) {
+        Some("0") => "an SSD",
+        Some(_) if ssd => "an SSD that says it rotates, corrected for the races",
         Some(_) => "says it rotates",
-        None => "does not say whether it rotates",
+        None => "of a kind that is not known",
     }
 }

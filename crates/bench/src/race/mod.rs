@@ -21,8 +21,9 @@ pub use machine::today;
 use crate::Failure;
 use crate::corpus::Counts;
 use crate::measure::{self, Task, Usage};
-use crate::record::{Ending, Record, Role, Run, Tool};
+use crate::record::{Ending, Fact, Record, Role, Run, Tool};
 use crate::scenario::{Cache, Device, Scenario, Work};
+use crate::store::{Announced, Store};
 use crate::tools::{ENTRANTS, Entrant, Places};
 
 /// A tool whose untimed run took longer is timed once only.
@@ -31,8 +32,8 @@ const PATIENCE_S: f64 = 45.0;
 /// How a race is held.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Trees and images are kept here; a file system with room for 15 GB.
-    pub store: PathBuf,
+    /// Trees and images are kept here; a file system with room for 30 GB.
+    pub store: Store,
     /// The binary of lop.
     pub lop: PathBuf,
     /// Only these tools take part; all of them if empty. lop always does.
@@ -41,6 +42,8 @@ pub struct Options {
     pub rounds: Option<u32>,
     /// A run that takes longer is stopped.
     pub limit: Duration,
+    /// The store is on an SSD, whatever it says itself.
+    pub ssd: bool,
 }
 
 /// A race being held.
@@ -50,8 +53,9 @@ pub struct Race {
     record: Record,
     /// Set by Ctrl-C: the race ends, and what it mounted is unmounted.
     interrupted: Arc<AtomicBool>,
-    /// What must not be: answers of lop that are wrong.
+    /// What must not be: answers of lop that are wrong, line-ups that broke off.
     complaints: Vec<String>,
+    _announced: Option<Announced>,
 }
 
 /// Who is here, and who is not.
@@ -82,40 +86,58 @@ impl Race {
     ///
     /// # Errors
     ///
-    /// The store cannot be made, or lop is not there.
+    /// lop is not there, or a tool is named that nobody knows.
     pub fn new(options: Options, interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
-        for dir in [options.store.join("home"), options.store.join("empty")] {
+        for dir in ["home", "empty"].map(|name| options.store.join(name)) {
             fs::create_dir_all(&dir).map_err(|e| Failure::at(&dir, e))?;
         }
-        let machine = machine::facts(&options.store);
-        let chosen = |entrant: &Entrant| {
+        let known = |name: &str| ENTRANTS.iter().any(|entrant| entrant.name == name);
+        if let Some(name) = options.only.iter().find(|name| !known(name)) {
+            return Err(Failure::new(format!("no tool is called {name}")));
+        }
+        let mut machine = machine::facts(&options.store, options.ssd);
+        let announced = options.ssd.then(|| Announced::as_ssd(&options.store)).transpose()?;
+        let Field { mut present, missing } = Field::look(&options.lop);
+        if !missing.is_empty() {
+            let mut names: Vec<_> = missing.iter().map(|entrant| entrant.name).collect();
+            names.dedup();
+            machine.push(Fact { name: "not installed".into(), value: names.join(", ") });
+        }
+        present.retain(|(entrant, _)| {
             let named = |name: &String| entrant.name == name;
             entrant.role != Role::Peer || options.only.is_empty() || options.only.iter().any(named)
-        };
-        let mut field = Field::look(&options.lop).present;
-        field.retain(|(entrant, _)| chosen(entrant));
-        if !field.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
+        });
+        if !present.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
             return Err(Failure::at(&options.lop, "does not run; cargo build --release makes it"));
         }
         let record = Record { machine, tools: Vec::new(), scenarios: Vec::new(), runs: Vec::new() };
-        Ok(Self { options, field, record, interrupted, complaints: Vec::new() })
+        Ok(Self {
+            options,
+            field: present,
+            record,
+            interrupted,
+            complaints: Vec::new(),
+            _announced: announced,
+        })
     }
 
-    /// Holds all line-ups of a kind, and returns the record and what is wrong with lop's answers.
+    /// Holds all line-ups of a kind, and returns the record and what is wrong.
     ///
-    /// A line-up that cannot be held here (no root, no mkfs) is left out, and says so.
+    /// A line-up that cannot be held here (no root, no mkfs) is left out, and says so. One that
+    /// breaks off is left out too, and is a complaint.
     ///
     /// # Errors
     ///
     /// Interrupted, or the kind names a corpus that there is not.
     pub fn hold(mut self, kind: &Kind) -> Result<(Record, Vec<String>), Failure> {
         for lineup in kind.lineups()? {
-            println!(
-                "\n{} {} on {:?}",
-                lineup.spec.folder_name(),
-                verb(lineup.work),
-                lineup.device
-            );
+            let tree = lineup.spec.folder_name();
+            println!("\n{tree} {} on {:?}", verb(lineup.work), lineup.device);
+            if let Some(reason) = lineup.unavailable() {
+                println!("skipped: {reason}");
+                continue;
+            }
+            let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
             let held = match lineup.work {
                 Work::Find => self.find(&lineup),
                 Work::Mirror | Work::Again => self.mirror(&lineup),
@@ -125,7 +147,9 @@ impl Race {
                 return Err(Failure::new("interrupted: nothing is recorded"));
             }
             if let Err(reason) = held {
-                println!("skipped: {reason}");
+                self.complaints.push(format!("{tree}: {reason}"));
+                self.record.scenarios.truncate(scenarios);
+                self.record.runs.truncate(runs);
             }
         }
         for (entrant, tool) in self.field {
@@ -142,14 +166,8 @@ impl Race {
         of_work.filter(|entrant| entrant.work == work).collect()
     }
 
-    /// Adds the scenario, and returns its id.
-    fn scenario(
-        &mut self,
-        lineup: &Lineup,
-        cache: Cache,
-        counts: &Counts,
-        answers: &str,
-    ) -> String {
+    /// Adds the scenario, about whose answers nothing is known yet, and returns its id.
+    fn scenario(&mut self, lineup: &Lineup, cache: Cache, counts: &Counts) -> String {
         let Lineup { work, ref spec, device, .. } = *lineup;
         let id = format!("{}-{device:?}-{cache:?}-{work:?}", spec.folder_name()).to_lowercase();
         self.record.scenarios.push(Scenario {
@@ -162,15 +180,25 @@ impl Race {
             order: spec.order,
             device,
             cache,
-            answers: answers.to_owned(),
+            answers: String::new(),
         });
         id
+    }
+
+    /// Notes in scenarios what was found out about the answers.
+    fn note_answers(&mut self, ids: &[String], answers: &str) {
+        println!("  {answers}");
+        for scenario in &mut self.record.scenarios {
+            if ids.contains(&scenario.id) {
+                answers.clone_into(&mut scenario.answers);
+            }
+        }
     }
 
     fn places(&self, tree: PathBuf) -> Places {
         Places {
             tree,
-            copy: self.options.store.join("copy").join("tree"),
+            copy: self.options.store.join("copy/tree"),
             file: self.options.store.join("file"),
             empty: self.options.store.join("empty"),
             lop: self.options.lop.clone(),
