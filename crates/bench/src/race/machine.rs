@@ -31,7 +31,7 @@ pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
         fact("processor", field("/proc/cpuinfo", "model name")),
         fact("cores", cores.to_string()),
         fact("memory", format!("{} GiB", memory >> 20)),
-        fact("kernel", word(&["uname", "-sr"])),
+        fact("kernel", format!("Linux {}", word(&["uname", "-r"]).split('-').next().unwrap_or(""))),
         fact("system", field_quoted("/etc/os-release", "PRETTY_NAME=")),
         fact("own disk", format!("{}, {}", file_system(store.path()), disk(store, ssd))),
     ]
