@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use crate::Failure;
 use crate::arm::{Disk, Settings, Usage};
 use crate::corpus::{Counts, Spec, seal};
 use crate::scenario::Device;
+use crate::system::tool;
 
 /// How often an unmount that finds the place busy is tried again, and the pause between.
 const ATTEMPTS: u32 = 50;
@@ -195,17 +195,4 @@ pub fn drop_caches() -> Result<(), Failure> {
     rustix::fs::sync();
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(|e| Failure::at(path, e))
-}
-
-/// Runs a tool on paths and returns what it printed; its complaint is the error.
-pub(crate) fn tool(command: &[&str], paths: &[&Path]) -> Result<String, Failure> {
-    let (name, args) = command.split_first().expect("a tool to run");
-    let path = format!("{}:/sbin:/usr/sbin", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new(name).env("PATH", path).args(args).args(paths).output();
-    let output = output.map_err(|e| Failure::new(format!("{name}: {e}")))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!("{name}: {}", complaint.trim())))
 }

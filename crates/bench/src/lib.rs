@@ -36,5 +36,6 @@ pub mod store;
 pub mod tools;
 
 mod failure;
+mod system;
 
 pub use failure::Failure;

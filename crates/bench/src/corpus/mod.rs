@@ -247,7 +247,7 @@ impl Spec {
 /// # Errors
 ///
 /// There is none; the reason lists them all.
-pub fn by_name(name: &str) -> Result<&'static Corpus, Failure> {
+fn by_name(name: &str) -> Result<&'static Corpus, Failure> {
     CORPORA.iter().find(|corpus| corpus.name == name).ok_or_else(|| {
         let names: Vec<_> = CORPORA.iter().map(|corpus| corpus.name).collect();
         Failure::new(format!("no corpus is called {name}; there are {}", names.join(", ")))

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::Failure;
 use crate::corpus::Spec;
-use crate::image::tool;
 use crate::scenario::{Cache, Device, Order, Work};
+use crate::system::tool;
 
 use Cache::{Cold, Warm};
 use Device::{Arm, AsIs, Btrfs, Ext4, Xfs};

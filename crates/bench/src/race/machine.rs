@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::Failure;
-use crate::image::tool;
 use crate::record::Fact;
 use crate::store::Store;
+use crate::system::tool;
 
 /// Returns the day it is, as `YYYY-MM-DD`.
 ///

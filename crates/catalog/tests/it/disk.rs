@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{Stat, Watch};
-use testkit::TempTree;
+use testkit::{TempTree, TreeBuilder};
 use walk::{FileId, Filter, Tree};
 
 pub(crate) fn walked(roots: &[&Path]) -> Tree {
@@ -44,4 +44,15 @@ pub(crate) fn let_the_clock_tick(path: &Path) {
     while stat(probe.path()).ctime_ns <= before {
         fs::set_permissions(probe.path(), Permissions::from_mode(0o700)).expect("set");
     }
+}
+
+/// Two files that are alike, one of their size that is not, and one that is alone with its size: in
+/// a catalog content 1 is that of "a" and "b", content 2 that of "c".
+pub(crate) fn pairs() -> TempTree {
+    TreeBuilder::new()
+        .file("a", "alike")
+        .file("d/b", "alike")
+        .file("d/sub/c", "other")
+        .file("single", "alone with its size")
+        .make_temp()
 }

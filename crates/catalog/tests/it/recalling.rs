@@ -3,22 +3,13 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use testkit::{TempTree, TreeBuilder};
+use testkit::TempTree;
 use walk::Remembered;
 
-use crate::disk::{let_the_clock_tick, stat, walked};
+use crate::disk::{let_the_clock_tick, pairs, stat, walked};
 use crate::engine::heads;
 use crate::imagined::{Dir, NOWHERE, file, imagined, one};
 use crate::place::{Place, recall};
-
-fn pairs() -> TempTree {
-    TreeBuilder::new()
-        .file("a", "alike")
-        .file("d/b", "alike")
-        .file("d/sub/c", "other")
-        .file("single", "alone with its size")
-        .make_temp()
-}
 
 /// Returns what is known of [`pairs`] after a change.
 fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {

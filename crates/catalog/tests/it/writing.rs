@@ -4,9 +4,9 @@ use std::fs;
 use std::time::SystemTime;
 
 use catalog::{Copies, Entry};
-use testkit::{TempTree, TreeBuilder};
+use testkit::TempTree;
 
-use crate::disk::{ids, let_the_clock_tick, stat, walked};
+use crate::disk::{ids, let_the_clock_tick, pairs, stat, walked};
 use crate::engine::{compare, heads};
 use crate::imagined::{Dir, NOWHERE, file, imagined};
 use crate::place::{Place, later, recall, record};
@@ -35,19 +35,9 @@ const NOTE: &str = "
     CREATE TRIGGER t0 AFTER INSERT ON volume BEGIN
         INSERT INTO noted VALUES ('+volume ' || NEW.id); END;";
 
-/// Content 1 is that of "a" and "b", content 2 that of "c".
-fn tree() -> TempTree {
-    TreeBuilder::new()
-        .file("a", "alike")
-        .file("d/b", "alike")
-        .file("d/sub/c", "other")
-        .file("single", "alone with its size")
-        .make_temp()
-}
-
-/// Returns the rows of [`tree`] that a scan writes after a change.
+/// Returns the rows of [`pairs`] that a scan writes after a change.
 fn written_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     place.run(NOTE);
     change(&tree);
@@ -138,7 +128,7 @@ fn a_moved_directory_is_written_anew() {
 
 #[test]
 fn a_file_too_young_to_be_trusted_is_written_each_time() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     let now = SystemTime::UNIX_EPOCH;
     place.scan_at(&[tree.path()], now);
     place.run(NOTE);
@@ -152,7 +142,7 @@ fn a_file_too_young_to_be_trusted_is_written_each_time() {
 
 #[test]
 fn a_file_given_up_loses_what_was_known_of_it() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     place.learn(walked(&[tree.path()]), later(), |found, facts| {
         let copies = compare(found, facts);
@@ -168,7 +158,7 @@ fn a_file_given_up_loses_what_was_known_of_it() {
 
 #[test]
 fn a_digest_found_later_is_added() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     place.run(NOTE);
     place.run("UPDATE content SET digest = NULL; DELETE FROM noted");
@@ -179,7 +169,7 @@ fn a_digest_found_later_is_added() {
 
 #[test]
 fn what_can_be_reclaimed_is_as_it_was_counted() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
     fs::write(tree.join("third"), "alike").expect("written");
@@ -193,7 +183,7 @@ fn what_can_be_reclaimed_is_as_it_was_counted() {
 fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
     let miscounted = |copies: Copies| Copies { inodes: copies.inodes + 7, ..copies };
     for counted in [0, 9] {
-        let (place, tree) = (Place::new(), tree());
+        let (place, tree) = (Place::new(), pairs());
         place.learn(walked(&[tree.path()]), later(), |tree, facts| {
             compare(tree, facts).into_iter().take(counted).map(miscounted).collect()
         });
@@ -203,7 +193,7 @@ fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
 
 #[test]
 fn copies_of_young_files_are_counted_afresh() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     let behind = SystemTime::UNIX_EPOCH;
     for _ in 0..3 {
         place.scan_at(&[tree.path()], behind);
@@ -229,7 +219,7 @@ fn as_many_files_as_there_are_come_back() {
 
 #[test]
 fn every_file_comes_back_as_it_is() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     for name in ["a", "d/b", "d/sub/c", "single"] {
         let (entry, live) =
@@ -240,7 +230,7 @@ fn every_file_comes_back_as_it_is() {
 
 #[test]
 fn a_scan_is_recorded() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     let started = SystemTime::now();
     let expected = record(started);
     place.scan_at(&[tree.path()], started);
@@ -254,7 +244,7 @@ fn a_scan_is_recorded() {
 
 #[test]
 fn a_writer_that_commits_nothing_leaves_the_catalog_as_it_is() {
-    let (place, tree) = (Place::new(), tree());
+    let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     let before = fs::read(place.path()).expect("readable");
     let writer = place.writer();
