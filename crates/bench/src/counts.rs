@@ -4,7 +4,7 @@
 //! in `benchsuite/counts.csv`; what costs 5 % more than there is an error, so that whoever
 //! makes lop do more says so by updating it. Everything is run with one thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,7 +134,8 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Returns what has become dearer than the stored counts say; what has become cheaper is printed.
+/// Returns what has become dearer than the stored counts say; what has become cheaper, or was
+/// not counted now, is printed.
 ///
 /// Instructions are compared only where the same compiler built both.
 pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
@@ -159,6 +160,12 @@ pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
             complaints.push(format!("{scene}: {what} {known} -> {count} ({ratio:.2})"));
         } else if ratio < 1.0 / TOLERANCE {
             println!("better: {scene}: {what} {known} -> {count} ({ratio:.2}); store it");
+        }
+    }
+    let counted: BTreeSet<_> = now.counts.iter().map(key).collect();
+    for ((scene, what), count) in before.iter().filter(|(_, count)| **count >= LEAST) {
+        if !counted.contains(&(scene.clone(), what.clone())) {
+            println!("not counted now: {scene}: {what}, {count} are stored");
         }
     }
     complaints

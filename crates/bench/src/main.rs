@@ -18,6 +18,9 @@ use bench::{Failure, arm, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+/// The race of which nothing is recorded.
+const SMOKE: &str = "smoke";
+
 /// Trees with known answers, races against other tools, counts without noise
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
@@ -118,7 +121,7 @@ struct CountsArgs {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Corpus(args) => corpus(&args),
-        Command::Race(args) => hold(args),
+        Command::Race(args) => hold(&args),
         Command::Counts(args) => count(&args),
         Command::Page { check: true } => page::check(&root()),
         Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
@@ -183,10 +186,12 @@ fn corpus(args: &CorpusArgs) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-fn hold(args: RaceArgs) -> Result<Vec<String>, Failure> {
-    let all = ["find", "arm", "images", "growth", "mirror", "delete"].map(String::from);
-    let names = if args.kinds == ["all"] { all.to_vec() } else { args.kinds };
-    let kinds = names.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?;
+fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
+    let kinds = if args.kinds == ["all"] {
+        KINDS.iter().filter(|kind| kind.name != SMOKE).collect()
+    } else {
+        args.kinds.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?
+    };
     let lop = lop(args.lop.as_deref())?;
     for line in tools::advice(&Field::look(&lop).missing) {
         println!("not here: {line}");
@@ -214,7 +219,7 @@ fn hold(args: RaceArgs) -> Result<Vec<String>, Failure> {
         let (record, wrong) = Race::new(options, Arc::clone(&interrupted))?.hold(kind)?;
         complaints.extend(wrong);
         let partial = !args.tools.is_empty() || args.rounds.is_some() || !complaints.is_empty();
-        if args.dry_run || partial || kind.name == "smoke" {
+        if args.dry_run || partial || kind.name == SMOKE {
             complaints.extend(rehearse(&record, &args.store)?);
         } else {
             let runs = root().join("benchsuite/runs");

@@ -1,5 +1,7 @@
 //! What is raced: which work, on which tree, on which kind of device, with which caches.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The work that all tools of a race do.
@@ -40,6 +42,18 @@ pub enum Device {
     Xfs,
     /// A loop image of btrfs.
     Btrfs,
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AsIs => "on the machine's own disk",
+            Self::Arm => "on a simulated hard disk",
+            Self::Ext4 => "on a loop image of ext4",
+            Self::Xfs => "on a loop image of XFS",
+            Self::Btrfs => "on a loop image of btrfs",
+        })
+    }
 }
 
 /// What the kernel holds in memory when a run starts.

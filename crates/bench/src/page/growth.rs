@@ -38,8 +38,9 @@ pub(super) fn series<'a>(line_ups: &'a [LineUp<'a>]) -> Vec<Series<'a>> {
 }
 
 /// Returns all of a scenario but its size.
-fn key(scenario: &Scenario) -> (Work, &str, Order, Device, Cache) {
-    (scenario.work, &scenario.corpus, scenario.order, scenario.device, scenario.cache)
+fn key(scenario: &Scenario) -> (Work, &str, f64, Order, Device, Cache) {
+    let Scenario { work, ref corpus, scale, order, device, cache, .. } = *scenario;
+    (work, corpus, scale, order, device, cache)
 }
 
 fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
@@ -89,11 +90,26 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
         page.push_str(&format!("### {tree}, {conditions}: time by size\n\n"));
         page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(&series)));
         page.push_str(
-            "Microseconds per name in the tree. The last column compares the largest tree with \
-             the one a tenth its size: 1.00x is linear growth, more is worse.\n\n",
+            "Microseconds per name in the tree. The column with a colon compares the largest tree with \
+             the one a tenth its size: 1.00x is linear growth, more is worse.",
         );
+        if reckons(&series) {
+            page.push_str(
+                " No billion was deleted here: that column is what a billion names take at the \
+                 pace of the largest tree.",
+            );
+        }
+        page.push_str("\n\n");
         write_table(page, &series);
     }
+}
+
+/// Returns whether the table also says what a billion names would take.
+///
+/// Deleting visits every name once, however many there are; for other work the pace of a tree
+/// that fits into memory says nothing of one that does not.
+fn reckons(series: &Series) -> bool {
+    series.first.scenario.work == Work::Delete
 }
 
 /// Returns what the chart shows, for whoever does not see it.
@@ -115,8 +131,10 @@ fn write_table(page: &mut String, series: &Series) {
     let (tenth, last) = series.compared();
     let titles: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
     page.push_str(&format!("| tool | {} ", titles.join(" | ")));
-    page.push_str(&format!("| {} : {} |\n", titles[last], titles[tenth]));
-    page.push_str(&format!("|---|{}\n", "---:|".repeat(titles.len() + 1)));
+    page.push_str(&format!("| {} : {} |", titles[last], titles[tenth]));
+    page.push_str(if reckons(series) { " a billion, reckoned |\n" } else { "\n" });
+    let columns = titles.len() + 1 + usize::from(reckons(series));
+    page.push_str(&format!("|---|{}\n", "---:|".repeat(columns)));
     for curve in &series.curves {
         let mark = match curve.tool.role {
             Role::Ours => "**",
@@ -134,7 +152,13 @@ fn write_table(page: &mut String, series: &Series) {
             per_name.iter().map(|each| each.map_or("-".into(), number)).collect();
         let name = inline(&curve.tool.name);
         let growth = growth.map_or("-".into(), |growth| format!("{mark}{growth}{mark}"));
-        page.push_str(&format!("| {mark}{name}{mark} | {} | {growth} |\n", cells.join(" | ")));
+        page.push_str(&format!("| {mark}{name}{mark} | {} | {growth} |", cells.join(" | ")));
+        if reckons(series) {
+            // A microsecond for each of a billion is 1,000 s.
+            let hours = per_name[last].map(|micros| format!("{} h", number(micros / 3.6)));
+            page.push_str(&format!(" {} |", hours.unwrap_or_else(|| "-".into())));
+        }
+        page.push('\n');
     }
     page.push('\n');
 }

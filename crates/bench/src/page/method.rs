@@ -152,35 +152,39 @@ fn write_trees(page: &mut String, records: &[&Dated]) {
 }
 
 fn write_tools(page: &mut String, records: &[&Dated]) {
-    let tools = tools(records);
+    let tools = tools_by(records, |tool| (&tool.name, &tool.version, tool.role));
     page.push_str(
         "### The tools\n\n| tool | version | takes part as | races |\n|---|---|---|---|\n",
     );
-    for (tool, kinds) in &tools {
-        let role = match tool.role {
+    for ((name, version, role), kinds) in &tools {
+        let role = match role {
             Role::Ours => "lop",
             Role::Peer => "peer",
             Role::Aside => "lop with more or less work, not ranked",
         };
-        let (name, version, kinds) = (inline(&tool.name), inline(&tool.version), kinds.join(", "));
+        let (name, version, kinds) = (inline(name), inline(version), kinds.join(", "));
         page.push_str(&format!("| {name} | {version} | {role} | {kinds} |\n"));
     }
     page.push_str("\nTheir command lines, exactly:\n\n```sh\n");
-    for (tool, kinds) in &tools {
-        let (name, kinds) = (one_line(&tool.name), kinds.join(", "));
-        page.push_str(&format!("# {name} ({kinds})\n{}\n", tool.command.trim()));
+    for ((name, command), kinds) in tools_by(records, |tool| (&tool.name, &tool.command)) {
+        let (name, kinds) = (one_line(name), kinds.join(", "));
+        page.push_str(&format!("# {name} ({kinds})\n{}\n", command.trim()));
     }
     page.push_str("```\n\n");
 }
 
-/// Returns every tool once, with the kinds of races in which it is called like this.
-fn tools<'a>(records: &[&'a Dated]) -> Vec<(&'a Tool, Vec<&'a str>)> {
-    let mut tools: Vec<(&Tool, Vec<&str>)> = Vec::new();
+/// Returns once whatever there is of tools, with the kinds of races it is in.
+fn tools_by<'a, K: PartialEq>(
+    records: &[&'a Dated],
+    key: fn(&'a Tool) -> K,
+) -> Vec<(K, Vec<&'a str>)> {
+    let mut tools: Vec<(K, Vec<&str>)> = Vec::new();
     for (kind, _, record) in records {
-        for tool in &record.tools {
-            match tools.iter_mut().find(|(known, _)| *known == tool) {
+        for key in record.tools.iter().map(key) {
+            match tools.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, kinds)) if kinds.contains(&kind.as_str()) => {}
                 Some((_, kinds)) => kinds.push(kind),
-                None => tools.push((tool, vec![kind])),
+                None => tools.push((key, vec![kind])),
             }
         }
     }

@@ -30,15 +30,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
+use crate::race::KINDS;
 use crate::record::{Record, newest};
-use crate::scenario::{Device, Work};
 
 use line_up::LineUp;
 
 /// A record with the kind of its race and the name of its folder.
 pub type Dated = (String, String, Record);
 
-/// The kind of race in which line-ups differ in the size of the tree.
+/// The kind of race in which line-ups differ in nothing but the size of the tree; one graph does
+/// for all of them.
 const GROWTH: &str = "growth";
 
 /// The page, below `docs/`.
@@ -63,21 +64,13 @@ pub fn render(records: &[Dated]) -> Vec<(PathBuf, String)> {
     let by_record: Vec<Vec<LineUp>> = records.iter().map(|dated| line_ups(dated)).collect();
     let mut files = vec![(PathBuf::from(PAGE), text(&records, &by_record))];
     for line_ups in &by_record {
-        let folder = Path::new(GRAPHS);
-        let growing = line_ups.iter().any(|line_up| line_up.kind == GROWTH);
-        if growing {
-            let series = growth::series(line_ups);
-            files.extend(
-                series
-                    .iter()
-                    .map(|one| (folder.join(format!("{}.svg", one.slug())), lines::svg(one))),
-            );
-        } else {
-            files.extend(line_ups.iter().map(|one| {
-                let name = words::slug(one.kind, &one.scenario.id);
-                (folder.join(format!("{name}.svg")), bars::svg(one))
-            }));
-        }
+        let graph = |name: String, svg| (Path::new(GRAPHS).join(format!("{name}.svg")), svg);
+        let lines = growth::series(line_ups);
+        files.extend(lines.iter().map(|series| graph(series.slug(), lines::svg(series))));
+        let alone = line_ups.iter().filter(|line_up| line_up.kind != GROWTH);
+        files.extend(alone.map(|line_up| {
+            graph(words::slug(line_up.kind, &line_up.scenario.id), bars::svg(line_up))
+        }));
     }
     files
 }
@@ -166,11 +159,9 @@ fn line_ups((kind, _, record): &Dated) -> Vec<LineUp<'_>> {
     record.scenarios.iter().map(|scenario| LineUp::new(kind, record, scenario)).collect()
 }
 
-/// Returns where the section of a record goes: finding first, growth after what does not grow.
-fn place_of((kind, _, record): &Dated) -> (Option<Work>, bool, bool, &str) {
-    let first = record.scenarios.first();
-    let is_arm = first.is_some_and(|scenario| scenario.device == Device::Arm);
-    (first.map(|scenario| scenario.work), kind == GROWTH, is_arm, kind)
+/// Returns where the section of a record goes: where its race stands among all of them.
+fn place_of((kind, ..): &Dated) -> usize {
+    KINDS.iter().position(|known| known.name == kind).unwrap_or(KINDS.len())
 }
 
 /// Returns the page.

@@ -36,9 +36,7 @@ pub(super) fn write(page: &mut String, dated: &Dated, line_ups: &[LineUp]) {
          [`{folder}`](../benchsuite/runs/{folder}).\n\n",
         title(kind)
     ));
-    if kind == GROWTH {
-        growth::write(page, line_ups);
-    }
+    growth::write(page, line_ups);
     for line_up in line_ups {
         write_line_up(page, record, line_up);
     }
@@ -119,6 +117,7 @@ fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
         }
     }
     notes.push(timed_runs(record, line_up));
+    notes.extend(warmth(line_up));
     if !line_up.asides.is_empty() {
         notes.push("In italics: lop with more work than the others, or less; not ranked.".into());
     }
@@ -144,6 +143,21 @@ fn timed_runs(record: &Record, line_up: &LineUp) -> String {
     let fewer: Vec<String> =
         fewer.map(|(name, runs)| format!("; of {}: {runs}", inline(name))).collect();
     format!("Timed runs of each tool: {most}{}.", fewer.concat())
+}
+
+/// Says how warm the caches were: what the runs had to fetch from the storage nevertheless.
+fn warmth(line_up: &LineUp) -> Option<String> {
+    if line_up.scenario.cache != Cache::Warm {
+        return None;
+    }
+    let rows = line_up.ranked.iter().chain(&line_up.asides);
+    let most = |row: &Row| row.done.iter().map(|run| run.storage_bytes).max();
+    let (bytes, row) = rows.filter_map(|row| Some((most(row)?, row))).max_by_key(|most| most.0)?;
+    if bytes == 0 {
+        return Some("Nothing was read from the storage.".into());
+    }
+    let (bytes, name) = (size(float(bytes)), inline(&row.tool.name));
+    Some(format!("Read from the storage in a timed run, at most: {bytes} ({name})."))
 }
 
 /// Returns how far the runs reach.

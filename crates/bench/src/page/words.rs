@@ -1,6 +1,7 @@
 //! Scenarios and kinds of races in words, and text made safe for Markdown.
 
-use crate::scenario::{Cache, Device, Order, Scenario, Work};
+use crate::race::KINDS;
+use crate::scenario::{Cache, Order, Scenario, Work};
 
 use super::figures::{count, size};
 use super::line_up::LineUp;
@@ -8,14 +9,9 @@ use crate::stats::float;
 
 /// Returns what a kind of race is about, as a title.
 pub(super) fn title(kind: &str) -> String {
-    match kind {
-        "find" => "Finding duplicates".into(),
-        "arm" => "Finding duplicates on a hard disk".into(),
-        "images" => "Finding duplicates on other file systems".into(),
-        "growth" => "How the time grows with the tree".into(),
-        "mirror" => "Copying trees".into(),
-        "delete" => "Deleting trees".into(),
-        other => format!("Race `{other}`"),
+    match KINDS.iter().find(|known| known.name == kind) {
+        Some(known) => capital(known.about),
+        None => format!("Race `{kind}`"),
     }
 }
 
@@ -24,7 +20,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
     let (names, bytes) = (count(scenario.names), size(float(scenario.bytes)));
     let tree = tree(scenario);
     let order = order(scenario.order);
-    let device = device(scenario.device);
+    let device = scenario.device;
     let cache = cache(scenario.cache);
     format!("{tree}: {names} names, {bytes}, {order}, {device}, {cache}")
 }
@@ -55,7 +51,7 @@ pub(super) fn chart_title(scenario: &Scenario) -> String {
 /// Returns where the tree is and what is in memory, for the second line of a chart.
 pub(super) fn conditions(scenario: &Scenario) -> String {
     let order = order(scenario.order);
-    format!("{}, {}, {order}", device(scenario.device), cache(scenario.cache))
+    format!("{}, {}, {order}", scenario.device, cache(scenario.cache))
 }
 
 /// Returns what the figure that counts is.
@@ -67,16 +63,6 @@ fn order(order: Order) -> &'static str {
     match order {
         Order::Created => "written directory by directory",
         Order::Shuffled => "written in shuffled order",
-    }
-}
-
-fn device(device: Device) -> &'static str {
-    match device {
-        Device::AsIs => "on the machine's own disk",
-        Device::Arm => "on a simulated hard disk",
-        Device::Ext4 => "on a loop image of ext4",
-        Device::Xfs => "on a loop image of XFS",
-        Device::Btrfs => "on a loop image of btrfs",
     }
 }
 
@@ -107,10 +93,15 @@ pub(super) fn one_line(text: &str) -> String {
 /// Returns words as a sentence: with a capital and a full stop.
 pub(super) fn sentence(words: &str) -> String {
     let words = one_line(words);
+    let stop = if words.is_empty() || words.ends_with('.') { "" } else { "." };
+    capital(&words) + stop
+}
+
+/// Returns words with a capital at the beginning.
+fn capital(words: &str) -> String {
     let mut chars = words.chars();
-    let Some(first) = chars.next() else { return words };
-    let stop = if words.ends_with('.') { "" } else { "." };
-    format!("{}{}{stop}", first.to_uppercase(), chars.as_str())
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
 }
 
 /// Returns the name of a line-up in links and names of files.

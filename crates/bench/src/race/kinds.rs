@@ -41,8 +41,8 @@ type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache
 
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. Sizes are such that all of it takes about two hours on two cores.
-pub const KINDS: [Kind; 7] = [
+/// All kinds. Sizes are such that all of it takes about three hours on two cores.
+pub const KINDS: [Kind; 8] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -56,6 +56,19 @@ pub const KINDS: [Kind; 7] = [
             (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Warm], 5),
             (Work::Find, "vm-images", None, 0.5, Created, AsIs, &[Warm], 5),
             (Work::Find, "flat", Some(100_000), 1.0, Created, AsIs, &[Warm], 5),
+        ],
+    },
+    Kind {
+        name: "cold",
+        about: "duplicates on the machine's own disk, cold: the trees that `find` races warm only",
+        lineups: &[
+            (Work::Find, "no-dups-135", None, 0.1, Created, AsIs, &[Cold], 5),
+            (Work::Find, "few-dups-762", None, 0.1, Created, AsIs, &[Cold], 5),
+            (Work::Find, "huge-mixed", Some(300_000), 0.1, Created, AsIs, &[Cold], 5),
+            (Work::Find, "same-size", None, 1.0, Created, AsIs, &[Cold], 5),
+            (Work::Find, "late", Some(400), 1.0, Created, AsIs, &[Cold], 5),
+            (Work::Find, "vm-images", None, 0.5, Created, AsIs, &[Cold], 5),
+            (Work::Find, "flat", Some(100_000), 1.0, Created, AsIs, &[Cold], 5),
         ],
     },
     Kind {
@@ -99,7 +112,10 @@ pub const KINDS: [Kind; 7] = [
         name: "delete",
         about: "huge trees deleted, on ext4, XFS and btrfs",
         lineups: &[
+            (Work::Delete, "empty", Some(100_000), 1.0, Created, Ext4, &[Cold], 3),
             (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
+            // Two minutes for each tool and run: the untimed one and one more.
+            (Work::Delete, "empty", Some(10_000_000), 1.0, Created, Ext4, &[Cold], 1),
             (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
             (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
             (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),

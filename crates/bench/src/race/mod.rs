@@ -132,7 +132,7 @@ impl Race {
     pub fn hold(mut self, kind: &Kind) -> Result<(Record, Vec<String>), Failure> {
         for lineup in kind.lineups()? {
             let tree = lineup.spec.folder_name();
-            println!("\n{tree} {} on {:?}", verb(lineup.work), lineup.device);
+            println!("\n{tree} {} {}", verb(lineup.work), lineup.device);
             if let Some(reason) = lineup.unavailable() {
                 println!("skipped: {reason}");
                 continue;

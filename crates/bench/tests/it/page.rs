@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use bench::page::{self, Dated};
-use bench::record::{Ending, Fact};
+use bench::record::{Ending, Fact, Run};
+use bench::scenario::Scenario;
 use testkit::TempTree;
 
 use races::Racing;
@@ -210,6 +211,32 @@ fn growth_is_told_per_file() {
     // 0.004 s, and 4 us a file that become 6 % more with each power of ten.
     assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
     assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
+}
+
+#[test]
+fn deleting_is_reckoned_up_to_a_billion() {
+    let mut record = races::delete();
+    let larger = record.scenarios[0].clone();
+    let larger = Scenario { id: "flat-larger".into(), names: 10_000_000, ..larger };
+    record.race(&larger, &[54.0, 130.0, 128.0, 61.2]);
+    let text = text_of(&[("delete".into(), "2026-07-20-delete".into(), record)]);
+    let table = rows(&text, "### Deleting million, on a loop image of ext4");
+    // 54 s for ten million are 5,400 s for a billion.
+    assert_eq!(table[0], "| **lop purge** | 5.10 | 5.40 | **1.06x** | 1.50 h |");
+    assert!(text.contains("that column is what a billion names take"), "{text}");
+    assert!(!text_of(&races::all()).contains("a billion"), "one size is no series");
+}
+
+#[test]
+fn what_warm_runs_fetched_from_storage_is_told() {
+    let mut record = races::delete();
+    let cold = "Nothing was read from the storage.";
+    let of = |record| text_of(&[("delete".into(), "2026-07-20-delete".into(), record)]);
+    assert!(of(record.clone()).contains(cold));
+    let timed = |run: &&mut Run| run.round == 3 && run.tool == "rmz";
+    record.runs.iter_mut().find(timed).expect("it ran").storage_bytes = 3 << 20;
+    let text = of(record);
+    assert!(!text.contains(cold) && text.contains("at most: 3.00 MiB (rmz)."), "{text}");
 }
 
 #[test]

@@ -149,7 +149,11 @@ fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -
         sys_s: seconds * 0.5,
         peak_kib: 30_000 + 9_500 * (number % 4) * number,
         read_bytes: scenario.bytes / (number + 1),
-        storage_bytes: scenario.bytes / (number + 2),
+        storage_bytes: if scenario.cache == Cache::Cold {
+            scenario.bytes / (number + 2)
+        } else {
+            0
+        },
         disk_s: by_arm.then_some(seconds),
         seeks: by_arm.then_some(9_000 * number),
         disk_bytes: by_arm.then_some(scenario.bytes / (number + 1) + 77_000_000),
