@@ -43,9 +43,9 @@ position its arm takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half
 ahead pass under the head, it transfers 160 MB/s, and of up to 32 waiting requests it serves the
 nearest first. The figure that counts on it with cold caches, `disk s`, is how long such a disk
 would have been busy. The waiting itself is shortened, so wall times would mean nothing there and
-are not shown. With warm caches the arm rests, and the wall clock counts. The model was compared
-once with an independent one in C: eight programs on one image came out in the same order, each
-within 2 % of the same time.
+are not shown; cold, each tool runs only once, as it takes long even so. With warm caches the arm
+rests, and the wall clock counts. The model was compared once with an independent one in C: eight
+programs on one image came out in the same order, each within 2 % of the same time.
 
 **Settled**, where trees are written or deleted, is the time from the start until `syncfs` has
 returned after the end: a tool can be done long before its work is on the storage.
@@ -68,7 +68,7 @@ They are made by `cargo xtask corpus NAME DIR`: the same bytes for everybody. Th
 what was not published (sizes of single files, names, directories) is ours. At scale 0.1 files
 are a tenth as large as published, to fit on this machine; that makes reading cheaper against
 looking than it would be in the original. A heading with another number of names than here is a
-part of the tree.
+smaller or larger tree of the same kind.
 
 ";
 
