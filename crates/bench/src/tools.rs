@@ -114,7 +114,8 @@ use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
 use Work::{Again, Delete, Find, Mirror};
 
-/// Everybody. dupd, cpdup and fslint are in no registry and cannot be raced by a stranger.
+/// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
+/// stranger could get them with one command.
 pub const ENTRANTS: [Entrant; 18] = [
     Entrant {
         role: Role::Ours,

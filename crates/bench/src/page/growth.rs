@@ -95,8 +95,9 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
         );
         if reckons(&series) {
             page.push_str(
-                " No billion was deleted here: that column is what a billion names take at the \
-                 pace of the largest tree.",
+                " The last column is extrapolated, as no billion was deleted here: what a billion \
+                 names take at the pace of the largest tree. Where that pace still falls, expect \
+                 more.",
             );
         }
         page.push_str("\n\n");
@@ -132,7 +133,7 @@ fn write_table(page: &mut String, series: &Series) {
     let titles: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
     page.push_str(&format!("| tool | {} ", titles.join(" | ")));
     page.push_str(&format!("| {} : {} |", titles[last], titles[tenth]));
-    page.push_str(if reckons(series) { " a billion, reckoned |\n" } else { "\n" });
+    page.push_str(if reckons(series) { " a billion, extrapolated |\n" } else { "\n" });
     let columns = titles.len() + 1 + usize::from(reckons(series));
     page.push_str(&format!("|---|{}\n", "---:|".repeat(columns)));
     for curve in &series.curves {

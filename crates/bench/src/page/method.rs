@@ -13,9 +13,14 @@ const METHOD: &str = "\
 
 **The same work.** Every tool is told to do what the others do, by the command lines below. Finders
 of duplicates examine hidden files and no empty ones, follow no links, and take hard links of one
-file for no duplicates of each other. Every tool is as quiet as it can be, gets absolute paths, and keeps no
-cache: `HOME` is a scratch folder. What stays different is how equality is proven: lop, jdupes and fdupes
-compare bytes, the others trust a hash.
+file for no duplicates of each other. Every tool is as quiet as it can be, gets absolute paths, and
+keeps nothing from run to run: `HOME` is a scratch folder, and caches are off. What stays different is
+how equality is proven: lop, jdupes and fdupes compare bytes, the others trust a hash.
+
+**lop, new catalog** also writes a catalog of what it found, and **lop, again** scans with that
+catalog, so that it does not read again what has not changed. fclones and czkawka can keep such a
+cache too, but not in these races, so that neither row is a comparison of like with like: they are in
+italics, and not ranked.
 
 Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes; only what copies
 again removes what is surplus. Tools that delete leave nothing.
@@ -24,38 +29,44 @@ again removes what is surplus. Tools that delete leave nothing.
 groups of inodes, with those that the tree was made to hold, and each copy is read back and compared
 with it: names, links, bytes. What differed is said above each table.
 
-**The disk says what it is.** A virtual disk often says that it rotates; fclones and rmlint then read
-in another way and take two to three times as long on an SSD. The kernel is told the truth for the
-races (see the machine below), and loop images are SSDs but for the simulated hard disk.
+**The disk says what it is.** A virtual disk often says that it rotates, and fclones and rmlint then
+read in another way, which can take several times as long. Whoever knows better says so (`--ssd`, see
+the machine below), and the kernel is told for the races. Loop images are SSDs but for the simulated
+hard disk, where those two do read in that other way, with warm caches too.
 
-**In turns.** One untimed run each, then the timed ones in turns, A B C A B C, so that whatever
-else the machine does hits all alike. Tools that are very slow are timed fewer times; below each
-table it says which. What changes a file system starts each run on a fresh image. The tables show
+**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV), then as often as its
+table says, A B C A B C, always in the same order, so that whatever else the machine does hits all
+alike. Very slow tools are timed less often; their tables say so. First copies and deletions start
+on a fresh image each time, copying again on the copy that is there. The tables show
 medians of the runs that were done; failed and stopped ones count for nothing but are named, and a
 tool needs more than half of its timed runs done to have a figure.
 
 **Warm** means that the same tools ran on the same tree just before, or, where trees are copied or
-deleted, that all metadata was looked at just before. **Cold** means `sync`, then `drop_caches`,
-and images mounted anew, before every run.
+deleted, that all metadata was looked at just before; below each table it says what was read from
+the storage all the same. **Cold** means `sync`, then `drop_caches`, and images mounted anew, before
+every run. That empties the caches of this kernel: a virtual machine's host, and the storage, may
+have theirs.
 
 **The simulated hard disk** is a model of one of 7,200 turns a minute, in front of a file. To
 position its arm takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn, short gaps
 ahead pass under the head, it transfers 160 MB/s, and of up to 32 waiting requests it serves the
-nearest first. The figure that counts on it with cold caches, `disk s`, is how long such a disk
-would have been busy. The waiting itself is shortened, so wall times would mean nothing there and
-are not shown; cold, each tool runs only once, as it takes long even so. With warm caches the arm
-rests, and the wall clock counts. The model was compared once with an independent one in C: eight
-programs on one image came out in the same order, each within 2 % of the same time.
+nearest first. It has no cache of its own and no slower inner tracks. It compares orders of reading;
+it does not foretell seconds, and no real disk was measured for it. Another program for the same
+model, in C, gave the same order of eight tools on one image, and times within 2 %. The figure that
+counts with cold caches, `disk s`, is how long such a disk would have been busy. The waiting itself
+is shortened, so wall times would mean nothing there and are not shown; cold, each tool runs only
+once, as it takes long even so. With warm caches the arm rests, and the wall clock counts.
 
-**Settled**, where trees are written or deleted, is the time from the start until `syncfs` has
-returned after the end: a tool can be done long before its work is on the storage.
+**Names** are all entries of directories but directories, each hard link one. The **size** of a tree
+counts each file once, holes too. **Settled**, where trees are written or deleted, is the time from
+the start until `syncfs` has returned after the end: a tool can be done long before its work is on
+the storage. **CPU** is user and system time. **Peak** memory is the resident memory of the largest
+process of a tool. **Read** is what its read calls returned (`rchar`), from caches or not; what is
+read through memory maps is not in it. **From storage** is what the kernel fetched for it
+(`read_bytes`), metadata and read-ahead too. **Seeks** are those of the simulated arm.
 
-**Peak memory** is the resident memory of the largest process of a tool. **Read** is what its read
-calls returned (`rchar`), from caches or not; what is read through memory maps is not in it.
-**From storage** is what was not in the caches (`read_bytes`), however it was read.
-
-**Ratios** are of the median of the fastest peer in the same line-up. Only ratios carry over to
-other machines, and they depend on the number of cores and on the storage.
+**Ratios** are of the median of the fastest peer in the same line-up. They say more than seconds, but
+they too change with the number of cores and with the storage.
 
 ";
 
@@ -64,18 +75,23 @@ const TREES: &str = "\
 
 They are made by `cargo xtask corpus NAME DIR`: the same bytes for everybody. The counts of
 `server2018` are those published in dupd's articles, those of `no-dups-135`, `few-dups-762`,
-`photos` and `huge-mixed` in articles by the author of jdupes, those of `links` in an article on cpdup;
-what was not published (sizes of single files, names, directories) is ours. At scale 0.1 files
-are a tenth as large as published, to fit on this machine; that makes reading cheaper against
-looking than it would be in the original. A heading with another number of names than here is a
-smaller or larger tree of the same kind.
+`photos` and `huge-mixed` in articles by the author of jdupes, those of `links` in an article on cpdup.
+What was not published is ours: names, directories and the size of each file; the mean size in
+`server2018`, 32 kB, so that it fits into memory; how many links and duplicates `huge-mixed` has. The
+other trees are all ours.
+
+The scale multiplies the sizes of files, to fit on this machine. Below 1, finding files weighs more
+against reading them than it would at full size, which favours whoever walks fast. A heading with
+another number of names than here is a smaller or larger tree of the same kind.
 
 ";
 
 const ABSENT: &str = "\
-dupd, cpdup and fslint are not raced because no package registry has them. If your tool should be \
-called in another way to do the same work faster, please open an issue: the command line is all \
-that has to change.
+`cargo xtask race` says how to install whoever is missing: from Debian, where a tool may be older than \
+its latest release, and from crates.io. Versions are what the tools say of themselves. dupd, cpdup and \
+fslint are not raced, because neither Debian 12 nor crates.io has them. If your tool should be called \
+in another way to do the same work faster, please open an issue: the command line is all that has to \
+change.
 ";
 
 /// Writes the section with the links to all runs.

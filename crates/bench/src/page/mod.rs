@@ -54,7 +54,7 @@ const OPENING: &str = "\
 How long lop takes beside the tools people use for the same work: on the same trees, on the same
 machine, in turns. Every result and graph here is computed from [recorded runs](#every-run), none
 is typed in; [how it is done](#how-it-is-done) says what was done for fairness, and gives each
-tool's command line. Ratios are what counts: seconds are those of one machine.
+tool's command line. Ratios matter more than seconds, which are those of one machine.
 ";
 
 /// Returns the page and its graphs, by their paths below `docs/`.

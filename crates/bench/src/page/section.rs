@@ -119,7 +119,9 @@ fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
     notes.push(timed_runs(record, line_up));
     notes.extend(warmth(line_up));
     if !line_up.asides.is_empty() {
-        notes.push("In italics: lop with more work than the others, or less; not ranked.".into());
+        notes.push(
+            "In italics: lop writing a catalog, and scanning again with it; not ranked.".into(),
+        );
     }
     if line_up.is_settled() {
         notes.push(

@@ -1,6 +1,9 @@
 //! The verdict: how often lop is fastest, and where it is not.
 
+use std::collections::BTreeSet;
+
 use crate::record::{Role, Run};
+use crate::scenario::{Cache, Scenario};
 use crate::stats::float;
 
 use super::figures::{as_shown, number, ratio};
@@ -24,20 +27,22 @@ enum Outcome {
 
 /// Writes the verdict on all line-ups in which lop met a peer.
 pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
-    let outcomes: Vec<Outcome> = line_ups.iter().copied().filter_map(outcome).collect();
-    if outcomes.is_empty() {
+    let met = line_ups.iter().filter_map(|l| Some((l.scenario, outcome(l)?)));
+    let met: Vec<(&Scenario, Outcome)> = met.collect();
+    if met.is_empty() {
         page.push_str("No race between lop and its peers has been recorded yet.\n\n");
         return;
     }
-    let number_of = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+    let number_of = |wanted| met.iter().filter(|(_, outcome)| *outcome == wanted).count();
     let clear = number_of(Outcome::Clear);
     let fastest = clear + number_of(Outcome::Fastest);
     let (level, slower) = (number_of(Outcome::Level), number_of(Outcome::Slower));
-    let of = plural(outcomes.len(), "line-up", "line-ups");
+    let of = plural(met.len(), "line-up", "line-ups");
+    let (warm, cold) = (won_with(&met, Cache::Warm), won_with(&met, Cache::Cold));
     page.push_str(&format!(
-        "**lop has the lowest median in {fastest} of {of}**; in {clear} of them even its slowest \
-         run was faster than the fastest run of any peer. In {level} it is level with the fastest \
-         peer, in {slower} a peer is faster"
+        "**lop has the lowest median in {fastest} of {of}**: {warm} with warm caches, {cold} with \
+         cold ones. In {clear} of them even its slowest run was faster than the fastest run of any \
+         peer. In {level} it is level with the fastest peer, in {slower} a peer is faster"
     ));
     match number_of(Outcome::Out) {
         0 => page.push_str(". "),
@@ -51,8 +56,20 @@ pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
             " {more} more are shown without lop, which cannot do their work yet."
         )),
     }
-    page.push_str("\n\n");
+    let trees: BTreeSet<&str> = met.iter().map(|(scenario, _)| &*scenario.corpus).collect();
+    page.push_str(&format!(
+        "\n\nA line-up is one tree, of one size, on one device, with caches in one state; those that \
+         lop took part in are of {} of different make.\n\n",
+        plural(trees.len(), "tree", "trees")
+    ));
     write_losses(page, line_ups);
+}
+
+/// Returns in how many of the line-ups with such caches lop is the fastest.
+fn won_with(met: &[(&Scenario, Outcome)], cache: Cache) -> String {
+    let with: Vec<_> = met.iter().filter(|(scenario, _)| scenario.cache == cache).collect();
+    let won = with.iter().filter(|(_, o)| matches!(o, Outcome::Clear | Outcome::Fastest)).count();
+    format!("{won} of {}", with.len())
 }
 
 /// Returns how lop came off; none where it met nobody.
@@ -80,7 +97,7 @@ fn is_without_us(line_up: &LineUp) -> bool {
 /// Says how often a peer needs less of what is not time.
 fn other_costs(line_ups: &[&LineUp]) -> String {
     let met = line_ups.iter().filter_map(|l| Some((l, l.ours()?))).filter(|(l, _)| l.has_peers());
-    let (mut of, mut memory, mut cpu) = (0, 0, 0);
+    let (mut of, mut memory, mut cpu, mut read) = (0, 0, 0, 0);
     for (line_up, ours) in met {
         let some_peer_needs_less = |cost: fn(&Run) -> f64| {
             let cost = |row: &Row| row.median(|run| Some(cost(run)));
@@ -89,10 +106,11 @@ fn other_costs(line_ups: &[&LineUp]) -> String {
         of += 1;
         memory += u32::from(some_peer_needs_less(|run| float(run.peak_kib)));
         cpu += u32::from(some_peer_needs_less(|run| run.user_s + run.sys_s));
+        read += u32::from(some_peer_needs_less(|run| float(run.read_bytes)));
     }
     format!(
         "Time is not all: of the {of} line-ups that lop finished, some peer needs less memory in \
-         {memory} and less CPU time in {cpu}."
+         {memory} and less CPU time in {cpu}, and some peer reads less in {read}."
     )
 }
 

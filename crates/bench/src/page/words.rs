@@ -30,9 +30,9 @@ pub(super) fn tree(scenario: &Scenario) -> String {
     let corpus = &scenario.corpus;
     let done = match scenario.work {
         Work::Find => corpus.clone(),
-        Work::Mirror => format!("Copying {corpus}"),
-        Work::Again => format!("Copying {corpus} again, with nothing to do"),
-        Work::Delete => format!("Deleting {corpus}"),
+        Work::Mirror => format!("Copying the tree {corpus}"),
+        Work::Again => format!("Copying the tree {corpus} again, with nothing to do"),
+        Work::Delete => format!("Deleting the tree {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_published_scale_goes_without_saying() {
         let published = Scenario { scale: 1.0, work: Work::Delete, ..scenario() };
-        assert!(heading(&published).starts_with("Deleting server2018: 154,205 names"));
+        assert!(heading(&published).starts_with("Deleting the tree server2018: 154,205 names"));
     }
 
     #[test]

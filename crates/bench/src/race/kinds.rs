@@ -110,7 +110,7 @@ pub const KINDS: [Kind; 8] = [
     },
     Kind {
         name: "delete",
-        about: "huge trees deleted, on ext4, XFS and btrfs",
+        about: "trees deleted, on ext4, XFS and btrfs",
         lineups: &[
             (Work::Delete, "empty", Some(100_000), 1.0, Created, Ext4, &[Cold], 3),
             (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
