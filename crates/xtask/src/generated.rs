@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// Folders in which every file is generated.
 const WHOLE: [&str; 2] = ["man", "completions"];
 
-/// Writes all generated files, and removes those that are no longer generated.
+/// Writes all generated files, and returns a complaint about each that is no longer generated.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn write(root: &Path) -> io::Result<Vec<String>> {
     let docs = root.join("docs");
@@ -22,10 +22,7 @@ pub(crate) fn write(root: &Path) -> io::Result<Vec<String>> {
         }
         fs::write(path, text)?;
     }
-    for name in surplus(&docs, &files)? {
-        fs::remove_file(docs.join(name))?;
-    }
-    Ok(Vec::new())
+    surplus(&docs, &files)
 }
 
 /// Returns a complaint about every file that is not what would be generated.
@@ -37,8 +34,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<String>> {
         .filter(|(name, text)| fs::read_to_string(docs.join(name)).ok().as_ref() != Some(text));
     let mut complaints: Vec<String> =
         stale.map(|(name, _)| format!("docs/{name} is stale: run cargo xtask generate")).collect();
-    let surplus = surplus(&docs, &files)?.into_iter();
-    complaints.extend(surplus.map(|name| format!("docs/{name} is not generated any more")));
+    complaints.extend(surplus(&docs, &files)?);
     Ok(complaints)
 }
 
@@ -55,7 +51,7 @@ fn generate() -> io::Result<BTreeMap<String, String>> {
     Ok(serde_json::from_slice(&run.stdout)?)
 }
 
-/// Returns what is in the generated folders without being generated.
+/// Returns a complaint about whatever is in the generated folders without being generated.
 fn surplus(docs: &Path, files: &BTreeMap<String, String>) -> io::Result<Vec<String>> {
     let mut surplus = Vec::new();
     for folder in WHOLE {
@@ -63,7 +59,7 @@ fn surplus(docs: &Path, files: &BTreeMap<String, String>) -> io::Result<Vec<Stri
         for entry in entries {
             let name = format!("{folder}/{}", entry?.file_name().to_string_lossy());
             if !files.contains_key(&name) {
-                surplus.push(name);
+                surplus.push(format!("docs/{name} is not generated any more: delete it"));
             }
         }
     }

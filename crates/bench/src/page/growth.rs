@@ -93,7 +93,7 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
             "Microseconds per name in the tree. The column with a colon compares the largest tree with \
              the one a tenth its size: 1.00x is linear growth, more is worse.",
         );
-        if reckons(&series) {
+        if extrapolates(&series) {
             page.push_str(
                 " The last column is extrapolated, as no billion was deleted here: what a billion \
                  names take at the pace of the largest tree. Where that pace still falls, expect \
@@ -109,7 +109,7 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
 ///
 /// Deleting visits every name once, however many there are; for other work the pace of a tree
 /// that fits into memory says nothing of one that does not.
-fn reckons(series: &Series) -> bool {
+fn extrapolates(series: &Series) -> bool {
     series.first.scenario.work == Work::Delete
 }
 
@@ -133,8 +133,8 @@ fn write_table(page: &mut String, series: &Series) {
     let titles: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
     page.push_str(&format!("| tool | {} ", titles.join(" | ")));
     page.push_str(&format!("| {} : {} |", titles[last], titles[tenth]));
-    page.push_str(if reckons(series) { " a billion, extrapolated |\n" } else { "\n" });
-    let columns = titles.len() + 1 + usize::from(reckons(series));
+    page.push_str(if extrapolates(series) { " a billion, extrapolated |\n" } else { "\n" });
+    let columns = titles.len() + 1 + usize::from(extrapolates(series));
     page.push_str(&format!("|---|{}\n", "---:|".repeat(columns)));
     for curve in &series.curves {
         let mark = match curve.tool.role {
@@ -154,7 +154,7 @@ fn write_table(page: &mut String, series: &Series) {
         let name = inline(&curve.tool.name);
         let growth = growth.map_or("-".into(), |growth| format!("{mark}{growth}{mark}"));
         page.push_str(&format!("| {mark}{name}{mark} | {} | {growth} |", cells.join(" | ")));
-        if reckons(series) {
+        if extrapolates(series) {
             // A microsecond for each of a billion is 1,000 s.
             let hours = per_name[last].map(|micros| format!("{} h", number(micros / 3.6)));
             page.push_str(&format!(" {} |", hours.unwrap_or_else(|| "-".into())));

@@ -215,7 +215,7 @@ fn growth_is_told_per_file() {
 }
 
 #[test]
-fn deleting_is_reckoned_up_to_a_billion() {
+fn deleting_is_extrapolated_to_a_billion() {
     let mut record = races::delete();
     let larger = record.scenarios[0].clone();
     let larger = Scenario { id: "flat-larger".into(), names: 10_000_000, ..larger };
