@@ -56,6 +56,10 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Leave out 
 complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Take only files that match one of these patterns' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Leave out files and directories that match this pattern' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Take the files named in FILE, or on standard input for -' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage is like, if lop is not to find out' -r -f -a "auto\t'Found out while reading'
+hdd\t'A hard disk: read in the order of places'
+ssd\t'An SSD: many reads at once'
+cached\t'All in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads [default: one per processor]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 use fsops::{File, Watch};
 
-use crate::{ReadError, Scratch, read_exact};
+use crate::{Head, ReadError, Scratch, head_length, head_of, read_exact};
 
 /// BLAKE3 of some bytes: for a whole file the value `b3sum` prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +16,13 @@ impl Digest {
     /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl From<Beginning> for Digest {
+    /// Returns the digest of a file that has been read to its end.
+    fn from(whole: Beginning) -> Digest {
+        Digest(whole.0)
     }
 }
 
@@ -49,29 +57,111 @@ impl FromStr for Digest {
     }
 }
 
-/// Returns the digest of the first `length` bytes of a file.
+/// BLAKE3 of a file's beginning, as far as it has been read.
+///
+/// Of a beginning it is the chaining value of the subtree it makes up (BLAKE3 paper, section 2.1),
+/// of a whole file its [`Digest`]. Two files of one size that were read as far as each other are
+/// alike so far if their values are the same. To read on takes nothing but the value, so a file is
+/// read once, in however many rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Beginning(pub [u8; 32]);
+
+/// A range of a file to put behind a beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The file's size.
+    pub size: u64,
+    /// How far it has been read, and what came out; `None` for not at all.
+    pub before: Option<(u64, Beginning)>,
+    /// How far it is to be read: its size, or a smaller [`round_length`].
+    pub to: u64,
+}
+
+/// What reading a stretch gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Grown {
+    /// The value of all that has been read.
+    pub beginning: Beginning,
+    /// The file's head, if the stretch covers it.
+    pub head: Option<Head>,
+}
+
+/// Returns the smallest length of a [`Beginning`] that is at least `length`.
+pub fn round_length(length: u64) -> u64 {
+    length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
+}
+
+/// Reads a stretch of a file.
 ///
 /// # Errors
 ///
 /// A failed read, a file with fewer bytes, or a request to stop.
-pub fn digest_prefix(
+pub fn read_on(
     file: &File,
-    length: u64,
+    stretch: Stretch,
     scratch: &mut Scratch,
     watch: &Watch,
-) -> Result<Digest, ReadError> {
-    // Reads of 256 KiB stay in the L2 cache for the hash and were as fast as larger ones.
-    let buffer = scratch.bytes(length.min(256 * 1024));
-    let mut hasher = blake3::Hasher::new();
-    let mut at = 0;
-    while at < length {
-        watch.check()?;
-        let step = usize::try_from(length - at).map_or(buffer.len(), |left| left.min(buffer.len()));
-        read_exact(file, &mut buffer[..step], at, watch)?;
-        hasher.update(&buffer[..step]);
-        at += step as u64;
+) -> Result<Grown, ReadError> {
+    let Stretch { size, before, to } = stretch;
+    let mut reader = Reader { file, size, scratch, watch, head: None };
+    let beginning = match before {
+        None if to >= size => *reader.hash(0, size)?.finalize().as_bytes(),
+        None => reader.hash(0, to)?.finalize_non_root(),
+        Some((at, Beginning(value))) => reader.grow(at, value, size, to)?,
+    };
+    Ok(Grown { beginning: Beginning(beginning), head: reader.head })
+}
+
+struct Reader<'a> {
+    file: &'a File,
+    size: u64,
+    scratch: &'a mut Scratch,
+    watch: &'a Watch,
+    head: Option<Head>,
+}
+
+impl Reader<'_> {
+    /// Puts the subtrees behind the one that is `value`, each as long as all before it.
+    fn grow(
+        &mut self,
+        mut at: u64,
+        mut value: [u8; 32],
+        size: u64,
+        to: u64,
+    ) -> Result<[u8; 32], ReadError> {
+        while at.saturating_mul(2) <= to && at.saturating_mul(2) < size {
+            let next = self.hash(at, at)?.finalize_non_root();
+            value = merge_subtrees_non_root(&value, &next, Mode::Hash);
+            at *= 2;
+        }
+        if to < size {
+            return Ok(value);
+        }
+        let rest = self.hash(at, size - at)?.finalize_non_root();
+        Ok(*merge_subtrees_root(&value, &rest, Mode::Hash).as_bytes())
     }
-    Ok(hasher.finalize().into())
+
+    /// Puts a subtree through a hasher of its own.
+    fn hash(&mut self, start: u64, length: u64) -> Result<blake3::Hasher, ReadError> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.set_input_offset(start);
+        // Reads of 256 KiB stay in the L2 cache for the hash and were as fast as larger ones.
+        let buffer = self.scratch.bytes(length.min(256 * 1024));
+        let mut at = 0;
+        while at < length {
+            self.watch.check()?;
+            let step =
+                usize::try_from(length - at).map_or(buffer.len(), |left| left.min(buffer.len()));
+            read_exact(self.file, &mut buffer[..step], start + at, self.watch)?;
+            if start + at == 0 {
+                let head = usize::try_from(head_length(self.size)).unwrap_or(usize::MAX);
+                self.head = buffer[..step].get(..head).map(head_of);
+            }
+            hasher.update(&buffer[..step]);
+            at += step as u64;
+        }
+        Ok(hasher)
+    }
 }
 
 #[cfg(test)]

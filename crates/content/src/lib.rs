@@ -5,7 +5,7 @@
 //! - [`read_head`]: a 64-bit fingerprint of its beginning. Equal files have equal heads; unequal
 //!   heads prove files unlike, equal heads prove nothing.
 //! - [`partition()`]: several files side by side, split by the bytes themselves.
-//! - [`digest_prefix`]: BLAKE3, for files too many to have side by side.
+//! - [`read_on`]: BLAKE3, for files too many to have side by side, or too far apart.
 //!
 //! # Why both bytes and BLAKE3
 //!
@@ -20,7 +20,7 @@ mod facts;
 mod head;
 mod partition;
 
-pub use digest::{Digest, ParseDigestError, digest_prefix};
+pub use digest::{Beginning, Digest, Grown, ParseDigestError, Stretch, read_on, round_length};
 pub use facts::{ContentId, Facts};
 pub use head::{Head, WHOLE, head_length, head_of, read_head};
 pub use partition::{Failure, Part, Scratch, partition, partition_bytes};

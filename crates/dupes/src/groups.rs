@@ -74,11 +74,11 @@ fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
     for names in inodes(tree, class) {
-        spread(&work, names);
+        spread(work, names);
         if let Some(content) = facts.content(names[0].0) {
             by_content.push((content, start));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.groups.extend(group(&work, None, std::iter::once(names)));
+            out.groups.extend(group(work, None, std::iter::once(names)));
         }
         start += u32::try_from(names.len()).unwrap_or(u32::MAX);
     }
@@ -87,7 +87,7 @@ fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
         let inode = |&(_, start): &Inode| inodes(tree, &class[start as usize..]).next();
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().filter_map(inode).filter(is_walked);
-        if let Some(group) = group(&work, Some(equal[0].0), walked.clone()) {
+        if let Some(group) = group(work, Some(equal[0].0), walked.clone()) {
             out.groups.push(group);
             continue;
         }

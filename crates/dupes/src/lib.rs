@@ -17,15 +17,19 @@
 
 mod classes;
 mod compare;
-
 mod eager;
 mod groups;
+mod order;
 mod parallel;
 mod sift;
 mod storage;
+mod trial;
 mod verify;
 
+use std::sync::Arc;
+
 use content::Facts;
+use device::Lanes;
 use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
@@ -35,10 +39,14 @@ pub use parallel::Work;
 pub use verify::{State, Validated, states, validate};
 
 /// How to compare.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// Workers.
+    /// Workers to begin with, on each device.
     pub threads: usize,
+    /// Whether there may be more of them while they wait for storage.
+    pub grows: bool,
+    /// The devices, and what is known of them.
+    pub lanes: Arc<Lanes>,
     /// Directories a worker may keep open.
     pub open_dirs: usize,
     /// Files a worker may keep open to compare them side by side; at least 2.
@@ -76,7 +84,8 @@ pub fn find(
 ) -> Result<Found, Interrupted> {
     watch.enter(Stage::Heads);
     let classes = classes::Classes::new(tree, options.hardlinks);
-    let work = parallel::Work { tree, facts, options, watch };
+    let work = parallel::Work::new(tree, facts, options, watch);
+    trial::run(&work, &classes)?;
     let mut found = Found { candidates: classes.inodes(tree), ..Found::default() };
     let sifted = sift::run(&work, &classes)?;
     found.known = found.candidates - sifted.unknown;

@@ -1,15 +1,19 @@
-//! Workers over a list: each with its own open directories, buffers and problems.
+//! Workers over a list, in the lane of each device: each worker with its own open directories,
+//! buffers and problems.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use content::{Facts, ReadError, Scratch};
+use device::{Crew, Lane, Pace};
 use fsops::{File, Interrupted, Op, Stat, Watch, own_descriptor_table};
 use walk::{FileId, Opener, Problem, Reason, Tree};
 
 use crate::Options;
+use crate::groups::Group;
 
 /// Files, what is known of them, and how to work on them: what all workers share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Work<'a> {
     /// The files.
     pub tree: &'a Tree,
@@ -19,27 +23,152 @@ pub struct Work<'a> {
     pub options: &'a Options,
     /// Progress, and the request to stop.
     pub watch: &'a Watch,
+    /// The lanes of the tree's devices, each once.
+    lanes: Vec<Arc<Lane>>,
+    /// By index of a device in the tree, the index of its lane.
+    lane_of: Vec<usize>,
 }
 
 /// One thread's state.
 pub(crate) struct Worker<'a> {
-    pub(crate) work: Work<'a>,
+    pub(crate) work: &'a Work<'a>,
     pub(crate) opener: Opener<'a>,
     pub(crate) scratch: Scratch,
     pub(crate) problems: Vec<Problem>,
 }
 
+/// Something that is done in the lane of a file.
+pub(crate) trait Piece: Sync {
+    /// Returns the file; `None` if none has to be read.
+    fn file(&self) -> Option<FileId>;
+}
+
+impl Piece for FileId {
+    fn file(&self) -> Option<FileId> {
+        Some(*self)
+    }
+}
+
+impl Piece for Vec<FileId> {
+    fn file(&self) -> Option<FileId> {
+        self.first().copied()
+    }
+}
+
+impl<T: Sync> Piece for (T, FileId) {
+    fn file(&self) -> Option<FileId> {
+        Some(self.1)
+    }
+}
+
+impl Piece for Mutex<&mut Group> {
+    fn file(&self) -> Option<FileId> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).files.first().copied()
+    }
+}
+
+/// A class, by its number.
+impl Piece for usize {
+    fn file(&self) -> Option<FileId> {
+        None
+    }
+}
+
 impl<'a> Work<'a> {
-    /// Runs `each` over `items` on all threads, `step` items at a time; returns what the threads
-    /// made of it and their problems.
-    pub(crate) fn on_threads<T: Sync, R: Send + Default>(
-        self,
+    /// Returns the work on the files of a tree.
+    pub fn new(tree: &'a Tree, facts: &'a Facts, options: &'a Options, watch: &'a Watch) -> Self {
+        let mut lanes: Vec<Arc<Lane>> = Vec::new();
+        let lane_of = tree.devices().iter().map(|device| {
+            let lane = options.lanes.of(device.number);
+            lanes.iter().position(|known| Arc::ptr_eq(known, &lane)).unwrap_or_else(|| {
+                lanes.push(lane);
+                lanes.len() - 1
+            })
+        });
+        let lane_of = lane_of.collect();
+        Work { tree, facts, options, watch, lanes, lane_of }
+    }
+
+    /// Returns the lanes of the tree's devices.
+    pub(crate) fn lanes(&self) -> &[Arc<Lane>] {
+        &self.lanes
+    }
+
+    /// Returns the lane of a file's device.
+    pub(crate) fn lane(&self, file: FileId) -> &Lane {
+        &self.lanes[self.lane_number(file)]
+    }
+
+    /// Returns whether reading a file may move an arm.
+    pub(crate) fn moves_arm(&self, file: FileId) -> bool {
+        let lane = self.lane(file);
+        lane.is_cold() && lane.has_arm()
+    }
+
+    fn lane_number(&self, file: FileId) -> usize {
+        self.lane_of[self.tree.device_index(self.tree.file(file).dir)]
+    }
+
+    /// Runs `each` over `items`, in all lanes side by side; returns what the threads made of it and
+    /// their problems. Threads take `step` items of a lane at a time, in the order given.
+    pub(crate) fn on_threads<T: Piece, R: Send + Default>(
+        &self,
         items: &[T],
         step: usize,
-        each: impl Fn(&mut Worker<'a>, &mut R, &T) -> Result<(), Interrupted> + Sync,
+        each: impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
+        let results = match &self.lanes[..] {
+            [] => Vec::new(),
+            [only] => self.in_lane(only, items.len(), |n| &items[n], step, &each),
+            lanes => std::thread::scope(|scope| {
+                let by_lane = self.by_lane(items);
+                let each = &each;
+                let running: Vec<_> = lanes
+                    .iter()
+                    .zip(by_lane)
+                    .filter(|(_, items)| !items.is_empty())
+                    .map(|(lane, own)| {
+                        scope.spawn(move || {
+                            self.in_lane(lane, own.len(), |n| &items[own[n] as usize], step, each)
+                        })
+                    })
+                    .collect();
+                let join = |lane: std::thread::ScopedJoinHandle<'_, _>| {
+                    lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                running.into_iter().flat_map(join).collect()
+            }),
+        };
+        let mut all = (Vec::with_capacity(results.len()), Vec::new());
+        for result in results {
+            let (result, problems) = result?;
+            all.0.push(result);
+            all.1.extend(problems);
+        }
+        Ok(all)
+    }
+
+    /// Returns the numbers of the pieces of each lane, in their order.
+    fn by_lane<T: Piece>(&self, items: &[T]) -> Vec<Vec<u32>> {
+        let mut by_lane = vec![Vec::new(); self.lanes.len()];
+        for (number, item) in (0u32..).zip(items) {
+            by_lane[item.file().map_or(0, |file| self.lane_number(file))].push(number);
+        }
+        by_lane
+    }
+
+    fn in_lane<'t, T: 't, R: Send + Default>(
+        &self,
+        lane: &Lane,
+        count: usize,
+        item: impl Fn(usize) -> &'t T + Sync,
+        step: usize,
+        each: &(impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync),
+    ) -> Vec<Result<(R, Vec<Problem>), Interrupted>> {
         let next = AtomicUsize::new(0);
-        let run = || {
+        let threads = self.options.threads.clamp(1, count.div_ceil(step).max(1));
+        let crew = Crew { lane, threads, grows: self.options.grows };
+        crew.run(|pace: &mut Pace<'_>| {
             own_descriptor_table();
             let mut worker = Worker {
                 work: self,
@@ -50,30 +179,17 @@ impl<'a> Work<'a> {
             let mut result = R::default();
             loop {
                 let start = next.fetch_add(step, Relaxed);
-                if start >= items.len() {
+                if start >= count {
                     return Ok((result, worker.problems));
                 }
                 self.watch.check()?;
-                for item in &items[start..items.len().min(start + step)] {
-                    each(&mut worker, &mut result, item)?;
+                pace.begin();
+                for n in start..count.min(start + step) {
+                    each(&mut worker, &mut result, item(n))?;
                 }
+                pace.end();
             }
-        };
-        let threads = self.options.threads.clamp(1, items.len().div_ceil(step).max(1));
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-            workers
-                .into_iter()
-                .map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
-        let mut all = (Vec::with_capacity(threads), Vec::new());
-        for result in results {
-            let (result, problems) = result?;
-            all.0.push(result);
-            all.1.extend(problems);
-        }
-        Ok(all)
+        })
     }
 }
 

@@ -1,12 +1,13 @@
-//! Splits large classes without holding their files open: by head, then by BLAKE3 of prefixes.
+//! Splits large classes without holding their files open: by head, then by BLAKE3 of beginnings.
 
 use std::collections::HashMap;
 
-use content::{Digest, Facts, digest_prefix, head_length, read_head};
+use content::{Beginning, Digest, Facts, head_length, read_head, read_on, round_length};
 use fsops::Interrupted;
-use walk::{FileId, Problem};
+use walk::{FileId, Opener, Problem};
 
 use crate::classes::{Classes, inodes};
+use crate::order::{FIRST_BEFORE_ARM, Wanted, arrange};
 use crate::parallel::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
@@ -17,8 +18,8 @@ use crate::parallel::Work;
 /// are slower.
 const SIDE_BY_SIDE: usize = 3;
 
-/// Each round of prefixes is this many times longer than the one before, so that all rounds
-/// together read at most 1/7 more than the last.
+/// Each round of beginnings is this many times longer than the one before: a file that differs
+/// early costs little more than it must, and one that does not has few rounds.
 const GROWTH: u64 = 8;
 
 /// What is left to compare.
@@ -44,60 +45,100 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
         }
         let size = work.tree.file(members[0]).size;
         let known = fresh.len();
+        let before_arm = size > 0 && members.iter().any(|&file| work.moves_arm(file));
+        let to = if before_arm { FIRST_BEFORE_ARM.min(size) } else { 0 };
+        let want = |&file: &FileId| Wanted { file, before: None, to };
         if size == 0 {
             // Equal without a read.
-            fresh.extend(members.iter().filter(|f| work.facts.content(f.0).is_none()));
+            fresh.extend(members.iter().filter(|f| work.facts.content(f.0).is_none()).map(want));
         } else {
-            fresh.extend(members.iter().filter(|f| work.facts.head(f.0).is_none()));
+            fresh.extend(members.iter().filter(|f| work.facts.head(f.0).is_none()).map(want));
         }
         let new = fresh.len() - known;
         sifted.unknown += new as u64;
         work.expect(&members, size);
-        let few = members.len() <= SIDE_BY_SIDE.min(work.options.open_files)
+        let few = !before_arm
+            && members.len() <= SIDE_BY_SIDE.min(work.options.open_files)
             && members.iter().all(|f| work.facts.content(f.0).is_none());
         if new > 0 && (size == 0 || few) {
             fresh.truncate(known);
             sifted.sets.push(members.clone());
         } else {
-            heads_of.push(index);
+            heads_of.push((index, before_arm));
         }
     }
-    sifted.problems = read_heads(work, fresh)?;
+    let (beginnings, problems) = read(work, fresh)?;
+    sifted.problems = problems;
     let mut large = Vec::new();
-    for index in heads_of {
+    for (index, before_arm) in heads_of {
         let files = inodes(work.tree, classes.get(index)).map(|names| names[0]);
-        split_by_head(work, files, &mut sifted.sets, &mut large);
+        split_by_head(work, files, before_arm, &mut sifted.sets, &mut large);
     }
-    by_digest(work, large, &mut sifted)?;
+    by_beginning(work, large, beginnings, &mut sifted)?;
     Ok(sifted)
 }
 
-fn read_heads(work: &Work<'_>, mut files: Vec<FileId>) -> Result<Vec<Problem>, Interrupted> {
-    files.sort_unstable();
-    let worker_facts = work.facts;
-    let (_, problems) = work.on_threads(&files, 64, |worker, (): &mut (), &id| {
-        let size = worker.work.tree.file(id).size;
-        // Whether the file is still what the walk saw is not asked here: what is eliminated claims
-        // nothing, and what is not is read again and then asked.
-        worker.read_unchecked(id, |file, scratch, watch| {
-            worker_facts.set_head(id.0, read_head(file, size, scratch, watch)?);
+/// Reads files as far as they are wanted; returns the beginnings, by file, of those of which more
+/// than the head was.
+fn read(work: &Work<'_>, wanted: Vec<Wanted>) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
+    let wanted = arrange(work, wanted)?;
+    let step = if work.lanes().iter().any(|lane| lane.is_cold()) { 1 } else { 64 };
+    let facts = work.facts;
+    let (lists, problems) =
+        work.on_threads(&wanted, step, |worker, list: &mut Vec<_>, wanted| {
+            let file = wanted.file;
+            let size = worker.work.tree.file(file).size;
+            if wanted.to == 0 {
+                // Whether the file is still what the walk saw is not asked here: what is eliminated
+                // claims nothing, and what is not is read again and then asked.
+                let cold = worker.work.lane(file).is_cold();
+                return worker.read_unchecked(file, |open, scratch, watch| {
+                    if cold {
+                        open.expect_single_reads();
+                    }
+                    facts.set_head(file.0, read_head(open, size, scratch, watch)?);
+                    Ok(())
+                });
+            }
+            let stretch = wanted.stretch(size);
+            let grown =
+                worker.read(file, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
+            if let Some(grown) = grown {
+                if let Some(head) = grown.head {
+                    facts.set_head(file.0, head);
+                }
+                list.push((file, grown.beginning));
+            }
             Ok(())
-        })
-    })?;
-    Ok(problems)
+        })?;
+    let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
+    beginnings.sort_unstable();
+    Ok((beginnings, problems))
 }
 
-/// A set too large to compare side by side, or one with a digest to compare with, and the prefix
-/// it is to be split by next.
+/// Files and how they begin, sorted.
+type Beginnings = Vec<(FileId, Beginning)>;
+
+fn beginning_of(beginnings: &Beginnings, file: FileId) -> Option<Beginning> {
+    let at = beginnings.binary_search_by_key(&file, |&(file, _)| file).ok()?;
+    Some(beginnings[at].1)
+}
+
+/// A set too large to compare side by side, or one whose files are far apart, or one with a digest
+/// to compare with.
 struct Large {
     files: Vec<FileId>,
-    prefix: u64,
+    /// How far all of them have been read, and how they begin.
+    before: Option<(u64, Beginning)>,
+    /// How far they are to be read next.
+    to: u64,
 }
 
 /// Splits one class by heads and leaves out what is decided.
 fn split_by_head(
     work: &Work<'_>,
     class: impl Iterator<Item = FileId>,
+    before_arm: bool,
     sets: &mut Vec<Vec<FileId>>,
     large: &mut Vec<Large>,
 ) {
@@ -107,7 +148,7 @@ fn split_by_head(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let size = tree.file(run[0].1).size;
         match undecided(facts, run.iter().map(|&(_, f)| f)) {
-            Some(files) => sort_out(work, files, size, sets, large),
+            Some(files) => sort_out(work, files, before_arm, sets, large),
             None => work.done(run.iter().map(|&(_, f)| f), size),
         }
     }
@@ -137,87 +178,108 @@ fn undecided(facts: &Facts, files: impl Iterator<Item = FileId>) -> Option<Vec<F
 fn sort_out(
     work: &Work<'_>,
     files: Vec<FileId>,
-    size: u64,
+    before_arm: bool,
     sets: &mut Vec<Vec<FileId>>,
     large: &mut Vec<Large>,
 ) {
-    let digest_known = files.iter().any(|&f| known_digest(work.facts, f).is_some());
-    if digest_known {
-        large.push(Large { files, prefix: size });
+    let size = work.tree.file(files[0]).size;
+    let to = if before_arm {
+        // As far as those that are new have been read already.
+        FIRST_BEFORE_ARM.min(size)
+    } else if files.iter().any(|&f| known_digest(work.facts, f).is_some()) {
+        size
     } else if files.len() > work.options.open_files {
-        large.push(Large { files, prefix: (head_length(size) * GROWTH).min(size) });
+        next_length(head_length(size), size)
     } else {
         sets.push(files);
-    }
+        return;
+    };
+    large.push(Large { files, before: None, to });
+}
+
+/// Returns how far files of `size` are read after they have been read as far as `length`.
+fn next_length(length: u64, size: u64) -> u64 {
+    round_length(length.saturating_mul(GROWTH)).min(size)
 }
 
 fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
     facts.content(file.0).and_then(|content| facts.digest(content))
 }
 
-/// Splits large sets by digests of growing prefixes until each is decided or small.
-fn by_digest(
+/// Splits large sets by growing beginnings until each is decided or small.
+///
+/// `beginnings` are those that have been read already, each as far as it is wanted first.
+fn by_beginning(
     work: &Work<'_>,
     mut large: Vec<Large>,
+    mut beginnings: Beginnings,
     sifted: &mut Sifted,
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
-        let mut wanted: Vec<(FileId, u64)> =
-            large.iter().flat_map(|set| set.files.iter().map(|&f| (f, set.prefix))).collect();
-        wanted.retain(|&(f, prefix)| {
-            prefix < work.tree.file(f).size || known_digest(work.facts, f).is_none()
-        });
-        wanted.sort_unstable();
-        let (digests, problems) = digests(work, &wanted)?;
+        let mut wanted = Vec::new();
+        for set in &large {
+            let Large { files, before, to } = set;
+            let (before, to) = (*before, *to);
+            let whole = files.first().is_some_and(|&f| to == work.tree.file(f).size);
+            wanted.extend(
+                files
+                    .iter()
+                    .filter(|f| beginning_of(&beginnings, **f).is_none())
+                    .filter(|f| !whole || known_digest(work.facts, **f).is_none())
+                    .map(|&file| Wanted { file, before, to }),
+            );
+        }
+        let (read, problems) = read(work, wanted)?;
         sifted.problems.extend(problems);
+        beginnings.extend(read);
+        beginnings.sort_unstable();
         let mut next = Vec::new();
         for set in large {
-            split_by_digest(work, &set, &digests, &mut sifted.sets, &mut next);
+            split_by_beginning(work, &set, &beginnings, &mut sifted.sets, &mut next);
         }
+        beginnings.clear();
         large = next;
     }
     Ok(())
 }
 
-type Digests = HashMap<FileId, Digest>;
-
-fn digests(
-    work: &Work<'_>,
-    files: &[(FileId, u64)],
-) -> Result<(Digests, Vec<Problem>), Interrupted> {
-    let (lists, problems) =
-        work.on_threads(files, 8, |worker, list: &mut Vec<_>, &(id, prefix)| {
-            let digest = worker
-                .read(id, |file, scratch, watch| digest_prefix(file, prefix, scratch, watch))?;
-            list.extend(digest.map(|digest| (id, digest)));
-            Ok(())
-        })?;
-    Ok((lists.into_iter().flatten().collect(), problems))
+/// Returns whether more than a gigabyte of a file are holes: those need no read side by side, and
+/// minutes to put through a hash.
+fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
+    const HOLES: u64 = 1 << 30;
+    let size = work.tree.file(file).size;
+    let allocated = || Opener::new(work.tree, 1).stat(file).map(|stat| stat.allocated);
+    size > HOLES && allocated().is_ok_and(|allocated| allocated < size - HOLES)
 }
 
-fn split_by_digest(
+fn split_by_beginning(
     work: &Work<'_>,
     set: &Large,
-    digests: &Digests,
+    beginnings: &Beginnings,
     sets: &mut Vec<Vec<FileId>>,
     large: &mut Vec<Large>,
 ) {
     let Some(&first) = set.files.first() else { return };
     let size = work.tree.file(first).size;
-    let whole = set.prefix == size;
-    let digest = |f: FileId| {
-        let known = known_digest(work.facts, f).filter(|_| whole);
-        known.or_else(|| digests.get(&f).copied())
+    let whole = set.to == size;
+    let beginning = |f: FileId| {
+        let known = known_digest(work.facts, f).filter(|_| whole).map(|d| Beginning(d.0));
+        known.or_else(|| beginning_of(beginnings, f))
     };
-    let mut files: Vec<_> = set.files.iter().filter_map(|&f| digest(f).map(|d| (d, f))).collect();
+    let mut files: Vec<_> =
+        set.files.iter().filter_map(|&f| beginning(f).map(|b| (b, f))).collect();
     files.sort_unstable();
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
         if whole || files.len() == 1 {
             work.done(files.iter().copied(), size);
-            settle(work.facts, &files, Some(run[0].0).filter(|_| whole));
-        } else if files.len() > work.options.open_files {
-            large.push(Large { files, prefix: set.prefix.saturating_mul(GROWTH).min(size) });
+            settle(work.facts, &files, Some(run[0].0.into()).filter(|_| whole));
+            continue;
+        }
+        let (to, before) = (next_length(set.to, size), Some((set.to, run[0].0)));
+        let apart = work.moves_arm(files[0]) && !is_hollow(work, files[0]);
+        if apart || files.len() > work.options.open_files {
+            large.push(Large { files, before, to });
         } else {
             sets.push(files);
         }

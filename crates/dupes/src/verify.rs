@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{ReadError, digest_prefix, read_head};
+use content::{Digest, ReadError, Stretch, read_head, read_on};
 use fsops::{Interrupted, Kind, Op, Stage};
 use walk::{FileId, Problem, Reason};
 
@@ -121,7 +121,7 @@ fn digest(work: &Work<'_>, file: FileId) -> Option<content::Digest> {
 
 fn reread(worker: &mut Worker<'_>, out: &mut Validated, file: FileId) -> Result<(), Interrupted> {
     let size = worker.work.tree.file(file).size;
-    let (digest, head) = (digest(&worker.work, file), worker.work.facts.head(file.0));
+    let (digest, head) = (digest(worker.work, file), worker.work.facts.head(file.0));
     if digest.is_none() && head.is_none() {
         out.unknown += 1;
         return Ok(());
@@ -134,7 +134,11 @@ fn reread(worker: &mut Worker<'_>, out: &mut Validated, file: FileId) -> Result<
     let mut scratch = std::mem::take(&mut worker.scratch);
     let watch = worker.work.watch;
     let same = match (digest, head) {
-        (Some(digest), _) => digest_prefix(&open, size, &mut scratch, watch).map(|d| d == digest),
+        (Some(digest), _) => {
+            let whole = Stretch { size, before: None, to: size };
+            let read = read_on(&open, whole, &mut scratch, watch);
+            read.map(|grown| Digest::from(grown.beginning) == digest)
+        }
         (None, head) => read_head(&open, size, &mut scratch, watch).map(|h| Some(h) == head),
     };
     worker.scratch = scratch;

@@ -36,14 +36,27 @@ struct RawExtent {
 }
 
 #[repr(C)]
-struct RawRequest {
+struct Request<const N: usize> {
     start: u64,
     length: u64,
     flags: u32,
     mapped: u32,
     capacity: u32,
     reserved: u32,
-    extents: [RawExtent; BATCH],
+    extents: [RawExtent; N],
+}
+
+/// Returns where on the device the first bytes at or after `offset` lie.
+///
+/// It is of use to order reads by, and for nothing else: what lies where may change at any time.
+/// `None` means that there is no saying: only a hole is left, the bytes have no place yet, or the
+/// file system does not know.
+pub(crate) fn place(file: &File, offset: u64) -> Option<u64> {
+    let mut request = Request::<1>::new(offset);
+    request.ask(file).ok()?;
+    let extent = request.extents.first().filter(|_| request.mapped > 0)?;
+    let inside = offset.saturating_sub(extent.logical);
+    (extent.flags & EXTENT_UNPLACED == 0).then_some(extent.physical + inside)
 }
 
 /// The storage that a set of files of one device takes up together.
@@ -61,7 +74,8 @@ impl Storage {
         let mut own = 0;
         let mut at = 0;
         loop {
-            let batch = extents_from(file, at)?;
+            let mut batch = Request::<BATCH>::new(at);
+            batch.ask(file)?;
             for extent in batch.extents.iter().take(batch.mapped as usize) {
                 own += extent.length;
                 at = extent.logical + extent.length;
@@ -98,29 +112,37 @@ impl Storage {
     }
 }
 
-#[expect(unsafe_code, reason = "ioctl has no safe wrapper")]
-fn extents_from(file: &File, start: u64) -> io::Result<RawRequest> {
-    const EMPTY: RawExtent = RawExtent {
-        logical: 0,
-        physical: 0,
-        length: 0,
-        reserved: [0; 2],
-        flags: 0,
-        reserved_flags: [0; 3],
-    };
-    let mut request = RawRequest {
-        start,
-        length: u64::MAX - start,
-        flags: 0,
-        mapped: 0,
-        capacity: u32::try_from(BATCH).unwrap_or(u32::MAX),
-        reserved: 0,
-        extents: [EMPTY; BATCH],
-    };
-    // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents, all of
-    // it initialised and borrowed mutably for the call; the descriptor is open.
-    let answer = unsafe { libc::ioctl(file.fd().as_raw_fd(), FS_IOC_FIEMAP, &raw mut request) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(request) }
+impl<const N: usize> Request<N> {
+    /// Returns a question for what a file has from `start` on.
+    fn new(start: u64) -> Self {
+        const EMPTY: RawExtent = RawExtent {
+            logical: 0,
+            physical: 0,
+            length: 0,
+            reserved: [0; 2],
+            flags: 0,
+            reserved_flags: [0; 3],
+        };
+        Request {
+            start,
+            length: u64::MAX - start,
+            flags: 0,
+            mapped: 0,
+            capacity: u32::try_from(N).unwrap_or(u32::MAX),
+            reserved: 0,
+            extents: [EMPTY; N],
+        }
+    }
+
+    /// Has the kernel fill in the extents.
+    #[expect(unsafe_code, reason = "ioctl has no safe wrapper")]
+    fn ask(&mut self, file: &File) -> io::Result<()> {
+        // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents, all
+        // of it initialised and borrowed mutably for the call; the descriptor is open.
+        let answer =
+            unsafe { libc::ioctl(file.fd().as_raw_fd(), FS_IOC_FIEMAP, std::ptr::from_mut(self)) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]

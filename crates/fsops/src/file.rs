@@ -79,6 +79,30 @@ impl File {
         }
     }
 
+    /// Returns where on its device the first bytes at or after `offset` lie, if that can be said;
+    /// of use to order reads by, and for nothing else.
+    pub fn place(&self, offset: u64) -> Option<u64> {
+        crate::extents::place(self, offset)
+    }
+
+    /// Returns whether `length` bytes from `offset` on are all in the page cache, without fetching
+    /// any.
+    ///
+    /// # Platform behavior
+    ///
+    /// `cachestat(2)`. Before Linux 6.5, and for files of others on some kernels, there is no
+    /// telling, and the answer is no.
+    pub fn is_cached(&self, offset: u64, length: u64) -> bool {
+        crate::cache::pages_cached(self.fd(), offset, length)
+            .is_some_and(|pages| pages >= crate::cache::pages_of(offset, length))
+    }
+
+    /// Tells the kernel to read only what is asked for, and nothing ahead.
+    pub fn expect_single_reads(&self) {
+        // Advice that is not taken changes nothing.
+        let _refused = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Random);
+    }
+
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

@@ -13,6 +13,7 @@
 //! building one for every file would cost more than the call. [`Context::context`] adds operation
 //! and path when an error is kept or shown.
 
+mod cache;
 mod dir;
 mod error;
 mod extents;
@@ -22,6 +23,7 @@ mod file;
 mod limits;
 mod publish;
 mod stat;
+mod usage;
 mod volume;
 mod watch;
 
@@ -32,5 +34,6 @@ pub use file::File;
 pub use limits::{own_descriptor_table, raise_descriptor_limit};
 pub use publish::{Lock, create_dir_private, publish_new, remove_file};
 pub use stat::{FileKey, Kind, Stat};
+pub use usage::ThreadUsage;
 pub use volume::Volume;
 pub use watch::{Interrupted, Stage, Watch};

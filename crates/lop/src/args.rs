@@ -85,6 +85,20 @@ pub(crate) enum When {
     Never,
 }
 
+/// What the storage is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Io {
+    /// Found out while reading
+    #[default]
+    Auto,
+    /// A hard disk: read in the order of places
+    Hdd,
+    /// An SSD: many reads at once
+    Ssd,
+    /// All in the page cache
+    Cached,
+}
+
 /// How groups of duplicates are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

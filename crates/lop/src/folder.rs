@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Known};
 use content::Digest;
+use device::Io;
 use dupes::State;
 use fsops::{FileKey, Watch};
 use walk::{DirId, FileId, Tree};
@@ -64,14 +65,9 @@ impl Folder {
         });
         is_dir
             .map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
-        let workers = Workers::new(None);
-        let options = walk::Options {
-            filter: walk::Filter::default(),
-            one_file_system: false,
-            threads: workers.compare.threads,
-            open_dirs: workers.walk_dirs,
-            own: Catalog::files(&settings.catalog()?),
-        };
+        let workers = Workers::new(None, Io::Auto);
+        let own = Catalog::files(&settings.catalog()?);
+        let options = workers.walk(walk::Filter::default(), false, own);
         let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
         monitor.finish()?;
         let files = Asker::new(&catalog, &tree).ask()?;

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::look::Looker;
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
+use device::Io;
 
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
@@ -97,13 +98,8 @@ impl Live {
         let watch = Arc::new(Watch::default());
         let monitor = Monitor::start(&watch, settings)
             .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
-        let workers = Workers::new(None);
-        let work = dupes::Work {
-            tree: &loaded.tree,
-            facts: &loaded.facts,
-            options: &workers.compare,
-            watch: &watch,
-        };
+        let workers = Workers::new(None, Io::Auto);
+        let work = dupes::Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch);
         let states = dupes::states(&work, &files(&loaded))?;
         monitor.finish()?;
         Ok(Live { loaded, states })

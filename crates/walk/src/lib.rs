@@ -15,6 +15,8 @@
 //! 40 bytes and the name per file, 40 bytes and the name per directory. No path is ever stored.
 
 mod filter;
+mod later;
+
 mod list;
 mod listing;
 mod opener;

@@ -28,6 +28,10 @@ pub(crate) struct Store {
     pub(crate) problems: Vec<Problem>,
     /// Subdirectories of the directory being listed, each name ended by NUL.
     pub(crate) children: Vec<u8>,
+    /// Their inode numbers as the listing gave them.
+    pub(crate) child_inodes: Vec<u64>,
+    /// Those of `files` that are known by name and inode number only, to be looked at later.
+    pub(crate) later: Vec<u32>,
     /// Files of the directory being listed that are on another device than it.
     pub(crate) strays: Vec<(u64, FileRecord)>,
     pub(crate) entries: u64,
@@ -44,6 +48,8 @@ impl Store {
             skipped: Skipped::default(),
             problems: Vec::new(),
             children: Vec::new(),
+            child_inodes: Vec::new(),
+            later: Vec::new(),
             strays: Vec::new(),
             entries: 0,
             bytes: 0,
@@ -75,6 +81,8 @@ pub(crate) struct Listing<'a> {
     /// Builds its path as printed, for a problem.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
+    /// Whether files are to be looked at later, in another order.
+    pub(crate) later: bool,
 }
 
 /// Looks at files while their directory is at hand.
@@ -107,8 +115,10 @@ impl Listing<'_> {
             Kind::Dir => {
                 if self.takes(item.name, true, store) {
                     store.children.extend_from_slice(item.name.to_bytes_with_nul());
+                    store.child_inodes.push(item.inode);
                 }
             }
+            Kind::File if self.later && stat.is_none() => self.file_later(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }
@@ -136,13 +146,29 @@ impl Listing<'_> {
         };
         let record = record(&stat, self.id, at);
         if stat.device == self.stat.device {
-            store.files.push(record);
-            if let Some(visitor) = self.visitor {
+            if let Some(visitor) = self.visitor.filter(|_| !self.later) {
+                store.notes.resize(store.files.len(), 0);
                 store.notes.push(visitor.file(self.dir, name, &stat));
             }
+            store.files.push(record);
         } else {
             store.strays.push((stat.device, record));
         }
+    }
+
+    /// Takes a file by its name, to look at its inode later.
+    fn file_later(&self, item: &DirItem<'_>, store: &mut Store) {
+        if self.is_own(item.name) || !self.takes(item.name, false, store) {
+            return;
+        }
+        let Some(name) = store.keep_name(item.name) else {
+            let full = io::ErrorKind::OutOfMemory.into();
+            return self.problem(item.name, Op::List, full, store);
+        };
+        store.later.push(count(store.files.len()));
+        let inode = item.inode;
+        let dir = self.id;
+        store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
     }
 
     fn takes(&self, name: &CStr, is_dir: bool, store: &mut Store) -> bool {

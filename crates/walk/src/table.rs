@@ -9,7 +9,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use fsops::{FileKey, Volume};
 
-use crate::tree::{Device, DirId, DirRecord, cstr_at, push_component};
+use crate::listing::Store;
+use crate::tree::{Device, DirId, DirRecord, FileRecord, cstr_at, push_component};
 
 #[derive(Debug, Default)]
 pub(crate) struct Table(RwLock<Directories>);
@@ -49,32 +50,33 @@ impl Directories {
         self.push(None, u32::try_from(root).unwrap_or(u32::MAX))
     }
 
-    /// Adds directories named in `names`, each ended by NUL; returns the first one's number and
-    /// how many there are.
-    pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> (DirId, u32) {
+    /// Adds directories named in `names`, each ended by NUL; returns the first one's number.
+    pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
         let first = DirId(count(self.records.len()));
         let mut at = count(self.names.len());
         self.names.extend_from_slice(names);
-        let mut children = 0;
         for name in names.split_inclusive(|&b| b == 0) {
             self.push(Some(parent), at);
             at += count(name.len());
-            children += 1;
         }
-        (first, children)
+        first
     }
 
-    /// Adds a second record of directory `id` for its files on another device.
-    pub(crate) fn add_twin(&mut self, id: DirId, device: u16, block: Block) {
+    /// Adds a second record of directory `id` for those of its files that are on another device,
+    /// and puts them into `store`.
+    pub(crate) fn add_twin(
+        &mut self,
+        id: DirId,
+        device: u16,
+        store: &mut Store,
+        files: impl Iterator<Item = FileRecord>,
+    ) {
+        let dir = DirId(count(self.records.len()));
+        let first = count(store.files.len());
+        store.files.extend(files.map(|file| FileRecord { dir, ..file }));
         let original = self.records[id.0 as usize];
-        self.records.push(DirRecord {
-            inode: 0,
-            first: block.first,
-            count: block.count,
-            shard: block.shard,
-            device,
-            ..original
-        });
+        let Block { first, count, shard } = store.block_from(first);
+        self.records.push(DirRecord { inode: 0, first, count, shard, device, ..original });
     }
 
     fn push(&mut self, parent: Option<DirId>, name: u32) -> DirId {

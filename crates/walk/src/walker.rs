@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use device::{Crew, Lanes};
 use fsops::{Dir, FileKey, Interrupted, Op, Stage, Stat, Watch};
 
 use crate::filter::Filter;
+use crate::later;
 use crate::list::FileList;
 use crate::listing::{Own, Store, Visitor};
 use crate::queue::Queue;
@@ -22,8 +25,12 @@ pub struct Options {
     pub filter: Filter,
     /// Stay on the file system of each root.
     pub one_file_system: bool,
-    /// Workers.
+    /// Workers to begin with.
     pub threads: usize,
+    /// Whether there may be more of them while they wait for storage.
+    pub grows: bool,
+    /// The devices, and what is known of them.
+    pub lanes: Arc<Lanes>,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
     /// Files of one directory, by absolute path, that are the program's own and passed over.
@@ -205,14 +212,15 @@ impl<'a> Walker<'a> {
                 return Ok(Vec::new());
             }
         };
-        let threads = self.options.threads.max(1);
+        let lane = self.options.lanes.of(stat.device);
         let mount = Mount {
             options: self.options,
             own: self.own.as_ref(),
             visitor: self.visitor,
             watch: self.watch,
             table: &self.table,
-            queue: Queue::new(threads, top),
+            queue: Queue::new(top),
+            lane: &lane,
             listed: &self.listed,
             root_given: given,
             top,
@@ -222,20 +230,15 @@ impl<'a> Walker<'a> {
             device_index,
             others: Mutex::default(),
         };
-        let first_shard = self.stores.len();
-        let stores = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|n| {
-                    let store = Store::new(count(first_shard + n));
-                    let mount = &mount;
-                    scope.spawn(move || Worker::new(mount, store).run())
-                })
-                .collect();
-            workers
-                .into_iter()
-                .map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Vec<_>>()
+        let Options { threads, grows, .. } = *self.options;
+        let crew = Crew { lane: &lane, threads, grows };
+        let shards = AtomicUsize::new(self.stores.len());
+        let mut stores = crew.run(|pace| {
+            let store = Store::new(count(shards.fetch_add(1, Relaxed)));
+            Worker::new(&mount, store).run(pace)
         });
+        stores.sort_unstable_by_key(|store| store.shard);
+        later::look(&mount, &crew, &mut stores)?;
         let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.stores.extend(stores);
         // Its record came before the mount's turn, so `note_listed` has passed it by.

@@ -5,12 +5,13 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
+use device::{Lane, Pace};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Watch, own_descriptor_table};
 
 use crate::listing::{Listing, Own, Store, Visitor};
-use crate::queue::Queue;
+use crate::queue::{Queue, Waiting};
 use crate::table::{Table, count};
-use crate::tree::{DirId, FileRecord, Problem, Reason, cstr_at, push_component};
+use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
 use crate::walker::Options;
 
 /// What the workers of one mount share.
@@ -21,6 +22,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) watch: &'a Watch,
     pub(crate) table: &'a Table,
     pub(crate) queue: Queue,
+    pub(crate) lane: &'a Lane,
     /// Directories listed before this mount's turn.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
     pub(crate) root_given: &'a [u8],
@@ -33,11 +35,34 @@ pub(crate) struct Mount<'a> {
     pub(crate) others: Mutex<Vec<DirId>>,
 }
 
+impl Mount<'_> {
+    /// Returns whether to go by the order of the disk rather than by that of the tree.
+    fn in_order(&self) -> bool {
+        self.lane.is_cold() && self.lane.has_arm()
+    }
+
+    /// Opens a directory of the mount.
+    pub(crate) fn open(&self, id: DirId) -> io::Result<Dir> {
+        if id == self.top {
+            return self.top_dir.open_below(b".");
+        }
+        let below = self.table.read().path_below(Some(self.top), id);
+        self.top_dir.open_below(&below)
+    }
+
+    /// Returns a directory's path as printed.
+    pub(crate) fn dir_path(&self, id: DirId) -> Vec<u8> {
+        let mut path = self.root_given.to_vec();
+        push_component(&mut path, &self.table.read().path_below(None, id));
+        path
+    }
+}
+
 /// One thread of a walk.
 pub(crate) struct Worker<'a> {
     mount: &'a Mount<'a>,
     store: Store,
-    stack: Vec<DirId>,
+    stack: Vec<Waiting>,
     /// Ancestors of the directory at hand that are still open, outermost first.
     open: Vec<(DirId, Dir)>,
     buffer: DirBuffer,
@@ -48,20 +73,27 @@ impl<'a> Worker<'a> {
         Worker { mount, store, stack: Vec::new(), open: Vec::new(), buffer: DirBuffer::default() }
     }
 
-    pub(crate) fn run(mut self) -> Store {
+    pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Store {
         own_descriptor_table();
+        self.mount.queue.join();
         let _guard = self.mount.queue.close_on_panic();
         while let Some(id) = self.mount.queue.next(&mut self.stack) {
             if self.mount.watch.stopped() {
                 self.mount.queue.close();
                 break;
             }
+            pace.begin();
             if let Err(e) = self.directory(id) {
-                let path = self.path(id);
+                let path = self.mount.dir_path(id);
                 let reason = Reason::Failed { op: Op::List, source: e };
                 self.store.problems.push(Problem { path, reason });
             }
-            self.mount.queue.share(&mut self.stack);
+            if self.mount.in_order() {
+                self.mount.queue.line_up(&mut self.stack);
+            } else {
+                self.mount.queue.share(&mut self.stack);
+            }
+            pace.end();
         }
         self.store
     }
@@ -90,10 +122,11 @@ impl<'a> Worker<'a> {
         let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));
         let path = {
             let mount = self.mount;
-            move || dir_path(mount, id)
+            move || mount.dir_path(id)
         };
         let (own, visitor) = (self.mount.own, self.mount.visitor);
-        let listing = Listing { filter, own, id, dir, stat, below_root, path: &path, visitor };
+        let (path, later) = (&path, self.mount.in_order());
+        let listing = Listing { filter, own, id, dir, stat, below_root, path, visitor, later };
         let done = listing.run(&mut self.buffer, &mut self.store);
         self.hand_in(id, dir, stat, first, done.is_ok())?;
         let watch = self.mount.watch;
@@ -118,9 +151,13 @@ impl<'a> Worker<'a> {
         record.device = self.mount.device_index;
         (record.first, record.count, record.shard) = (block.first, block.count, block.shard);
         record.complete = complete;
-        let (child, children) = table.add_children(id, &self.store.children);
+        let child = table.add_children(id, &self.store.children);
         self.store.children.clear();
-        self.stack.extend((0..children).rev().map(|n| DirId(child.0 + n)));
+        let inodes = self.store.child_inodes.drain(..);
+        let waiting = (child.0..).zip(inodes).map(|(n, inode)| Waiting { inode, dir: DirId(n) });
+        let bottom = self.stack.len();
+        self.stack.extend(waiting);
+        self.stack[bottom..].reverse();
         if self.store.strays.is_empty() {
             return Ok(());
         }
@@ -131,11 +168,8 @@ impl<'a> Worker<'a> {
             let name = cstr_at(&self.store.names, stray.name);
             let volume = || dir.child_volume(name).or_else(|_| dir.volume());
             let device = table.device(*number, volume)?;
-            let first = count(self.store.files.len());
-            let twin = DirId(count(table.records.len()));
-            self.store.notes.resize(first as usize + group.len(), 0);
-            self.store.files.extend(group.iter().map(|(_, f)| FileRecord { dir: twin, ..*f }));
-            table.add_twin(id, device, self.store.block_from(first));
+            let files = group.iter().map(|&(_, file)| file);
+            table.add_twin(id, device, &mut self.store, files);
         }
         Ok(())
     }
@@ -147,7 +181,7 @@ impl<'a> Worker<'a> {
             (table.parent(id), table.name(id))
         };
         if id == self.mount.top {
-            return self.mount.top_dir.open_below(b".");
+            return self.mount.open(id);
         }
         let keep = self.open.iter().rposition(|&(open, _)| Some(open) == parent);
         self.open.truncate(keep.map_or(0, |at| at + 1));
@@ -157,19 +191,7 @@ impl<'a> Worker<'a> {
         if let Some((_, parent)) = self.open.last() {
             parent.open_child(&name)
         } else {
-            let below = self.mount.table.read().path_below(Some(self.mount.top), id);
-            self.mount.top_dir.open_below(&below)
+            self.mount.open(id)
         }
     }
-
-    fn path(&self, id: DirId) -> Vec<u8> {
-        dir_path(self.mount, id)
-    }
-}
-
-/// Returns a directory's path as printed.
-fn dir_path(mount: &Mount<'_>, id: DirId) -> Vec<u8> {
-    let mut path = mount.root_given.to_vec();
-    push_component(&mut path, &mount.table.read().path_below(None, id));
-    path
 }

@@ -13,6 +13,8 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         filter: Filter::default(),
         one_file_system: false,
         threads: 2,
+        grows: true,
+        lanes: std::sync::Arc::default(),
         open_dirs: 8,
         own: Vec::new(),
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Digest, Scratch, digest_prefix, head_length, head_of, read_head};
+use content::{Digest, Scratch, Stretch, head_length, head_of, read_head, read_on, round_length};
 use fsops::Watch;
 use testkit::{Content, skipped};
 
@@ -37,7 +37,9 @@ fn a_digest_of_the_whole_is_the_one_b3sum_prints() {
     let (mut scratch, watch) = (Scratch::default(), Watch::default());
     let mut printed = b3sum(opened.tree.path());
     for (i, size) in SIZES.into_iter().enumerate() {
-        let digest = digest_prefix(opened.file(i), size, &mut scratch, &watch).expect("readable");
+        let whole = Stretch { size, before: None, to: size };
+        let grown = read_on(opened.file(i), whole, &mut scratch, &watch).expect("readable");
+        let digest = Digest::from(grown.beginning);
         assert_eq!(digest, Digest::of(&seeded(size).bytes()), "{size} bytes");
         let line = printed.as_mut().map(|lines| lines.remove(0));
         assert!(line.is_none_or(|line| line == digest.to_string()), "{size} bytes");
@@ -60,19 +62,54 @@ fn b3sum(dir: &Path) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_digest_of_a_prefix_covers_no_byte_more() {
-    let opened = Opened::new(&[seeded(300_000)]);
-    let bytes = seeded(300_000).bytes();
+fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
+    let sizes = [1, 1023, 1024, 1025, 2048, 2049, 65_536, 65_537, 300_000, 524_288, 1_048_577];
+    let opened = Opened::new(&sizes.map(seeded));
     let mut scratch = Scratch::default();
     // A buffer larger than needed, with old bytes in it.
     scratch.bytes(1 << 20).fill(7);
-    for length in [0, 1, 128 * 1024, 262_143, 262_145, 299_999, 300_000] {
-        let watch = Watch::default();
-        let digest = digest_prefix(opened.file(0), length, &mut scratch, &watch).expect("readable");
-        let prefix = &bytes[..usize::try_from(length).expect("small")];
-        assert_eq!(digest, Digest::of(prefix), "{length} bytes");
-        assert_eq!(watch.bytes_read.load(Relaxed), length);
+    for ((i, size), first) in
+        sizes.into_iter().enumerate().flat_map(|s| [1024, 4096, 65_536].map(|first| (s, first)))
+    {
+        for growth in [2, 8] {
+            let watch = Watch::default();
+            let (mut before, mut to) = (None, first.min(size));
+            loop {
+                let stretch = Stretch { size, before, to };
+                let grown = read_on(opened.file(i), stretch, &mut scratch, &watch);
+                let grown = grown.expect("readable");
+                assert_eq!(watch.bytes_read.load(Relaxed), to, "of {size} bytes");
+                let bytes = seeded(size).bytes();
+                let length = usize::try_from(head_length(size)).expect("small");
+                let head = before.is_none().then(|| head_of(&bytes[..length]));
+                assert_eq!(grown.head, head.filter(|_| to >= head_length(size)));
+                if to == size {
+                    assert_eq!(Digest::from(grown.beginning), Digest::of(&bytes), "{size} bytes");
+                    break;
+                }
+                (before, to) = (Some((to, grown.beginning)), round_length(to * growth).min(size));
+            }
+        }
     }
+}
+
+#[test]
+fn beginnings_tell_files_apart_as_soon_as_they_differ() {
+    let mut bytes = [seeded(300_000).bytes(), seeded(300_000).bytes()];
+    bytes[1][70_000] ^= 1;
+    let opened = Opened::new(&bytes.map(Content::Bytes));
+    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    let mut beginnings = |before: [_; 2], to| {
+        [0, 1].map(|i| {
+            let stretch = Stretch { size: 300_000, before: before[i], to };
+            let grown = read_on(opened.file(i), stretch, &mut scratch, &watch);
+            grown.expect("readable").beginning
+        })
+    };
+    let first = beginnings([None; 2], 65_536);
+    assert_eq!(first[0], first[1]);
+    let second = beginnings(first.map(|value| Some((65_536, value))), 131_072);
+    assert_ne!(second[0], second[1]);
 }
 
 #[test]

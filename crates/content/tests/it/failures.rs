@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use content::{Failure, Part, ReadError, Scratch, digest_prefix, partition, read_head};
+use content::{Failure, Part, ReadError, Scratch, Stretch, partition, read_head, read_on};
 use fsops::faults::{Fault, inject};
 use fsops::{File, Interrupted, Op, Watch};
 use testkit::{Content, TreeBuilder};
@@ -42,8 +42,12 @@ fn heads_and_digests_of_files_that_are_too_short_are_refused() {
     let (mut scratch, watch) = (Scratch::default(), Watch::default());
     let head = read_head(opened.file(0), 1001, &mut scratch, &watch);
     assert!(matches!(head, Err(ReadError::Short)));
-    let digest = digest_prefix(opened.file(0), 1001, &mut scratch, &watch);
+    let digest = read_on(opened.file(0), whole(1001), &mut scratch, &watch);
     assert!(matches!(digest, Err(ReadError::Short)));
+}
+
+fn whole(size: u64) -> Stretch {
+    Stretch { size, before: None, to: size }
 }
 
 /// The rules for failing calls belong to the process.
@@ -77,6 +81,6 @@ fn a_stop_ends_the_comparison_and_the_digest() {
     watch.stop();
     let parts = partition(&opened.files(), 300_000, true, &mut scratch, &watch);
     assert!(matches!(parts, Err(Interrupted)));
-    let digest = digest_prefix(opened.file(0), 300_000, &mut scratch, &watch);
+    let digest = read_on(opened.file(0), whole(300_000), &mut scratch, &watch);
     assert!(matches!(digest, Err(ReadError::Interrupted(_))));
 }

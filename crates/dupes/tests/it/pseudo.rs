@@ -13,7 +13,7 @@ fn files_of_proc_that_pretend_to_be_empty_are_never_equal() {
         return skipped("no /proc");
     }
     for eager in [false, true] {
-        let scan = setup().empty(true).eager(eager).scan(&[root]);
+        let scan = setup().empty(true).eager(eager).scan_once(&[root]);
         for group in &scan.found.groups {
             let filled = |&&file: &&walk::FileId| {
                 let path = String::from_utf8_lossy(&scan.tree.path(file)).into_owned();
@@ -31,7 +31,7 @@ fn files_of_sys_end_before_their_size_and_are_reported() {
     if !root.is_dir() {
         return skipped("no /sys");
     }
-    let scan = setup().scan(&[root]);
+    let scan = setup().scan_once(&[root]);
     let problems = scan.problems();
     let short = problems.values().filter(|reason| reason.contains("fewer bytes")).count();
     assert!(short > 10, "{problems:?}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
+use device::{Io, Lanes};
 use dupes::{EagerHeads, Found, Group, find};
 use fsops::{Interrupted, Watch};
 use testkit::{Groups, TempTree};
@@ -30,10 +31,19 @@ pub(crate) fn setup() -> Setup {
             filter: Filter::default(),
             one_file_system: false,
             threads: 2,
+            grows: true,
+            lanes: Arc::default(),
             open_dirs: 16,
             own: Vec::new(),
         },
-        find: dupes::Options { threads: 2, open_dirs: 16, open_files: 32, hardlinks: false },
+        find: dupes::Options {
+            threads: 2,
+            grows: true,
+            lanes: Arc::default(),
+            open_dirs: 16,
+            open_files: 32,
+            hardlinks: false,
+        },
         eager: false,
     }
 }
@@ -81,9 +91,27 @@ impl Setup {
         Walked { tree, facts }
     }
 
+    pub(crate) fn io(mut self, io: Io) -> Setup {
+        let lanes = Arc::new(Lanes::new(io));
+        (self.walk.lanes, self.find.lanes) = (Arc::clone(&lanes), lanes);
+        self
+    }
+
     /// Walks and finds.
-    pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
+    pub(crate) fn scan_once<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         self.walk(roots).find(self)
+    }
+
+    /// Walks and finds, in the way of every device; the answers must be the same.
+    pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
+        let scan = self.scan_once(roots);
+        for io in [Io::Hdd, Io::Ssd] {
+            let setup = self.clone().io(io);
+            let other = setup.scan_once(roots);
+            assert_eq!(scan.listed(), other.listed(), "{io:?}");
+            assert_eq!(scan.problems(), other.problems(), "{io:?}");
+        }
+        scan
     }
 }
 

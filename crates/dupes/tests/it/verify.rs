@@ -31,7 +31,7 @@ fn tree() -> TempTree {
 
 fn with_work<T>(scan: &Scan, watch: &Watch, answer: impl FnOnce(&Work<'_>) -> T) -> T {
     let options = setup().find;
-    answer(&Work { tree: &scan.tree, facts: &scan.facts, options: &options, watch })
+    answer(&Work::new(&scan.tree, &scan.facts, &options, watch))
 }
 
 fn validated(scan: &Scan) -> Validated {

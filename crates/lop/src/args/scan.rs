@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, Io};
 use crate::quantity::parse_size;
 
 /// Find duplicates and remember them
@@ -85,6 +85,10 @@ pub(crate) struct ScanArgs {
     #[arg(short = '0', long, requires = "files_from", conflicts_with = "paths")]
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
+
+    /// What the storage is like, if lop is not to find out
+    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
+    pub(crate) io: Io,
 
     /// Work with N threads [default: one per processor]
     #[arg(long, value_name = "N")]

@@ -50,7 +50,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         output::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if scan.stats {
-        let stats = Stats::new(&watch, summary.files, &found, &clock, scan.walk.threads);
+        let stats = Stats::new(&watch, summary.files, &found, &clock, &scan.compare);
         settings.note(&to_json(&stats));
     }
     if let Some(error) = uncommitted {

@@ -24,9 +24,9 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::start(&watch, settings)
         .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
-    let options = Workers::new(None).compare;
+    let options = Workers::new(None, device::Io::Auto).compare;
     let (tree, facts) = (&loaded.tree, &loaded.facts);
-    let work = dupes::Work { tree, facts, options: &options, watch: &watch };
+    let work = dupes::Work::new(tree, facts, &options, &watch);
     let validated = dupes::validate(&work)?;
     monitor.finish()?;
     let summary = Summary::new(&validated);

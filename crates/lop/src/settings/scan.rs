@@ -1,11 +1,13 @@
 //! What the arguments of `lop scan` come to.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use catalog::Catalog;
+use device::{Io, Lanes};
 use walk::{Filter, FilterError};
 
-use crate::args::{Format, ScanArgs};
+use crate::args::{self, Format, ScanArgs};
 use crate::error::CommandError;
 use crate::settings::Settings;
 
@@ -42,19 +44,14 @@ impl ScanSettings {
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
         let filter = filter(&args)?;
-        let workers = Workers::new(args.threads);
+        let workers = Workers::new(args.threads, args.io.into());
+        let own = catalog.as_deref().map(Catalog::files).unwrap_or_default();
         let unnamed = if settings.json { Format::Json } else { Format::Text };
         Ok(ScanSettings {
             format: args.format.or(args.no_catalog.then_some(unnamed)),
             stats: args.stats,
             options: selection(&args),
-            walk: walk::Options {
-                filter,
-                one_file_system: args.one_file_system,
-                threads: workers.compare.threads,
-                open_dirs: workers.walk_dirs,
-                own: catalog.as_deref().map(Catalog::files).unwrap_or_default(),
-            },
+            walk: workers.walk(filter, args.one_file_system, own),
             compare: dupes::Options { hardlinks: args.hardlinks, ..workers.compare },
             source: source(args),
             catalog,
@@ -80,6 +77,17 @@ fn selection(args: &ScanArgs) -> String {
     words.join(" ")
 }
 
+impl From<args::Io> for Io {
+    fn from(io: args::Io) -> Io {
+        match io {
+            args::Io::Auto => Io::Auto,
+            args::Io::Hdd => Io::Hdd,
+            args::Io::Ssd => Io::Ssd,
+            args::Io::Cached => Io::Cached,
+        }
+    }
+}
+
 fn source(args: ScanArgs) -> Source {
     match args.files_from {
         Some(file) => Source::List { file, end: if args.null { 0 } else { b'\n' } },
@@ -102,7 +110,7 @@ fn filter(args: &ScanArgs) -> Result<Filter, CommandError> {
 }
 
 /// How many workers there are and what each may hold open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Workers {
     /// Directories, while walking.
     pub(crate) walk_dirs: usize,
@@ -112,17 +120,40 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Returns this many workers, or one per processor, after raising the limit on descriptors.
-    pub(crate) fn new(threads: Option<std::num::NonZeroUsize>) -> Workers {
+    pub(crate) fn new(threads: Option<std::num::NonZeroUsize>, io: Io) -> Workers {
+        let grows = threads.is_none();
         let threads = threads.or_else(|| std::thread::available_parallelism().ok());
         let limits = Limits::of(fsops::raise_descriptor_limit());
         Workers {
             walk_dirs: limits.walk_dirs,
             compare: dupes::Options {
                 threads: threads.map_or(1, std::num::NonZeroUsize::get),
+                grows,
+                lanes: Arc::new(Lanes::new(io)),
                 open_dirs: limits.compare_dirs,
                 open_files: limits.compare_files,
                 hardlinks: false,
             },
+        }
+    }
+}
+
+impl Workers {
+    /// Returns how to walk.
+    pub(crate) fn walk(
+        &self,
+        filter: Filter,
+        one_file_system: bool,
+        own: Vec<PathBuf>,
+    ) -> walk::Options {
+        walk::Options {
+            filter,
+            one_file_system,
+            threads: self.compare.threads,
+            grows: self.compare.grows,
+            lanes: Arc::clone(&self.compare.lanes),
+            open_dirs: self.walk_dirs,
+            own,
         }
     }
 }
@@ -140,7 +171,7 @@ impl Limits {
     fn of(limit: usize) -> Limits {
         let free = limit.saturating_sub(RESERVED);
         Limits {
-            walk_dirs: (free / 4).clamp(1, 16),
+            walk_dirs: (free / 4).clamp(1, 256),
             compare_dirs: (free / 4).clamp(1, 256),
             compare_files: (free / 4).clamp(2, 32),
         }
@@ -158,7 +189,7 @@ mod tests {
             let most = limits.walk_dirs.max(limits.compare_dirs + limits.compare_files);
             assert!(RESERVED + most <= limit, "{limit}: {limits:?}");
         }
-        let roomy = Limits { walk_dirs: 16, compare_dirs: 256, compare_files: 32 };
+        let roomy = Limits { walk_dirs: 256, compare_dirs: 256, compare_files: 32 };
         assert_eq!(Limits::of(4096), roomy);
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use device::{Io, Lanes};
 use fsops::{FileKey, Watch};
 use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
@@ -15,6 +17,8 @@ pub(crate) fn options() -> Options {
         filter: filter(|f| f.empty = true),
         one_file_system: false,
         threads: 2,
+        grows: true,
+        lanes: Arc::default(),
         open_dirs: 8,
         own: Vec::new(),
     }
@@ -34,13 +38,22 @@ pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
     filter
 }
 
-/// Walks the roots with these options and checks the tree.
+/// Walks the roots with these options, in every order, and checks the tree.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
-    let watch = Watch::default();
-    let tree = walk(&roots, options, None, &watch).expect("not stopped");
-    check(&tree);
-    tree
+    let trees = [Io::Auto, Io::Hdd, Io::Ssd].map(|io| {
+        let options = Options { lanes: Arc::new(Lanes::new(io)), ..options.clone() };
+        let tree = walk(&roots, &options, None, &Watch::default()).expect("not stopped");
+        check(&tree);
+        tree
+    });
+    let [auto, others @ ..] = trees;
+    for other in &others {
+        assert_eq!(actual(&auto), actual(other), "not the same files in another order");
+        assert_eq!(problems(&auto), problems(other));
+        assert_eq!(auto.skipped, other.skipped);
+    }
+    auto
 }
 
 /// Walks one root as tests do at first.

@@ -5,8 +5,15 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may use those of lower layers.
-const LAYERS: [(&str, u8); 6] =
-    [("fsops", 0), ("walk", 1), ("content", 1), ("catalog", 2), ("dupes", 3), ("lop", 5)];
+const LAYERS: [(&str, u8); 7] = [
+    ("fsops", 0),
+    ("device", 1),
+    ("walk", 2),
+    ("content", 2),
+    ("catalog", 3),
+    ("dupes", 4),
+    ("lop", 6),
+];
 
 /// Crates that only development uses; they may use anything, and nothing else may use them but
 /// as a development dependency.

@@ -1,0 +1,129 @@
+//! Threads at work in one lane: one per processor, and more while they are seen waiting.
+//!
+//! In a warm cache a thread more than there are processors only costs. On cold storage one waits
+//! nearly all the time, and a device that serves many requests at once wants as many of them. Which
+//! of the two it is each thread sees for itself: it measures the time its pieces of work take, and
+//! asks the kernel now and then how much of it was spent on a processor.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, Scope};
+use std::time::{Duration, Instant};
+
+use fsops::ThreadUsage;
+
+use crate::lane::Lane;
+
+/// Work after which a thread looks back at it: long enough for the time on a processor to be
+/// exact, and for the look to cost a thousandth.
+const SAMPLE: Duration = Duration::from_millis(2);
+
+/// Threads to start in a lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Crew<'a> {
+    /// The lane.
+    pub lane: &'a Lane,
+    /// Threads to begin with.
+    pub threads: usize,
+    /// Whether there may be more of them.
+    pub grows: bool,
+}
+
+/// Tells a thread's work from its waiting.
+pub struct Pace<'a> {
+    lane: &'a Lane,
+    hire: &'a dyn Fn(),
+    began: Instant,
+    busy: Duration,
+    before: ThreadUsage,
+}
+
+struct Shared<'a, R, F> {
+    crew: Crew<'a>,
+    each: F,
+    size: AtomicUsize,
+    results: Mutex<Vec<R>>,
+}
+
+impl Crew<'_> {
+    /// Runs `work` on each thread, and returns what they made of it, in no order.
+    ///
+    /// `work` MUST take its pieces from where all threads find them and return when there are none
+    /// left. Threads may start at any time until then.
+    pub fn run<R: Send>(&self, work: impl Fn(&mut Pace<'_>) -> R + Sync) -> Vec<R> {
+        let results = Mutex::new(Vec::new());
+        let shared = Shared { crew: *self, each: work, size: AtomicUsize::new(0), results };
+        std::thread::scope(|scope| {
+            let hired = (0..self.threads.max(1)).filter(|_| hire(scope, &shared)).count();
+            if hired == 0 {
+                // No thread to be had: this one does it.
+                work_on(&shared, &|| ());
+            }
+        });
+        shared.results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts one more thread, unless there are enough; returns whether it did.
+fn hire<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_, R, F>,
+) -> bool {
+    let crew = &shared.crew;
+    let first = shared.size.fetch_add(1, Relaxed) < crew.threads.max(1);
+    let most = || if crew.grows { crew.lane.depth(crew.threads) } else { crew.threads };
+    let wanted = first || shared.size.load(Relaxed) <= most();
+    let run = move || {
+        work_on(shared, &|| {
+            // Twice as many at each look: a device's depth is reached in five.
+            let _all = (0..shared.size.load(Relaxed)).all(|_| hire(scope, shared));
+        });
+    };
+    let hired = wanted && Builder::new().spawn_scoped(scope, run).is_ok();
+    if !hired {
+        shared.size.fetch_sub(1, Relaxed);
+    }
+    hired
+}
+
+fn work_on<R, F: Fn(&mut Pace<'_>) -> R>(shared: &Shared<'_, R, F>, hire: &dyn Fn()) {
+    let now = Instant::now();
+    let mut pace = Pace {
+        lane: shared.crew.lane,
+        hire,
+        began: now,
+        busy: Duration::ZERO,
+        before: ThreadUsage::now(),
+    };
+    let result = (shared.each)(&mut pace);
+    shared.results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+}
+
+impl Pace<'_> {
+    /// Begins a piece of work.
+    pub fn begin(&mut self) {
+        self.began = Instant::now();
+    }
+
+    /// Ends it. What is between an end and the next begin counts as neither work nor waiting.
+    pub fn end(&mut self) {
+        self.busy += self.began.elapsed();
+        if self.busy >= SAMPLE {
+            self.look_back();
+        }
+    }
+
+    fn look_back(&mut self) {
+        let now = ThreadUsage::now();
+        let worked = now.cpu.saturating_sub(self.before.cpu);
+        let waits = now.waits.saturating_sub(self.before.waits);
+        let waited = self.busy.saturating_sub(worked);
+        self.before = now;
+        let busy = std::mem::take(&mut self.busy);
+        // Being pushed off a processor by other programs takes time too, but is no wait.
+        if waits > 1 && waited * 2 > busy {
+            self.lane.note_wait(waited);
+            (self.hire)();
+        }
+    }
+}

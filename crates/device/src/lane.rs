@@ -1,0 +1,216 @@
+//! One physical device: what is known of it, and how to work on it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::disk::Disk;
+
+/// What the user says of the storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Io {
+    /// Nothing: it is found out.
+    #[default]
+    Auto,
+    /// It has an arm and nothing of it is cached.
+    Hdd,
+    /// It has no arm and nothing of it is cached.
+    Ssd,
+    /// It is all in the page cache.
+    Cached,
+}
+
+/// What is to be seen of waiting before a device counts as cold: two movements of an arm, or some
+/// two hundred reads of an SSD. A scan in a warm cache has waits too, for locks and for memory, but
+/// shorter and fewer ones.
+const COLD: Duration = Duration::from_millis(20);
+
+/// How much faster reads have to come of several requests at once to tell that there is no arm.
+///
+/// A disk that serves the nearest of 8 first gets through them 1.5 to 2 times as fast as one by
+/// one, an SSD 4 to 8 times.
+const SPEED_UP: u32 = 3;
+
+/// The least time that an arm takes for a read at a random place, if it is not to be told from an
+/// SSD by [`SPEED_UP`]: half of what the fastest disks take.
+const SLOW: Duration = Duration::from_millis(2);
+
+/// A read at a random place that is faster than this never waited for an arm: the platter alone
+/// takes 2 ms for half a turn.
+///
+/// It is well below that for the sake of the arm that lop is measured with, whose time is scaled.
+const FAST: Duration = Duration::from_micros(150);
+
+/// Threads kept at work on a device without an arm: as many requests as one SATA device can queue.
+/// Measured on a virtual SSD: 16 take 1.3 times as long, 64 as long.
+const DEEP: usize = 32;
+
+/// Threads kept at work on a device with an arm: requests are handed out in order of place, and
+/// some in advance let the drive go on without waiting for this program.
+const SHALLOW: usize = 8;
+
+/// Reads at random places, one by one and several at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// What a read takes if none other waits.
+    pub alone: Duration,
+    /// What a read takes on average if others wait: the time of all by their number.
+    pub together: Duration,
+}
+
+/// What was concluded about a device, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The disk.
+    pub disk: Disk,
+    /// Whether anything had to be fetched from it.
+    pub cold: bool,
+    /// Whether it was taken to have an arm.
+    pub arm: bool,
+    /// What was measured of it, if anything.
+    pub trial: Option<Trial>,
+    /// How long threads were seen waiting for it, added up.
+    pub waited: Duration,
+}
+
+/// One physical device.
+#[derive(Debug)]
+pub struct Lane {
+    disk: Disk,
+    io: Io,
+    waited_ns: AtomicU64,
+    /// 0 if it is not settled whether there is an arm, 1 if there is none, 2 if there is one.
+    arm: AtomicU8,
+    trial: Mutex<Option<Trial>>,
+}
+
+const NO_ARM: u8 = 1;
+const ARM: u8 = 2;
+
+impl Lane {
+    fn new(disk: Disk, io: Io) -> Lane {
+        let arm = match io {
+            Io::Auto => 0,
+            Io::Hdd => ARM,
+            Io::Ssd | Io::Cached => NO_ARM,
+        };
+        let (waited_ns, arm) = (AtomicU64::new(0), AtomicU8::new(arm));
+        Lane { disk, io, waited_ns, arm, trial: Mutex::new(None) }
+    }
+
+    /// Returns whether anything has to be fetched from the device.
+    pub fn is_cold(&self) -> bool {
+        match self.io {
+            Io::Auto => self.waited_ns.load(Relaxed) >= nanos(COLD),
+            Io::Hdd | Io::Ssd => true,
+            Io::Cached => false,
+        }
+    }
+
+    /// Notes that threads have waited for the device.
+    pub fn note_wait(&self, time: Duration) {
+        self.waited_ns.fetch_add(nanos(time), Relaxed);
+    }
+
+    /// Notes that something was found not to be cached.
+    pub fn note_cold(&self) {
+        self.waited_ns.fetch_max(nanos(COLD), Relaxed);
+    }
+
+    /// Returns whether there is an arm, as far as that is known.
+    pub fn has_arm(&self) -> bool {
+        match self.arm.load(Relaxed) {
+            NO_ARM => false,
+            ARM => true,
+            _ => self.disk.rotates == Some(true),
+        }
+    }
+
+    /// Returns whether it is known already whether there is an arm, or made no difference.
+    pub fn is_settled(&self) -> bool {
+        self.arm.load(Relaxed) != 0
+    }
+
+    /// Settles whether there is an arm.
+    ///
+    /// What `/sys` says stands unless the trial speaks against it: for an arm if reads take long
+    /// and are not much faster together, against one if they are much faster together.
+    pub fn judge(&self, trial: Trial) {
+        let faster = trial.alone < FAST || trial.together * SPEED_UP <= trial.alone;
+        let arm =
+            if self.disk.rotates == Some(true) { !faster } else { trial.alone >= SLOW && !faster };
+        self.arm.store(if arm { ARM } else { NO_ARM }, Relaxed);
+        *self.trial.lock().unwrap_or_else(PoisonError::into_inner) = Some(trial);
+    }
+
+    /// Returns how many threads are of use at most, where there are `processors`.
+    pub fn depth(&self, processors: usize) -> usize {
+        let depth = match self.io {
+            Io::Cached => 1,
+            _ if self.has_arm() => SHALLOW,
+            _ => DEEP,
+        };
+        depth.max(processors)
+    }
+
+    /// Returns what was concluded.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion {
+            disk: self.disk.clone(),
+            cold: self.is_cold(),
+            arm: self.has_arm(),
+            trial: *self.trial.lock().unwrap_or_else(PoisonError::into_inner),
+            waited: Duration::from_nanos(self.waited_ns.load(Relaxed)),
+        }
+    }
+}
+
+/// The lanes of all devices met so far.
+#[derive(Debug, Default)]
+pub struct Lanes {
+    io: Io,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_number: HashMap<u64, Arc<Lane>>,
+    /// In the order in which they were met.
+    all: Vec<Arc<Lane>>,
+}
+
+impl Lanes {
+    /// Returns lanes that find out what `io` does not say.
+    pub fn new(io: Io) -> Lanes {
+        Lanes { io, known: Mutex::default() }
+    }
+
+    /// Returns the lane of the disk that holds device `number` (packed as in
+    /// [`fsops::Stat::device`]).
+    pub fn of(&self, number: u64) -> Arc<Lane> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lane) = known.by_number.get(&number) {
+            return Arc::clone(lane);
+        }
+        let disk = Disk::of(number);
+        let same = known.all.iter().find(|lane| lane.disk.name == disk.name).map(Arc::clone);
+        let lane = same.unwrap_or_else(|| {
+            let lane = Arc::new(Lane::new(disk, self.io));
+            known.all.push(Arc::clone(&lane));
+            lane
+        });
+        known.by_number.insert(number, Arc::clone(&lane));
+        lane
+    }
+
+    /// Returns what was concluded about each device, in the order in which they were met.
+    pub fn conclusions(&self) -> Vec<Conclusion> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.all.iter().map(|lane| lane.conclusion()).collect()
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,64 @@
+//! What of a file is in the page cache.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `cachestat` has this number on every architecture (include/uapi/asm-generic/unistd.h), as all
+/// calls since Linux 5.1; libc does not know it everywhere.
+const CACHESTAT: libc::c_long = 451;
+
+/// `struct cachestat_range` of include/uapi/linux/mman.h.
+#[repr(C)]
+struct Range {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat`.
+#[repr(C)]
+#[derive(Default)]
+struct Counts {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// Returns how many pages of a range of a file are in the page cache, or `None` if the kernel does
+/// not say.
+#[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
+pub(crate) fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
+    let mut range = Range { offset, length };
+    let mut counts = Counts::default();
+    // SAFETY: both structs have the kernel's layout and live through the call, which reads the
+    // first and writes the second; the descriptor is open.
+    let answer = unsafe {
+        let (range, counts) = (&raw mut range, &raw mut counts);
+        libc::syscall(CACHESTAT, file.as_raw_fd(), range, counts, 0)
+    };
+    (answer == 0).then_some(counts.cached)
+}
+
+/// Returns how many pages a range touches.
+pub(crate) fn pages_of(offset: u64, length: u64) -> u64 {
+    let page = rustix::param::page_size() as u64;
+    match length {
+        0 => 0,
+        _ => offset.saturating_add(length - 1) / page - offset / page + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pages_of;
+
+    #[test]
+    fn a_range_touches_whole_pages() {
+        let page = rustix::param::page_size() as u64;
+        assert_eq!(pages_of(0, 0), 0);
+        assert_eq!(pages_of(0, 1), 1);
+        assert_eq!(pages_of(0, page), 1);
+        assert_eq!(pages_of(page - 1, 2), 2);
+        assert_eq!(pages_of(3 * page, page + 1), 2);
+    }
+}
