@@ -6,6 +6,11 @@
 //! while it was read.
 //!
 //! Holes that all files of a set have at the same place are neither read nor compared.
+//!
+//! # Probes
+//!
+//! Files that begin alike often differ all over, or only near their end: images of disks, databases,
+//! films. A few pages from all over them are looked at before everything is read.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,15 +20,52 @@ use fsops::{File, Interrupted, Watch};
 use crate::digest::Digest;
 use crate::{ReadError, read_exact};
 
-/// Bytes read per round over all files of a set. Twice the L2 cache of current server cores made
-/// no difference to half of it; far larger buffers cost memory bandwidth.
-const ROUND: usize = 2 * 1024 * 1024;
+/// Bytes read per round over all files of a set: they stay in the cache of the core from the read
+/// to the comparison. Measured on pairs of 128 MiB in a warm cache, two threads: 2 MiB take twice
+/// as long, 128 KiB a tenth longer.
+const ROUND: usize = 512 * 1024;
 /// Smallest and largest chunk per file and round.
-const CHUNK: Range<usize> = 64 * 1024..1024 * 1024;
+const CHUNK: Range<usize> = 16 * 1024..256 * 1024;
 /// Zeros of common holes that are put through the digest, per set. A file with more has no
 /// digest: its equality is proven all the same, and hashing the zeros of a 1 TB hole would take
 /// minutes.
 const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
+
+/// Bytes of a probe: a page.
+const PROBE: u64 = 4096;
+
+/// Probes beyond this many find little that fewer did not.
+const MOST_PROBES: u64 = 8;
+
+/// How to compare files side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Whether holes are worth looking for.
+    pub sparse: bool,
+    /// Whether digests of equal files are wanted.
+    pub digest: bool,
+    /// Bytes that are read in the time that it takes to get at any: all probes together cost at
+    /// most a tenth of reading everything.
+    pub quantum: u64,
+}
+
+impl Manner {
+    /// Returns where to look at files of `size` before they are read: at the end, in the middle, in
+    /// the middle of the halves, and so on.
+    fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
+        let number = (size / self.quantum.max(PROBE) / 10).min(MOST_PROBES);
+        let last = size.saturating_sub(PROBE);
+        let inner = (1..=MOST_PROBES).map(move |n| {
+            // 1/2, 1/4, 3/4, 1/8, 3/8, ...
+            let halves = 1 << (u64::BITS - 1 - n.leading_zeros());
+            let part = 2 * (n - halves) + 1;
+            u64::try_from(u128::from(size) * u128::from(part) / u128::from(2 * halves))
+                .unwrap_or(last)
+        });
+        let number = usize::try_from(number).unwrap_or(0);
+        std::iter::once(last).chain(inner).take(number)
+    }
+}
 
 /// Buffers of one thread, reused from call to call.
 #[derive(Debug, Default)]
@@ -66,9 +108,11 @@ pub struct Failure {
 
 /// Splits whole contents that are in memory; `content(i)` returns the `i`-th of `count`.
 ///
-/// `same` tells cheaply whether two may be equal (equal heads); the bytes decide.
+/// `same` tells cheaply whether two may be equal (equal heads); the bytes decide. `digest` says
+/// whether digests of equal ones are wanted.
 pub fn partition_bytes<'a>(
     count: usize,
+    digest: bool,
     same: impl Fn(usize, usize) -> bool,
     content: impl Fn(usize) -> &'a [u8],
 ) -> Vec<Part> {
@@ -83,7 +127,7 @@ pub fn partition_bytes<'a>(
             None => parts.push(Part { members: vec![i], digest: None }),
         }
     }
-    for part in parts.iter_mut().filter(|p| p.members.len() > 1) {
+    for part in parts.iter_mut().filter(|p| digest && p.members.len() > 1) {
         part.digest = Some(Digest::of(content(part.members[0])));
     }
     parts
@@ -91,8 +135,7 @@ pub fn partition_bytes<'a>(
 
 /// Splits open files of `size` bytes each into equal ones.
 ///
-/// Every file is in exactly one part or one failure. `sparse` says whether holes are worth
-/// looking for.
+/// Every file is in exactly one part or one failure.
 ///
 /// # Errors
 ///
@@ -100,17 +143,21 @@ pub fn partition_bytes<'a>(
 pub fn partition(
     files: &[&File],
     size: u64,
-    sparse: bool,
+    manner: Manner,
     scratch: &mut Scratch,
     watch: &Watch,
 ) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
-    let mut run = Run { files, size, sparse, watch, parts: Vec::new(), failures: Vec::new() };
+    let mut run = Run { files, size, manner, watch, parts: Vec::new(), failures: Vec::new() };
     let mut sets = vec![Set {
         members: (0..files.len()).collect(),
         at: 0,
-        hasher: Some(Box::default()),
+        hasher: manner.digest.then(Box::default),
         hole_bytes: 0,
     }];
+    for at in manner.probes(size) {
+        let split = sets.into_iter().flat_map(|set| run.probe(set, at, scratch)).collect();
+        sets = split;
+    }
     while let Some(set) = sets.pop() {
         watch.check()?;
         if let Some(set) = run.finish(set) {
@@ -132,7 +179,7 @@ struct Set {
 struct Run<'a> {
     files: &'a [&'a File],
     size: u64,
-    sparse: bool,
+    manner: Manner,
     watch: &'a Watch,
     parts: Vec<Part>,
     failures: Vec<Failure>,
@@ -156,38 +203,71 @@ impl Run<'_> {
 
     /// Reads the next chunk of each file of a set and splits it.
     fn round(&mut self, mut set: Set, scratch: &mut Scratch) -> Vec<Set> {
-        if self.sparse && self.skip_common_hole(&mut set) {
+        if self.manner.sparse && self.skip_common_hole(&mut set) {
             return vec![set];
         }
         let step = (ROUND / set.members.len()).clamp(CHUNK.start, CHUNK.end);
         let step = usize::try_from(self.size - set.at).map_or(step, |left| left.min(step));
-        let buffer = scratch.bytes((step * set.members.len()) as u64);
+        let read = self.read(&set, set.at, step, scratch);
+        self.watch.bytes_done.fetch_add((step * read.len()) as u64, Relaxed);
+        split(read, &set, step)
+    }
+
+    /// Splits a set by what its files have at a place further on.
+    fn probe(&mut self, set: Set, at: u64, scratch: &mut Scratch) -> Vec<Set> {
+        if set.members.len() < 2 {
+            return vec![set];
+        }
+        if self.manner.sparse && self.common_hole(&set, at) >= at + PROBE {
+            return vec![set];
+        }
+        let length = usize::try_from(PROBE.min(self.size - at)).unwrap_or(0);
+        let read = self.read(&set, at, length, scratch);
+        split(read, &set, 0)
+    }
+
+    /// Reads `length` bytes of each file of a set. One that cannot be read is a failure, and what is
+    /// left of it is done.
+    fn read<'s>(
+        &mut self,
+        set: &Set,
+        at: u64,
+        length: usize,
+        scratch: &'s mut Scratch,
+    ) -> Vec<(usize, &'s [u8])> {
+        let buffer = scratch.bytes((length * set.members.len()) as u64);
         let mut read = Vec::with_capacity(set.members.len());
-        for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(step)) {
-            match read_exact(self.files[member], chunk, set.at, self.watch) {
+        for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(length)) {
+            match read_exact(self.files[member], chunk, at, self.watch) {
                 Ok(()) => read.push((member, &*chunk)),
                 Err(error) => {
-                    // What is left of it is done, as for a file that turned out to be alone.
-                    let left = self.size - set.at - step as u64;
-                    self.watch.bytes_done.fetch_add(left, Relaxed);
+                    self.watch.bytes_done.fetch_add(self.size - set.at, Relaxed);
                     self.failures.push(Failure { member, error });
                 }
             }
         }
-        self.watch.bytes_done.fetch_add((step * set.members.len()) as u64, Relaxed);
-        split(read, &set)
+        read
+    }
+
+    /// Returns how far a hole at `at` goes in every file of the set; `at` or less if there is none.
+    fn common_hole(&self, set: &Set, at: u64) -> u64 {
+        let mut end = self.size;
+        for &member in &set.members {
+            // A file whose holes cannot be asked for is read.
+            let data = self.files[member].next_data(at).unwrap_or(Some(at));
+            end = end.min(data.unwrap_or(self.size));
+            if end <= at {
+                break;
+            }
+        }
+        end
     }
 
     /// Skips what is a hole in every file of the set; returns whether there was any.
     fn skip_common_hole(&mut self, set: &mut Set) -> bool {
-        let mut end = self.size;
-        for &member in &set.members {
-            // A file whose holes cannot be asked for is read.
-            let data = self.files[member].next_data(set.at).unwrap_or(Some(set.at));
-            end = end.min(data.unwrap_or(self.size));
-            if end <= set.at {
-                return false;
-            }
+        let end = self.common_hole(set, set.at);
+        if end <= set.at {
+            return false;
         }
         let hole = end - set.at;
         set.hole_bytes += hole;
@@ -202,8 +282,9 @@ impl Run<'_> {
     }
 }
 
-/// Splits a set by the chunks just read of its files.
-fn split(mut read: Vec<(usize, &[u8])>, set: &Set) -> Vec<Set> {
+/// Splits a set by the chunks just read of its files; `on` bytes of them are further on than what
+/// was read before.
+fn split(mut read: Vec<(usize, &[u8])>, set: &Set, on: usize) -> Vec<Set> {
     let mut sets = Vec::new();
     while let Some(&(_, leader)) = read.first() {
         let (same, other) = read.into_iter().partition(|(_, chunk)| *chunk == leader);
@@ -211,12 +292,12 @@ fn split(mut read: Vec<(usize, &[u8])>, set: &Set) -> Vec<Set> {
         read = other;
         let hasher = set.hasher.as_ref().filter(|_| same.len() > 1).map(|before| {
             let mut hasher = before.clone();
-            hasher.update(leader);
+            hasher.update(&leader[..on]);
             hasher
         });
         sets.push(Set {
             members: same.iter().map(|&(member, _)| member).collect(),
-            at: set.at + leader.len() as u64,
+            at: set.at + on as u64,
             hasher,
             hole_bytes: set.hole_bytes,
         });

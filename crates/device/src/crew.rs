@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use fsops::ThreadUsage;
+use fsops::{ThreadUsage, own_descriptor_table};
 
 use crate::lane::Lane;
 
@@ -48,17 +48,16 @@ struct Shared<'a, R, F> {
 impl Crew<'_> {
     /// Runs `work` on each thread, and returns what they made of it, in no order.
     ///
+    /// The thread that calls is one of them. The others get descriptor tables of their own.
+    ///
     /// `work` MUST take its pieces from where all threads find them and return when there are none
     /// left. Threads may start at any time until then.
     pub fn run<R: Send>(&self, work: impl Fn(&mut Pace<'_>) -> R + Sync) -> Vec<R> {
         let results = Mutex::new(Vec::new());
-        let shared = Shared { crew: *self, each: work, size: AtomicUsize::new(0), results };
+        let shared = Shared { crew: *self, each: work, size: AtomicUsize::new(1), results };
         std::thread::scope(|scope| {
-            let hired = (0..self.threads.max(1)).filter(|_| hire(scope, &shared)).count();
-            if hired == 0 {
-                // No thread to be had: this one does it.
-                work_on(&shared, &|| ());
-            }
+            let _all = (1..self.threads).all(|_| hire(scope, &shared));
+            work_on(&shared, &|| hire_more(scope, &shared));
         });
         shared.results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,20 +69,25 @@ fn hire<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
     shared: &'scope Shared<'_, R, F>,
 ) -> bool {
     let crew = &shared.crew;
-    let first = shared.size.fetch_add(1, Relaxed) < crew.threads.max(1);
-    let most = || if crew.grows { crew.lane.depth(crew.threads) } else { crew.threads };
-    let wanted = first || shared.size.load(Relaxed) <= most();
+    let before = shared.size.fetch_add(1, Relaxed);
+    let wanted = before < crew.threads || crew.grows && before < crew.lane.depth(crew.threads);
     let run = move || {
-        work_on(shared, &|| {
-            // Twice as many at each look: a device's depth is reached in five.
-            let _all = (0..shared.size.load(Relaxed)).all(|_| hire(scope, shared));
-        });
+        own_descriptor_table();
+        work_on(shared, &|| hire_more(scope, shared));
     };
     let hired = wanted && Builder::new().spawn_scoped(scope, run).is_ok();
     if !hired {
         shared.size.fetch_sub(1, Relaxed);
     }
     hired
+}
+
+/// Makes the crew twice as large: a device's depth is reached in five steps.
+fn hire_more<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_, R, F>,
+) {
+    let _all = (0..shared.size.load(Relaxed)).all(|_| hire(scope, shared));
 }
 
 fn work_on<R, F: Fn(&mut Pace<'_>) -> R>(shared: &Shared<'_, R, F>, hire: &dyn Fn()) {

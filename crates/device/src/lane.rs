@@ -154,6 +154,18 @@ impl Lane {
         depth.max(processors)
     }
 
+    /// Returns how many bytes are read in the time that it takes to get at any.
+    ///
+    /// In the page cache that is one more system call, on an SSD a request among many, on a disk the
+    /// way of the arm.
+    pub fn quantum(&self) -> u64 {
+        match (self.is_cold(), self.has_arm()) {
+            (false, _) => 16 << 10,
+            (true, false) => 128 << 10,
+            (true, true) => 1 << 20,
+        }
+    }
+
     /// Returns what was concluded.
     pub fn conclusion(&self) -> Conclusion {
         Conclusion {

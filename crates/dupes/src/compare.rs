@@ -1,7 +1,7 @@
 //! Compares small sets of files side by side; the bytes decide.
 
 use content::{
-    Digest, Head, Part, ReadError, Scratch, WHOLE, head_length, head_of, partition,
+    Digest, Head, Manner, Part, ReadError, Scratch, WHOLE, head_length, head_of, partition,
     partition_bytes, read_exact, read_head,
 };
 use fsops::{File, Interrupted};
@@ -21,7 +21,9 @@ pub(crate) fn run(
         let bytes = work.tree.file(set[0]).size.saturating_mul(set.len() as u64);
         (std::cmp::Reverse(bytes / LARGE), set[0])
     });
-    let (_, problems) = work.on_threads(&sets, 4, |worker, (): &mut (), set| {
+    // A few at a time, for their directories; fewer if there would not be enough for everybody.
+    let step = (sets.len() / (work.options.threads * 16)).clamp(1, 4);
+    let (_, problems) = work.on_threads(&sets, step, |worker, (): &mut (), set| {
         let size = worker.work.tree.file(set[0]).size;
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
@@ -73,8 +75,9 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
         }
     }
     worker.work.done(read.iter().map(|&(id, ..)| id), size);
+    let digest = worker.work.options.digests;
     let same_head = |a: usize, b: usize| read[a].1 == read[b].1;
-    for part in partition_bytes(read.len(), same_head, |i| read[i].2) {
+    for part in partition_bytes(read.len(), digest, same_head, |i| read[i].2) {
         let files: Vec<FileId> = part.members.iter().map(|&i| read[i].0).collect();
         if heads(read[part.members[0]].1) > 1 {
             settle(facts, &files, part.digest);
@@ -128,7 +131,12 @@ fn side_by_side<H>(
 ) -> Result<(), Interrupted> {
     let files: Vec<&File> = open.iter().map(|(_, _, file)| file).collect();
     let sparse = files.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
-    let (parts, failures) = partition(&files, size, sparse, scratch, worker.work.watch)?;
+    let manner = Manner {
+        sparse,
+        digest: worker.work.options.digests,
+        quantum: worker.work.lane(open[0].1).quantum(),
+    };
+    let (parts, failures) = partition(&files, size, manner, scratch, worker.work.watch)?;
     // Their bytes were counted on the way.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {

@@ -7,27 +7,48 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use content::{Facts, Head, Scratch, read_head};
 use fsops::{Dir, Stat, Watch};
 use walk::Tree;
 
-/// Slots of the table of sizes seen: 1 MiB of memory. Two sizes that share a slot cost a head
-/// that need not have been read.
-const SLOTS: usize = 1 << 20;
-
 /// Reads the head of every file whose size was seen before.
 #[derive(Debug)]
 pub struct EagerHeads<'a> {
-    seen: Box<[AtomicBool]>,
+    sizes: Seen,
+    /// Inodes with several names.
+    linked: Seen,
     watch: &'a Watch,
+}
+
+/// Numbers seen before, more or less: two may share a bit. For sizes that costs a head that need
+/// not have been read, for inodes one that is read later.
+#[derive(Debug)]
+struct Seen(Box<[AtomicU64]>);
+
+impl Seen {
+    /// 128 KiB of memory.
+    const BITS: u32 = 20;
+
+    fn new() -> Seen {
+        Seen((0..1 << (Seen::BITS - 6)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Notes a number; returns whether it was there before.
+    fn insert(&self, number: u64) -> bool {
+        // Fibonacci hashing: the high bits of the product spread neighbouring numbers.
+        let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Seen::BITS);
+        let (word, bit) = (&self.0[(hash >> 6) as usize], 1 << (hash & 63));
+        // Most are there already, and to look is cheaper than to write.
+        word.load(Relaxed) & bit != 0 || word.fetch_or(bit, Relaxed) & bit != 0
+    }
 }
 
 impl<'a> EagerHeads<'a> {
     /// Returns a visitor for [`walk::walk`] that counts what it reads in `watch`.
     pub fn new(watch: &'a Watch) -> Self {
-        EagerHeads { seen: (0..SLOTS).map(|_| AtomicBool::new(false)).collect(), watch }
+        EagerHeads { sizes: Seen::new(), linked: Seen::new(), watch }
     }
 
     /// Moves the heads read during the walk into `facts`.
@@ -48,14 +69,10 @@ impl walk::Visitor for EagerHeads<'_> {
     /// Returns the head, or 0 if it was not read. A failure is left to whoever asks for the head
     /// after the walk.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
-        if stat.size == 0 {
+        if stat.size == 0 || stat.links > 1 && self.linked.insert(stat.inode) {
             return 0;
         }
-        // Fibonacci hashing: the high bits of the product spread neighbouring sizes.
-        let slot = (stat.size.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44) as usize;
-        let Some(seen) = self.seen.get(slot) else { return 0 };
-        if !seen.load(Relaxed) {
-            seen.store(true, Relaxed);
+        if !self.sizes.insert(stat.size) {
             return 0;
         }
         let Ok(file) = dir.open_file(name) else { return 0 };

@@ -51,6 +51,8 @@ pub struct Options {
     pub open_dirs: usize,
     /// Files a worker may keep open to compare them side by side; at least 2.
     pub open_files: usize,
+    /// Whether the digests of groups are wanted.
+    pub digests: bool,
     /// Whether several names of one inode are duplicates of each other.
     pub hardlinks: bool,
 }

@@ -129,6 +129,7 @@ impl<'a> Work<'a> {
                     .filter(|(_, items)| !items.is_empty())
                     .map(|(lane, own)| {
                         scope.spawn(move || {
+                            own_descriptor_table();
                             self.in_lane(lane, own.len(), |n| &items[own[n] as usize], step, each)
                         })
                     })
@@ -165,11 +166,13 @@ impl<'a> Work<'a> {
         step: usize,
         each: &(impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync),
     ) -> Vec<Result<(R, Vec<Problem>), Interrupted>> {
+        if count == 0 {
+            return Vec::new();
+        }
         let next = AtomicUsize::new(0);
         let threads = self.options.threads.clamp(1, count.div_ceil(step).max(1));
         let crew = Crew { lane, threads, grows: self.options.grows };
         crew.run(|pace: &mut Pace<'_>| {
-            own_descriptor_table();
             let mut worker = Worker {
                 work: self,
                 opener: Opener::new(self.tree, self.options.open_dirs),

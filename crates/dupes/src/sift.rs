@@ -39,7 +39,8 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
     let mut members: Vec<FileId> = Vec::new();
     for index in 0..classes.len() {
         members.clear();
-        members.extend(inodes(work.tree, classes.get(index)).map(|names| names[0]));
+        members
+            .extend(inodes(work.tree, classes.get(index)).map(|names| leader(work.facts, names)));
         if members.len() < 2 {
             continue;
         }
@@ -76,6 +77,22 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
     }
     by_beginning(work, large, beginnings, &mut sifted)?;
     Ok(sifted)
+}
+
+/// Returns the name of an inode that stands for all: the first, which takes over what is known of
+/// another one.
+fn leader(facts: &Facts, names: &[FileId]) -> FileId {
+    let first = names[0];
+    if facts.head(first.0).is_none() && !facts.dropped(first.0) {
+        let known = names.iter().find_map(|name| Some((*name, facts.head(name.0)?)));
+        if let Some((name, head)) = known {
+            facts.set_head(first.0, head);
+            if let Some(content) = facts.content(name.0) {
+                facts.set_content(first.0, content);
+            }
+        }
+    }
+    first
 }
 
 /// Reads files as far as they are wanted; returns the beginnings, by file, of those of which more

@@ -114,6 +114,16 @@ pub(crate) enum Format {
     Nul,
 }
 
+impl Format {
+    /// Returns whether the digests of groups are printed.
+    pub(crate) fn shows_digests(self) -> bool {
+        match self {
+            Format::Text | Format::Json | Format::Csv => true,
+            Format::Fdupes | Format::Nul => false,
+        }
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -48,7 +48,11 @@ impl Monitor {
         let line = Mutex::new(Line { progress, ..Line::default() });
         let shared = Arc::new(Shared { watch: Arc::clone(watch), line, wake: Condvar::new() });
         let looker = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().spawn(move || looker.look_on())?;
+        let thread = std::thread::Builder::new().spawn(move || {
+            // Then nobody else uses that of the thread that works.
+            fsops::own_descriptor_table();
+            looker.look_on();
+        })?;
         Ok(Monitor { shared, thread: Some(thread) })
     }
 

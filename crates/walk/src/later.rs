@@ -12,7 +12,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use device::{Crew, Pace};
-use fsops::{Dir, Interrupted, Kind, Op, Stat, own_descriptor_table};
+use fsops::{Dir, Interrupted, Kind, Op, Stat};
 
 use crate::listing::{Store, record, skip_kind};
 use crate::table::count;
@@ -85,7 +85,6 @@ fn look_at(
     next: &AtomicUsize,
     pace: &mut Pace<'_>,
 ) -> Found {
-    own_descriptor_table();
     let mut dirs = OpenDirs::new(mount);
     let mut found = Vec::new();
     loop {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Lane, Pace};
-use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Watch, own_descriptor_table};
+use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Watch};
 
 use crate::listing::{Listing, Own, Store, Visitor};
 use crate::queue::{Queue, Waiting};
@@ -74,7 +74,6 @@ impl<'a> Worker<'a> {
     }
 
     pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Store {
-        own_descriptor_table();
         self.mount.queue.join();
         let _guard = self.mount.queue.close_on_panic();
         while let Some(id) = self.mount.queue.next(&mut self.stack) {

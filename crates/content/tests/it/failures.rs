@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use crate::open::manner;
 use content::{Failure, Part, ReadError, Scratch, Stretch, partition, read_head, read_on};
 use fsops::faults::{Fault, inject};
 use fsops::{File, Interrupted, Op, Watch};
@@ -20,7 +21,7 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
     contents[1] = Content::Seeded { seed: 1, len: 2_999_999 };
     let opened = Opened::new(&contents);
     let (parts, failures) =
-        partition(&opened.files(), len, true, &mut Scratch::default(), &Watch::default())
+        partition(&opened.files(), len, manner(true), &mut Scratch::default(), &Watch::default())
             .expect("not stopped");
     let members: Vec<_> = parts.iter().map(|p| p.members.clone()).collect();
     assert_eq!(members, [vec![0, 2, 3]]);
@@ -30,9 +31,14 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
 #[test]
 fn files_that_all_are_too_short_are_in_no_part() {
     let opened = Opened::new(&equal(3, 100_000));
-    let (parts, failures) =
-        partition(&opened.files(), 100_001, false, &mut Scratch::default(), &Watch::default())
-            .expect("not stopped");
+    let (parts, failures) = partition(
+        &opened.files(),
+        100_001,
+        manner(false),
+        &mut Scratch::default(),
+        &Watch::default(),
+    )
+    .expect("not stopped");
     assert_eq!((parts.len(), failures.len()), (0, 3));
 }
 
@@ -62,7 +68,8 @@ fn a_bad_block_drops_one_file_of_a_set() {
     let files = [opened.files(), vec![&bad]].concat();
     let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
     inject(vec![fault]);
-    let answer = partition(&files, 200_000, false, &mut Scratch::default(), &Watch::default());
+    let answer =
+        partition(&files, 200_000, manner(false), &mut Scratch::default(), &Watch::default());
     inject(Vec::new());
     drop(alone);
     let (parts, failures) = answer.expect("not stopped");
@@ -79,7 +86,7 @@ fn a_stop_ends_the_comparison_and_the_digest() {
     let opened = Opened::new(&equal(2, 300_000));
     let (mut scratch, watch) = (Scratch::default(), Watch::default());
     watch.stop();
-    let parts = partition(&opened.files(), 300_000, true, &mut scratch, &watch);
+    let parts = partition(&opened.files(), 300_000, manner(true), &mut scratch, &watch);
     assert!(matches!(parts, Err(Interrupted)));
     let digest = read_on(opened.file(0), whole(300_000), &mut scratch, &watch);
     assert!(matches!(digest, Err(ReadError::Interrupted(_))));

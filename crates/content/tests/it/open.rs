@@ -31,3 +31,8 @@ impl Opened {
         &self.files[position]
     }
 }
+
+/// Returns how to compare, with digests, and with as many probes as in a warm cache.
+pub(crate) fn manner(sparse: bool) -> content::Manner {
+    content::Manner { sparse, digest: true, quantum: 16 << 10 }
+}

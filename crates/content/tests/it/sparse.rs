@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::open::manner;
 use content::{Digest, Part, Scratch, partition};
 use fsops::Watch;
 use testkit::Content;
@@ -20,7 +21,7 @@ fn split(contents: &[Content], size: u64) -> (Vec<Part>, u64) {
     let opened = Opened::new(contents);
     let watch = Watch::default();
     let (mut parts, failures) =
-        partition(&opened.files(), size, true, &mut Scratch::default(), &watch)
+        partition(&opened.files(), size, manner(true), &mut Scratch::default(), &watch)
             .expect("not stopped");
     assert!(failures.is_empty(), "{failures:?}");
     parts.sort_by_key(|part| part.members[0]);
@@ -85,7 +86,7 @@ fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
     let len = 1 << 20;
     let opened = Opened::new(&[sparse(len, &[]), sparse(len / 2, &[]), sparse(len, &[(1, b"x")])]);
     let (parts, failures) =
-        partition(&opened.files(), len, true, &mut Scratch::default(), &Watch::default())
+        partition(&opened.files(), len, manner(true), &mut Scratch::default(), &Watch::default())
             .expect("not stopped");
     // A short file may fail or, being checked by its metadata later, look like a hole; it must
     // not drag a file along that has data.

@@ -42,6 +42,7 @@ pub(crate) fn setup() -> Setup {
             lanes: Arc::default(),
             open_dirs: 16,
             open_files: 32,
+            digests: true,
             hardlinks: false,
         },
         eager: false,

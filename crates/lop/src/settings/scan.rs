@@ -47,12 +47,14 @@ impl ScanSettings {
         let workers = Workers::new(args.threads, args.io.into());
         let own = catalog.as_deref().map(Catalog::files).unwrap_or_default();
         let unnamed = if settings.json { Format::Json } else { Format::Text };
+        let format = args.format.or(args.no_catalog.then_some(unnamed));
+        let digests = catalog.is_some() || format.is_some_and(Format::shows_digests);
         Ok(ScanSettings {
-            format: args.format.or(args.no_catalog.then_some(unnamed)),
+            format,
             stats: args.stats,
             options: selection(&args),
             walk: workers.walk(filter, args.one_file_system, own),
-            compare: dupes::Options { hardlinks: args.hardlinks, ..workers.compare },
+            compare: dupes::Options { digests, hardlinks: args.hardlinks, ..workers.compare },
             source: source(args),
             catalog,
         })
@@ -132,6 +134,7 @@ impl Workers {
                 lanes: Arc::new(Lanes::new(io)),
                 open_dirs: limits.compare_dirs,
                 open_files: limits.compare_files,
+                digests: true,
                 hardlinks: false,
             },
         }
