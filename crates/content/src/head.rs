@@ -7,11 +7,6 @@ use twox_hash::XxHash3_64;
 
 use crate::{ReadError, Scratch, read_exact};
 
-/// Files of up to this many bytes are read whole when they are compared.
-///
-/// In a warm cache a second open costs as much as copying some 64 KiB.
-pub const WHOLE: u64 = 64 * 1024;
-
 /// Bytes of a head: enough to get past the headers that files of one type share, and little to
 /// copy. Measured warm on a home folder of 265,000 files, against 16 KiB for large files and all
 /// of those up to 64 KiB: 8 KiB read a quarter less and took 1 to 2 % off the wall time; 2 and

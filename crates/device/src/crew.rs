@@ -23,10 +23,12 @@ const SAMPLE: Duration = Duration::from_millis(2);
 pub struct Crew<'a> {
     /// The lane.
     pub lane: &'a Lane,
-    /// Threads to begin with.
+    /// Threads to begin with, if it is not known that they will wait.
     pub threads: usize,
     /// Whether there may be more of them.
     pub grows: bool,
+    /// How many pieces of work there are, if that is known: more threads would have nothing to do.
+    pub pieces: Option<usize>,
 }
 
 /// Tells a thread's work from its waiting.
@@ -56,10 +58,18 @@ impl Crew<'_> {
         let results = Mutex::new(Vec::new());
         let shared = Shared { crew: *self, each: work, size: AtomicUsize::new(1), results };
         std::thread::scope(|scope| {
-            let _all = (1..self.threads).all(|_| hire(scope, &shared));
+            let most = self.most();
+            let threads = if self.lane.is_cold() { most } else { most.min(self.threads) };
+            let _all = (1..threads).all(|_| hire(scope, &shared));
             work_on(&shared, &|| hire_more(scope, &shared));
         });
         shared.results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many threads there may be by now.
+    fn most(&self) -> usize {
+        let most = if self.grows { self.lane.depth(self.threads) } else { self.threads };
+        self.pieces.map_or(most, |pieces| most.min(pieces))
     }
 }
 
@@ -68,9 +78,7 @@ fn hire<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
 ) -> bool {
-    let crew = &shared.crew;
-    let before = shared.size.fetch_add(1, Relaxed);
-    let wanted = before < crew.threads || crew.grows && before < crew.lane.depth(crew.threads);
+    let wanted = shared.size.fetch_add(1, Relaxed) < shared.crew.most();
     let run = move || {
         own_descriptor_table();
         work_on(shared, &|| hire_more(scope, shared));

@@ -1,7 +1,7 @@
 //! Compares small sets of files side by side; the bytes decide.
 
 use content::{
-    Digest, Head, Manner, Part, ReadError, Scratch, WHOLE, head_length, head_of, partition,
+    Digest, Head, Manner, Part, ReadError, Scratch, head_length, head_of, partition,
     partition_bytes, read_exact, read_head,
 };
 use fsops::{File, Interrupted};
@@ -34,7 +34,7 @@ pub(crate) fn run(
             settle(worker.work.facts, set, Some(Digest::of(b"")));
             return Ok(());
         }
-        if size <= WHOLE { small(worker, set, size) } else { large(worker, set, size) }
+        if size == head_length(size) { small(worker, set, size) } else { large(worker, set, size) }
     })?;
     Ok(problems)
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(
 /// Sets of more bytes than this are taken first.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-/// Compares files that fit in memory together, each opened at most once.
+/// Compares files that are no longer than their heads, each opened at most once.
 ///
 /// Files without a head are read first; one whose head is known is read only if another has the
 /// same.
@@ -51,7 +51,6 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     let mut scratch = std::mem::take(&mut worker.scratch);
     let buffer = scratch.bytes(size * set.len() as u64);
     let length = buffer.len() / set.len();
-    let head_bytes = usize::try_from(head_length(size)).unwrap_or(length);
     let (known, new): (Vec<_>, Vec<_>) = set
         .iter()
         .zip(buffer.chunks_exact_mut(length))
@@ -59,7 +58,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
     for (&id, chunk) in new {
         if worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?.is_some() {
-            let head = head_of(&chunk[..head_bytes]);
+            let head = head_of(chunk);
             facts.set_head(id.0, head);
             read.push((id, head, chunk));
         }
@@ -87,7 +86,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     Ok(())
 }
 
-/// Compares files too large to have whole in memory, all open at once.
+/// Compares files that are longer than their heads, all open at once.
 fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let facts = worker.work.facts;
     let mut scratch = std::mem::take(&mut worker.scratch);

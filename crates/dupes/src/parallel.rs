@@ -110,7 +110,10 @@ impl<'a> Work<'a> {
     }
 
     /// Runs `each` over `items`, in all lanes side by side; returns what the threads made of it and
-    /// their problems. Threads take `step` items of a lane at a time, in the order given.
+    /// their problems.
+    ///
+    /// Threads take `step` items of a lane at a time, in the order given, or single ones where they
+    /// have to wait for them: an arm would otherwise go from one thread's to the other's.
     pub(crate) fn on_threads<T: Piece, R: Send + Default>(
         &self,
         items: &[T],
@@ -170,8 +173,13 @@ impl<'a> Work<'a> {
             return Vec::new();
         }
         let next = AtomicUsize::new(0);
-        let threads = self.options.threads.clamp(1, count.div_ceil(step).max(1));
-        let crew = Crew { lane, threads, grows: self.options.grows };
+        let step = if lane.is_cold() { 1 } else { step };
+        let crew = Crew {
+            lane,
+            threads: self.options.threads,
+            grows: self.options.grows,
+            pieces: Some(count.div_ceil(step)),
+        };
         crew.run(|pace: &mut Pace<'_>| {
             let mut worker = Worker {
                 work: self,

@@ -99,35 +99,33 @@ fn leader(facts: &Facts, names: &[FileId]) -> FileId {
 /// than the head was.
 fn read(work: &Work<'_>, wanted: Vec<Wanted>) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
     let wanted = arrange(work, wanted)?;
-    let step = if work.lanes().iter().any(|lane| lane.is_cold()) { 1 } else { 64 };
     let facts = work.facts;
-    let (lists, problems) =
-        work.on_threads(&wanted, step, |worker, list: &mut Vec<_>, wanted| {
-            let file = wanted.file;
-            let size = worker.work.tree.file(file).size;
-            if wanted.to == 0 {
-                // Whether the file is still what the walk saw is not asked here: what is eliminated
-                // claims nothing, and what is not is read again and then asked.
-                let cold = worker.work.lane(file).is_cold();
-                return worker.read_unchecked(file, |open, scratch, watch| {
-                    if cold {
-                        open.expect_single_reads();
-                    }
-                    facts.set_head(file.0, read_head(open, size, scratch, watch)?);
-                    Ok(())
-                });
-            }
-            let stretch = wanted.stretch(size);
-            let grown =
-                worker.read(file, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
-            if let Some(grown) = grown {
-                if let Some(head) = grown.head {
-                    facts.set_head(file.0, head);
+    let (lists, problems) = work.on_threads(&wanted, 64, |worker, list: &mut Vec<_>, wanted| {
+        let file = wanted.file;
+        let size = worker.work.tree.file(file).size;
+        if wanted.to == 0 {
+            // Whether the file is still what the walk saw is not asked here: what is eliminated
+            // claims nothing, and what is not is read again and then asked.
+            let cold = worker.work.lane(file).is_cold();
+            return worker.read_unchecked(file, |open, scratch, watch| {
+                if cold {
+                    open.expect_single_reads();
                 }
-                list.push((file, grown.beginning));
+                facts.set_head(file.0, read_head(open, size, scratch, watch)?);
+                Ok(())
+            });
+        }
+        let stretch = wanted.stretch(size);
+        let grown =
+            worker.read(file, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
+        if let Some(grown) = grown {
+            if let Some(head) = grown.head {
+                facts.set_head(file.0, head);
             }
-            Ok(())
-        })?;
+            list.push((file, grown.beginning));
+        }
+        Ok(())
+    })?;
     let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
     beginnings.sort_unstable();
     Ok((beginnings, problems))

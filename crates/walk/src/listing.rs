@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 
+use device::{Lane, Pace};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat};
 
 use crate::filter::Filter;
@@ -81,15 +82,20 @@ pub(crate) struct Listing<'a> {
     /// Builds its path as printed, for a problem.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
-    /// Whether files are to be looked at later, in another order.
-    pub(crate) later: bool,
+    pub(crate) lane: &'a Lane,
 }
+
+/// Entries after which the walk looks back at how long they took, within one directory.
+const STRIDE: u64 = 256;
 
 /// Looks at files while their directory is at hand.
 pub trait Visitor: Sync {
-    /// Is called once per file that is taken, from any worker; returns a note on the file that
-    /// [`crate::Tree::notes`] keeps, or 0 for none.
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
+    /// Is called at most once per file that is taken, from any worker; returns a note on the file
+    /// that [`crate::Tree::notes`] keeps, or 0 for none.
+    ///
+    /// It is not called for files on devices that are known to be cold: there, what it has to read
+    /// is read faster once all files are known.
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat, lane: &Lane) -> u64;
 }
 
 impl Listing<'_> {
@@ -98,8 +104,19 @@ impl Listing<'_> {
     /// # Errors
     ///
     /// The listing broke off; what was found before is in `store`.
-    pub(crate) fn run(&self, buffer: &mut DirBuffer, store: &mut Store) -> io::Result<()> {
-        self.dir.for_each(buffer, |item| self.entry(&item, store))
+    pub(crate) fn run(
+        &self,
+        buffer: &mut DirBuffer,
+        store: &mut Store,
+        pace: &mut Pace<'_>,
+    ) -> io::Result<()> {
+        self.dir.for_each(buffer, |item| {
+            self.entry(&item, store);
+            if store.entries.is_multiple_of(STRIDE) {
+                pace.end();
+                pace.begin();
+            }
+        })
     }
 
     fn entry(&self, item: &DirItem<'_>, store: &mut Store) {
@@ -118,7 +135,8 @@ impl Listing<'_> {
                     store.child_inodes.push(item.inode);
                 }
             }
-            Kind::File if self.later && stat.is_none() => self.file_later(item, store),
+            // Many at once, or in the order of the disk, is faster than one after the other.
+            Kind::File if self.lane.is_cold() && stat.is_none() => self.file_later(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }
@@ -146,9 +164,9 @@ impl Listing<'_> {
         };
         let record = record(&stat, self.id, at);
         if stat.device == self.stat.device {
-            if let Some(visitor) = self.visitor.filter(|_| !self.later) {
+            if let Some(visitor) = self.visitor.filter(|_| !self.lane.is_cold()) {
                 store.notes.resize(store.files.len(), 0);
-                store.notes.push(visitor.file(self.dir, name, &stat));
+                store.notes.push(visitor.file(self.dir, name, &stat, self.lane));
             }
             store.files.push(record);
         } else {

@@ -231,7 +231,7 @@ impl<'a> Walker<'a> {
             others: Mutex::default(),
         };
         let Options { threads, grows, .. } = *self.options;
-        let crew = Crew { lane: &lane, threads, grows };
+        let crew = Crew { lane: &lane, threads, grows, pieces: None };
         let shards = AtomicUsize::new(self.stores.len());
         let mut stores = crew.run(|pace| {
             let store = Store::new(count(shards.fetch_add(1, Relaxed)));

@@ -82,7 +82,7 @@ impl<'a> Worker<'a> {
                 break;
             }
             pace.begin();
-            if let Err(e) = self.directory(id) {
+            if let Err(e) = self.directory(id, pace) {
                 let path = self.mount.dir_path(id);
                 let reason = Reason::Failed { op: Op::List, source: e };
                 self.store.problems.push(Problem { path, reason });
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
         self.store
     }
 
-    fn directory(&mut self, id: DirId) -> io::Result<()> {
+    fn directory(&mut self, id: DirId, pace: &mut Pace<'_>) -> io::Result<()> {
         let dir = self.open_dir(id)?;
         let stat = dir.stat()?;
         if stat.mount != self.mount.id || stat.device != self.mount.device {
@@ -109,12 +109,18 @@ impl<'a> Worker<'a> {
             self.store.skipped.seen_before += 1;
             return Ok(());
         }
-        let listed = self.list(id, &dir, &stat);
+        let listed = self.list(id, &dir, &stat, pace);
         self.open.push((id, dir));
         listed
     }
 
-    fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat) -> io::Result<()> {
+    fn list(
+        &mut self,
+        id: DirId,
+        dir: &Dir,
+        stat: &Stat,
+        pace: &mut Pace<'_>,
+    ) -> io::Result<()> {
         let first = count(self.store.files.len());
         let (entries, bytes) = (self.store.entries, self.store.bytes);
         let filter = &self.mount.options.filter;
@@ -124,9 +130,9 @@ impl<'a> Worker<'a> {
             move || mount.dir_path(id)
         };
         let (own, visitor) = (self.mount.own, self.mount.visitor);
-        let (path, later) = (&path, self.mount.in_order());
-        let listing = Listing { filter, own, id, dir, stat, below_root, path, visitor, later };
-        let done = listing.run(&mut self.buffer, &mut self.store);
+        let (path, lane) = (&path, self.mount.lane);
+        let listing = Listing { filter, own, id, dir, stat, below_root, path, visitor, lane };
+        let done = listing.run(&mut self.buffer, &mut self.store, pace);
         self.hand_in(id, dir, stat, first, done.is_ok())?;
         let watch = self.mount.watch;
         watch.entries.fetch_add(self.store.entries - entries, Relaxed);

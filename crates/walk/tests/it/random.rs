@@ -69,7 +69,7 @@ proptest! {
 struct Sizes(Mutex<Vec<u64>>);
 
 impl Visitor for Sizes {
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat, _: &device::Lane) -> u64 {
         let again = dir.stat_child(name).expect("the directory at hand");
         assert!(again.same_version(stat));
         self.0.lock().expect("no panic").push(stat.size);

@@ -6,7 +6,7 @@ use std::fs;
 use testkit::{PathBytes, TempTree, TreeBuilder, deep_path, hostile_tree};
 
 use crate::found::{
-    actual, expected, found, found_with, in_memory, names, options, paths, problems,
+    actual, expected, found, found_once, found_with, in_memory, names, options, paths, problems,
 };
 
 const LEVELS: usize = 3000;
@@ -106,7 +106,7 @@ fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
                     fs::remove_dir_all(tree.join(i.to_string())).expect("removable");
                 }
             });
-            let walked = found_with(&[&tree], &walk::Options { threads: 4, ..options() });
+            let walked = found_once(&[&tree], &walk::Options { threads: 4, ..options() });
             let gone = problems(&walked);
             assert!(gone.values().all(|reason| reason.contains("No such file")), "{gone:?}");
             attempts += 1;

@@ -16,7 +16,7 @@ struct StopAt<'a> {
 }
 
 impl Visitor for StopAt<'_> {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat, _: &device::Lane) -> u64 {
         if self.left.fetch_sub(1, Relaxed) == 1 {
             self.watch.stop();
         }
@@ -57,7 +57,7 @@ fn a_walk_stopped_before_it_begins_looks_at_nothing() {
 struct Panic;
 
 impl Visitor for Panic {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat, _: &device::Lane) -> u64 {
         panic!("on purpose");
     }
 }
