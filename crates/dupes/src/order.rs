@@ -32,7 +32,7 @@ impl Piece for Wanted {
 
 impl Wanted {
     /// Returns where the reading starts.
-    fn from(&self) -> u64 {
+    pub(crate) fn from(&self) -> u64 {
         self.before.map_or(0, |(at, _)| at)
     }
 

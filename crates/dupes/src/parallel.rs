@@ -1,6 +1,7 @@
 //! Workers over a list, in the lane of each device: each worker with its own open directories,
 //! buffers and problems.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,23 +110,39 @@ impl<'a> Work<'a> {
         self.lane_of[self.tree.device_index(self.tree.file(file).dir)]
     }
 
-    /// Runs `each` over `items`, in all lanes side by side; returns what the threads made of it and
-    /// their problems.
-    ///
-    /// Threads take `step` items of a lane at a time, in the order given, or single ones where they
-    /// have to wait for them: an arm would otherwise go from one thread's to the other's.
+    /// Runs `each` over `items` as [`Work::on_threads_ahead`] does, with nothing to prepare.
     pub(crate) fn on_threads<T: Piece, R: Send + Default>(
         &self,
         items: &[T],
         step: usize,
         each: impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
+        let nothing = |_: &mut Worker<'_>, _: &T| ();
+        self.on_threads_ahead(items, step, nothing, |worker, result, item, ()| {
+            each(worker, result, item)
+        })
+    }
+
+    /// Runs `each` over `items`, in all lanes side by side; returns what the threads made of it and
+    /// their problems.
+    ///
+    /// Threads take `step` items of a lane at a time, in the order given. Where they have to wait for
+    /// them, they take single ones, as an arm would otherwise go from one thread's to the other's,
+    /// and `prepare` some before they work on the first of those.
+    pub(crate) fn on_threads_ahead<T: Piece, P, R: Send + Default>(
+        &self,
+        items: &[T],
+        step: usize,
+        prepare: impl Fn(&mut Worker<'_>, &T) -> P + Sync,
+        each: impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
+    ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
+        let job = Job { step, prepare, each };
         let results = match &self.lanes[..] {
             [] => Vec::new(),
-            [only] => self.in_lane(only, items.len(), |n| &items[n], step, &each),
+            [only] => self.in_lane(only, items.len(), |n| &items[n], &job),
             lanes => std::thread::scope(|scope| {
                 let by_lane = self.by_lane(items);
-                let each = &each;
+                let job = &job;
                 let running: Vec<_> = lanes
                     .iter()
                     .zip(by_lane)
@@ -133,7 +150,7 @@ impl<'a> Work<'a> {
                     .map(|(lane, own)| {
                         scope.spawn(move || {
                             own_descriptor_table();
-                            self.in_lane(lane, own.len(), |n| &items[own[n] as usize], step, each)
+                            self.in_lane(lane, own.len(), |n| &items[own[n] as usize], job)
                         })
                     })
                     .collect();
@@ -161,25 +178,23 @@ impl<'a> Work<'a> {
         by_lane
     }
 
-    fn in_lane<'t, T: 't, R: Send + Default>(
+    fn in_lane<'t, T: 't, P, R: Send + Default>(
         &self,
         lane: &Lane,
         count: usize,
         item: impl Fn(usize) -> &'t T + Sync,
-        step: usize,
-        each: &(impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync),
+        job: &Job<
+            impl Fn(&mut Worker<'_>, &T) -> P + Sync,
+            impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
+        >,
     ) -> Vec<Result<(R, Vec<Problem>), Interrupted>> {
         if count == 0 {
             return Vec::new();
         }
         let next = AtomicUsize::new(0);
-        let step = if lane.is_cold() { 1 } else { step };
-        let crew = Crew {
-            lane,
-            threads: self.options.threads,
-            grows: self.options.grows,
-            pieces: Some(count.div_ceil(step)),
-        };
+        let step = if lane.is_cold() { 1 } else { job.step };
+        let Options { threads, grows, .. } = *self.options;
+        let crew = Crew { lane, threads, grows, pieces: Some(count.div_ceil(step)) };
         crew.run(|pace: &mut Pace<'_>| {
             let mut worker = Worker {
                 work: self,
@@ -188,20 +203,46 @@ impl<'a> Work<'a> {
                 problems: Vec::new(),
             };
             let mut result = R::default();
+            let mut prepared: VecDeque<(&T, P)> = VecDeque::new();
             loop {
-                let start = next.fetch_add(step, Relaxed);
-                if start >= count {
-                    return Ok((result, worker.problems));
-                }
                 self.watch.check()?;
                 pace.begin();
-                for n in start..count.min(start + step) {
-                    each(&mut worker, &mut result, item(n))?;
+                let step = if lane.is_cold() { 1 } else { job.step };
+                let start = next.fetch_add(step, Relaxed).min(count);
+                let end = count.min(start + step);
+                for n in start..end {
+                    prepared.push_back((item(n), (job.prepare)(&mut worker, item(n))));
+                    if prepared.len() >= lane.ahead().min(self.options.open_files) {
+                        each_prepared(&mut prepared, 1, &mut worker, &mut result, &job.each)?;
+                    }
+                }
+                if start == end {
+                    each_prepared(&mut prepared, usize::MAX, &mut worker, &mut result, &job.each)?;
+                    return Ok((result, worker.problems));
                 }
                 pace.end();
             }
         })
     }
+}
+
+/// What is to be done with each item of a list.
+struct Job<P, E> {
+    step: usize,
+    prepare: P,
+    each: E,
+}
+
+/// Does the oldest of the items that have been prepared, at most `most` of them.
+fn each_prepared<'w, T, P, R>(
+    prepared: &mut VecDeque<(&T, P)>,
+    most: usize,
+    worker: &mut Worker<'w>,
+    result: &mut R,
+    each: impl Fn(&mut Worker<'w>, &mut R, &T, P) -> Result<(), Interrupted>,
+) -> Result<(), Interrupted> {
+    let number = prepared.len().min(most);
+    prepared.drain(..number).try_for_each(|(item, ready)| each(worker, result, item, ready))
 }
 
 impl Work<'_> {
@@ -249,25 +290,35 @@ impl Worker<'_> {
         read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
     ) -> Result<Option<T>, Interrupted> {
         let Some(file) = self.open(id) else { return Ok(None) };
-        let result = read(&file, &mut self.scratch, self.work.watch);
-        let result = self.accept(id, &file, result)?;
+        self.read_from(id, &file, read)
+    }
+
+    /// Reads from an open file as [`Worker::read`] does.
+    pub(crate) fn read_from<T>(
+        &mut self,
+        id: FileId,
+        file: &File,
+        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
+    ) -> Result<Option<T>, Interrupted> {
+        let result = read(file, &mut self.scratch, self.work.watch);
+        let result = self.accept(id, file, result)?;
         if result.is_none() {
             self.done(id);
         }
         Ok(result)
     }
 
-    /// Opens a file and reads from it, without asking whether it is still what the walk saw.
+    /// Reads from an open file, without asking whether it is still what the walk saw.
     pub(crate) fn read_unchecked(
         &mut self,
         id: FileId,
+        file: &File,
         read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<(), ReadError>,
     ) -> Result<(), Interrupted> {
-        let Some(file) = self.open(id) else { return Ok(()) };
-        match read(&file, &mut self.scratch, self.work.watch) {
+        match read(file, &mut self.scratch, self.work.watch) {
             Ok(()) => Ok(()),
             failed => {
-                self.accept(id, &file, failed)?;
+                self.accept(id, file, failed)?;
                 self.done(id);
                 Ok(())
             }

@@ -97,6 +97,14 @@ impl File {
             .is_some_and(|pages| pages >= crate::cache::pages_of(offset, length))
     }
 
+    /// Has the kernel fetch `length` bytes from `offset` on into the page cache, without waiting for
+    /// them.
+    pub fn fetch(&self, offset: u64, length: u64) {
+        let length = std::num::NonZeroU64::new(length);
+        // Advice that is not taken changes nothing.
+        let _refused = rustix::fs::fadvise(&self.fd, offset, length, rustix::fs::Advice::WillNeed);
+    }
+
     /// Tells the kernel to read only what is asked for, and nothing ahead.
     pub fn expect_single_reads(&self) {
         // Advice that is not taken changes nothing.

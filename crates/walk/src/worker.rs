@@ -114,13 +114,7 @@ impl<'a> Worker<'a> {
         listed
     }
 
-    fn list(
-        &mut self,
-        id: DirId,
-        dir: &Dir,
-        stat: &Stat,
-        pace: &mut Pace<'_>,
-    ) -> io::Result<()> {
+    fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat, pace: &mut Pace<'_>) -> io::Result<()> {
         let first = count(self.store.files.len());
         let (entries, bytes) = (self.store.entries, self.store.bytes);
         let filter = &self.mount.options.filter;

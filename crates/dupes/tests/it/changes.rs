@@ -106,7 +106,8 @@ impl Change {
     /// anybody asks whether it is still what the walk saw. It is then in no group and rightly so.
     fn may_go_unnoticed(self, class: &Class) -> bool {
         class.files > 3
-            && (self == Change::First || self == Change::Last && class.size == content::head_length(class.size))
+            && (self == Change::First
+                || self == Change::Last && class.size == content::head_length(class.size))
     }
 }
 
