@@ -128,12 +128,17 @@ impl Pace<'_> {
     fn look_back(&mut self) {
         let now = ThreadUsage::now();
         let worked = now.cpu.saturating_sub(self.before.cpu);
-        let waits = now.waits.saturating_sub(self.before.waits);
         let waited = self.busy.saturating_sub(worked);
+        // Waiting for a lock or a processor takes time too. What is on no block device shows by its
+        // waits only.
+        let fetched = if self.lane.is_block_device() {
+            now.blocks_fetched > self.before.blocks_fetched
+        } else {
+            now.waits > self.before.waits + 1
+        };
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
-        // Being pushed off a processor by other programs takes time too, but is no wait.
-        if waits > 1 && waited * 2 > busy {
+        if fetched && waited * 2 > busy {
             self.lane.note_wait(waited);
             (self.hire)();
         }

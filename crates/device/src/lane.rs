@@ -111,6 +111,11 @@ impl Lane {
         }
     }
 
+    /// Returns whether the kernel counts what is fetched from it.
+    pub fn is_block_device(&self) -> bool {
+        self.disk.rotates.is_some()
+    }
+
     /// Notes that threads have waited for the device.
     pub fn note_wait(&self, time: Duration) {
         self.waited_ns.fetch_add(nanos(time), Relaxed);
@@ -119,6 +124,11 @@ impl Lane {
     /// Notes that something was found not to be cached.
     pub fn note_cold(&self) {
         self.waited_ns.fetch_max(nanos(COLD), Relaxed);
+    }
+
+    /// Notes that what is to be read from now on was found to be cached, whatever was not before.
+    pub fn note_cached(&self) {
+        self.waited_ns.store(0, Relaxed);
     }
 
     /// Returns whether there is an arm, as far as that is known.

@@ -101,13 +101,13 @@ impl walk::Visitor for EagerHeads<'_> {
         if !self.sizes.insert(stat.size) {
             return 0;
         }
-        let start = Instant::now();
+        let began = Instant::now();
         let Ok(file) = dir.open_file(name) else { return 0 };
         self.watch.opened.fetch_add(1, Relaxed);
         let head = SCRATCH.with_borrow_mut(|scratch| {
             read_head(&file, stat.size, scratch, self.watch).map_or(0, |head| head.0.get())
         });
-        self.judge(start.elapsed(), lane);
+        self.judge(began.elapsed(), lane);
         head
     }
 }

@@ -5,7 +5,9 @@
 //! the files by their place. Elsewhere the order of the tree is as good as any, and names are found
 //! faster in it.
 
-use content::{Beginning, Stretch};
+use std::ops::Range;
+
+use content::{Beginning, Stretch, head_length};
 use fsops::Interrupted;
 use walk::FileId;
 
@@ -15,13 +17,21 @@ use crate::parallel::{Piece, Work};
 /// it: some 7 ms at 150 MB/s, about as long as the way to a file takes.
 pub(crate) const FIRST_BEFORE_ARM: u64 = 1 << 20;
 
-/// A file to be read on.
+/// How far files are to be read on.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// How far they have been read, and how they begin.
+    pub(crate) before: Option<(u64, Beginning)>,
+    /// How far they are to be read; 0 for the head only.
+    pub(crate) to: u64,
+}
+
+/// A file to be read on. There may be one for every file of the tree, so it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wanted {
     pub(crate) file: FileId,
-    pub(crate) before: Option<(u64, Beginning)>,
-    /// How far; 0 for the head only.
-    pub(crate) to: u64,
+    /// Index of its [`Reach`].
+    pub(crate) reach: u32,
 }
 
 impl Piece for Wanted {
@@ -30,62 +40,45 @@ impl Piece for Wanted {
     }
 }
 
-impl Wanted {
-    /// Returns where the reading starts.
-    pub(crate) fn from(&self) -> u64 {
-        self.before.map_or(0, |(at, _)| at)
+impl Reach {
+    /// Returns the part of a file of `size` that is read.
+    pub(crate) fn range(&self, size: u64) -> Range<u64> {
+        let to = if self.to == 0 { head_length(size) } else { self.to.min(size) };
+        self.before.map_or(0, |(at, _)| at)..to
     }
 
-    /// Returns the stretch to read of a file of this size.
+    /// Returns the stretch to read of a file of `size`.
     pub(crate) fn stretch(&self, size: u64) -> Stretch {
-        Stretch { size, before: self.before, to: self.to }
+        Stretch { size, before: self.before, to: self.to.min(size) }
     }
 }
 
 /// Brings files into the order to read them in.
-pub(crate) fn arrange(work: &Work<'_>, mut all: Vec<Wanted>) -> Result<Vec<Wanted>, Interrupted> {
-    all.sort_unstable_by_key(|wanted| wanted.file);
-    let (mut before_arm, mut arranged): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|wanted| work.moves_arm(wanted.file));
-    if before_arm.is_empty() {
-        return Ok(arranged);
+pub(crate) fn arrange(
+    work: &Work<'_>,
+    reaches: &[Reach],
+    mut all: Vec<Wanted>,
+) -> Result<Vec<Wanted>, Interrupted> {
+    all.sort_unstable();
+    if !work.lanes().iter().any(|lane| lane.is_cold() && lane.has_arm()) {
+        return Ok(all);
     }
+    let before_arm: Vec<Wanted> = all.extract_if(.., |w| work.moves_arm(w.file)).collect();
     let (lists, _) = work.on_threads(&before_arm, 64, |worker, places: &mut Vec<_>, wanted| {
-        let size = worker.work.tree.file(wanted.file).size;
-        let length = wanted.to.min(size) - wanted.from();
-        // One that cannot be opened comes last, and says so then.
-        let place = worker.opener.open(wanted.file).map_or(Place::Unknown, |file| {
-            if file.is_cached(wanted.from(), length) {
-                return Place::Cached;
-            }
-            file.place(wanted.from()).map_or(Place::Unknown, Place::At)
+        let (tree, file) = (worker.work.tree, wanted.file);
+        let range = reaches[wanted.reach as usize].range(tree.file(file).size);
+        // One that cannot be opened, or has no place that is known, comes with its inode's number,
+        // which is where many file systems put it.
+        let place = worker.opener.open(file).map_or(None, |open| {
+            let cached = open.is_cached(range.start, range.end - range.start);
+            if cached { Some(0) } else { open.place(range.start) }
         });
-        places.push((wanted.file, place));
+        let device = tree.device_index(tree.file(file).dir);
+        places.push((device, place.unwrap_or(tree.file(file).inode), *wanted));
         Ok(())
     })?;
-    let mut places: Vec<(FileId, Place)> = lists.into_iter().flatten().collect();
+    let mut places: Vec<_> = lists.into_iter().flatten().collect();
     places.sort_unstable();
-    let key = |wanted: &Wanted| {
-        let at = places.binary_search_by_key(&wanted.file, |&(file, _)| file);
-        let file = work.tree.file(wanted.file);
-        (at.map(|at| places[at].1), work.tree.device_index(file.dir), file.inode)
-    };
-    before_arm.sort_by_cached_key(|wanted| {
-        let (place, device, inode) = key(wanted);
-        match place {
-            Ok(Place::Cached) => (0, device, 0),
-            Ok(Place::At(at)) => (1, device, at),
-            Ok(Place::Unknown) | Err(_) => (1, device, inode),
-        }
-    });
-    arranged.extend(before_arm);
-    Ok(arranged)
-}
-
-/// Where the next bytes of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Cached,
-    At(u64),
-    Unknown,
+    all.extend(places.into_iter().map(|(_, _, wanted)| wanted));
+    Ok(all)
 }

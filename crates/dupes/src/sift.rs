@@ -7,7 +7,7 @@ use fsops::{File, Interrupted};
 use walk::{FileId, Opener, Problem};
 
 use crate::classes::{Classes, inodes};
-use crate::order::{FIRST_BEFORE_ARM, Wanted, arrange};
+use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted, arrange};
 use crate::parallel::{Work, Worker};
 
 /// Classes of up to this many files are compared side by side without reading heads first.
@@ -48,8 +48,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
         let size = work.tree.file(members[0]).size;
         let known = fresh.len();
         let before_arm = size > 0 && members.iter().any(|&file| work.moves_arm(file));
-        let to = if before_arm { FIRST_BEFORE_ARM.min(size) } else { 0 };
-        let want = |&file: &FileId| Wanted { file, before: None, to };
+        let want = |&file: &FileId| Wanted { file, reach: u32::from(before_arm) };
         if size == 0 {
             // Equal without a read.
             fresh.extend(members.iter().filter(|f| work.facts.content(f.0).is_none()).map(want));
@@ -70,7 +69,8 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
             heads_of.push((index, before_arm));
         }
     }
-    let (beginnings, problems) = read(work, fresh)?;
+    let first = [0, FIRST_BEFORE_ARM].map(|to| Reach { before: None, to });
+    let (beginnings, problems) = read(work, &first, fresh)?;
     sifted.problems = problems;
     let mut large = Vec::new();
     for (index, before_arm) in heads_of {
@@ -99,34 +99,44 @@ fn leader(facts: &Facts, names: &[FileId]) -> FileId {
 
 /// Reads files as far as they are wanted; returns the beginnings, by file, of those of which more
 /// than the head was.
-fn read(work: &Work<'_>, wanted: Vec<Wanted>) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
-    let wanted = arrange(work, wanted)?;
-    let (lists, problems) = work.on_threads_ahead(&wanted, 64, open, read_one)?;
+fn read(
+    work: &Work<'_>,
+    reaches: &[Reach],
+    wanted: Vec<Wanted>,
+) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
+    let wanted = arrange(work, reaches, wanted)?;
+    let reach = |wanted: &Wanted| &reaches[wanted.reach as usize];
+    let (lists, problems) = work.on_threads_ahead(
+        &wanted,
+        64,
+        |worker, wanted| open(worker, wanted.file, reach(wanted)),
+        |worker, list, wanted, open| read_one(worker, list, wanted.file, reach(wanted), open),
+    )?;
     let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
     beginnings.sort_unstable();
     Ok((beginnings, problems))
 }
 
 /// Opens a file and has the kernel fetch what is wanted of it, if that takes a wait.
-fn open(worker: &mut Worker<'_>, wanted: &Wanted) -> Option<File> {
-    let file = worker.open(wanted.file)?;
-    if worker.work.lane(wanted.file).is_cold() {
-        let size = worker.work.tree.file(wanted.file).size;
-        let to = if wanted.to == 0 { head_length(size) } else { wanted.to };
-        file.fetch(wanted.from(), to - wanted.from());
+fn open(worker: &mut Worker<'_>, file: FileId, reach: &Reach) -> Option<File> {
+    let open = worker.open(file)?;
+    if worker.work.lane(file).is_cold() {
+        let range = reach.range(worker.work.tree.file(file).size);
+        open.fetch(range.start, range.end - range.start);
     }
-    Some(file)
+    Some(open)
 }
 
 fn read_one(
     worker: &mut Worker<'_>,
     beginnings: &mut Beginnings,
-    wanted: &Wanted,
+    file: FileId,
+    reach: &Reach,
     open: Option<File>,
 ) -> Result<(), Interrupted> {
-    let (Some(open), file, facts) = (open, wanted.file, worker.work.facts) else { return Ok(()) };
+    let (Some(open), facts) = (open, worker.work.facts) else { return Ok(()) };
     let size = worker.work.tree.file(file).size;
-    if wanted.to == 0 {
+    if reach.to == 0 {
         // Whether the file is still what the walk saw is not asked here: what is eliminated claims
         // nothing, and what is not is read again and then asked.
         return worker.read_unchecked(file, &open, |open, scratch, watch| {
@@ -134,7 +144,7 @@ fn read_one(
             Ok(())
         });
     }
-    let stretch = wanted.stretch(size);
+    let stretch = reach.stretch(size);
     let grown = worker
         .read_from(file, &open, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
     if let Some(grown) = grown {
@@ -158,10 +168,8 @@ fn beginning_of(beginnings: &Beginnings, file: FileId) -> Option<Beginning> {
 /// to compare with.
 struct Large {
     files: Vec<FileId>,
-    /// How far all of them have been read, and how they begin.
-    before: Option<(u64, Beginning)>,
-    /// How far they are to be read next.
-    to: u64,
+    /// How far they are read next.
+    reach: Reach,
 }
 
 /// Splits one class by heads and leaves out what is decided.
@@ -224,7 +232,7 @@ fn sort_out(
         sets.push(files);
         return;
     };
-    large.push(Large { files, before: None, to });
+    large.push(Large { files, reach: Reach { before: None, to } });
 }
 
 /// Returns how far files of `size` are read after they have been read as far as `length`.
@@ -246,20 +254,16 @@ fn by_beginning(
     sifted: &mut Sifted,
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
+        let reaches: Vec<Reach> = large.iter().map(|set| set.reach).collect();
         let mut wanted = Vec::new();
-        for set in &large {
-            let Large { files, before, to } = set;
-            let (before, to) = (*before, *to);
-            let whole = files.first().is_some_and(|&f| to == work.tree.file(f).size);
-            wanted.extend(
-                files
-                    .iter()
-                    .filter(|f| beginning_of(&beginnings, **f).is_none())
-                    .filter(|f| !whole || known_digest(work.facts, **f).is_none())
-                    .map(|&file| Wanted { file, before, to }),
-            );
+        for (set, number) in large.iter().zip(0..) {
+            let whole = set.files.first().is_some_and(|&f| set.reach.to == work.tree.file(f).size);
+            let unread = |f: &&FileId| beginning_of(&beginnings, **f).is_none();
+            let known = |f: &FileId| whole && known_digest(work.facts, *f).is_some();
+            let files = set.files.iter().filter(unread).filter(|f| !known(f));
+            wanted.extend(files.map(|&file| Wanted { file, reach: number }));
         }
-        let (read, problems) = read(work, wanted)?;
+        let (read, problems) = read(work, &reaches, wanted)?;
         sifted.problems.extend(problems);
         beginnings.extend(read);
         beginnings.sort_unstable();
@@ -291,7 +295,8 @@ fn split_by_beginning(
 ) {
     let Some(&first) = set.files.first() else { return };
     let size = work.tree.file(first).size;
-    let whole = set.to == size;
+    let read = set.reach.to;
+    let whole = read == size;
     let beginning = |f: FileId| {
         let known = known_digest(work.facts, f).filter(|_| whole).map(|d| Beginning(d.0));
         known.or_else(|| beginning_of(beginnings, f))
@@ -306,10 +311,10 @@ fn split_by_beginning(
             settle(work.facts, &files, Some(run[0].0.into()).filter(|_| whole));
             continue;
         }
-        let (to, before) = (next_length(set.to, size), Some((set.to, run[0].0)));
+        let (to, before) = (next_length(read, size), Some((read, run[0].0)));
         let apart = work.moves_arm(files[0]) && !is_hollow(work, files[0]);
         if apart || files.len() > work.options.open_files {
-            large.push(Large { files, before, to });
+            large.push(Large { files, reach: Reach { before, to } });
         } else {
             sets.push(files);
         }

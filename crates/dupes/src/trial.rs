@@ -34,6 +34,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<(), Interrupted>
         }
         let spots = uncached(work, scattered(work, classes, lane));
         if spots.is_empty() {
+            lane.note_cached();
             continue;
         }
         lane.note_cold();

@@ -10,6 +10,8 @@ pub struct ThreadUsage {
     /// How often it gave the processor up to wait for something: a disk, a lock, another thread.
     /// Being pushed off the processor by others does not count.
     pub waits: u64,
+    /// Blocks of 512 bytes that it had fetched from block devices.
+    pub blocks_fetched: u64,
 }
 
 impl ThreadUsage {
@@ -30,6 +32,7 @@ impl ThreadUsage {
         ThreadUsage {
             cpu: time(raw.ru_utime) + time(raw.ru_stime),
             waits: u64::try_from(raw.ru_nvcsw).unwrap_or(0),
+            blocks_fetched: u64::try_from(raw.ru_inblock).unwrap_or(0),
         }
     }
 }
