@@ -20,6 +20,7 @@ mod progress;
 mod quantity;
 mod remembered;
 mod settings;
+mod stalls;
 mod stats;
 mod summary;
 

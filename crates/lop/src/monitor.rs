@@ -1,5 +1,5 @@
-//! The thread that looks on while the engines work: it passes on a request to stop, and redraws
-//! the line of progress.
+//! The thread that looks on while the engines work: it passes on a request to stop, redraws the
+//! line of progress, and says what does not answer.
 //!
 //! It sleeps between looks; the engines never wait for it.
 
@@ -8,11 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fsops::{Interrupted, Watch};
+use fsops::{Interrupted, SignalsElsewhere, Watch};
 
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stream};
+use crate::stalls::Stalls;
 
 /// Between two looks: short enough for Ctrl-C to feel immediate and for a line that moves.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -20,14 +21,20 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// Work shorter than this shows no line at all, rather than a flicker.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// How long work that was asked to stop may take to do so.
+const GRACE: Duration = Duration::from_secs(3);
+
 /// Watches over work until dropped; the line of progress is gone by then.
 pub(crate) struct Monitor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    /// The thread that looks on takes the signals: those at work may be kept waiting for ever.
+    _signals: SignalsElsewhere,
 }
 
 struct Shared {
     watch: Arc<Watch>,
+    stderr: Stream,
     line: Mutex<Line>,
     wake: Condvar,
 }
@@ -46,14 +53,15 @@ impl Monitor {
         interrupt::arm()?;
         let progress = settings.progress.then(Progress::new);
         let line = Mutex::new(Line { progress, ..Line::default() });
-        let shared = Arc::new(Shared { watch: Arc::clone(watch), line, wake: Condvar::new() });
+        let (watch, stderr) = (Arc::clone(watch), settings.stderr);
+        let shared = Arc::new(Shared { watch, stderr, line, wake: Condvar::new() });
         let looker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
             // Then nobody else uses that of the thread that works.
             fsops::own_descriptor_table();
             looker.look_on();
         })?;
-        Ok(Monitor { shared, thread: Some(thread) })
+        Ok(Monitor { shared, thread: Some(thread), _signals: SignalsElsewhere::new() })
     }
 
     /// Ends the watch over work that is done. An interruption that it was too far to notice
@@ -82,11 +90,19 @@ impl Shared {
     }
 
     fn look_on(&self) {
-        let start = Instant::now();
+        let (start, mut stalls, mut asked) = (Instant::now(), Stalls::default(), None);
         let mut line = self.line();
         while !line.done {
             if interrupt::caught().is_some() {
                 self.watch.stop();
+                if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    line.clear();
+                    self.leave(&stalls);
+                }
+            }
+            if let Some(text) = stalls.look(Instant::now()) {
+                line.clear();
+                self.stderr.complain(&text);
             }
             if start.elapsed() >= PATIENCE {
                 line.draw(&self.watch);
@@ -95,6 +111,17 @@ impl Shared {
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         line.clear();
+    }
+}
+
+impl Shared {
+    /// Ends the program although threads are still at work, which nothing is lost by: what is in
+    /// the catalog was committed, and nothing else is written.
+    fn leave(&self, stalls: &Stalls) {
+        if let Some(paths) = stalls.now() {
+            self.stderr.complain(&[&b"not waiting any more for "[..], &paths].concat());
+        }
+        interrupt::end_as_caught();
     }
 }
 

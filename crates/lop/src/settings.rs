@@ -87,8 +87,7 @@ impl Settings {
 
     /// Prints a line of a message to standard error, `lop: ` before it.
     pub(crate) fn complain(&self, text: &[u8]) {
-        let (start, end) = self.stderr.bold();
-        write_line(&[start, b"lop:", end, b" ", &self.stderr.names.show(text)]);
+        self.stderr.complain(text);
     }
 
     /// Prints a line to standard error as it is, but for what would disturb a terminal.
@@ -131,6 +130,12 @@ impl Stream {
         };
         let names = if terminal { Names::Escaped } else { Names::Raw };
         Stream { color, names }
+    }
+
+    /// Prints a message as a line of its own.
+    pub(crate) fn complain(self, text: &[u8]) {
+        let (start, end) = self.bold();
+        write_line(&[start, b"lop:", end, b" ", &self.names.show(text)]);
     }
 
     /// Returns what starts and what ends bold text; nothing without colours.

@@ -1,0 +1,111 @@
+//! Which files and directories the process's threads are waiting for.
+//!
+//! # Platform behavior
+//!
+//! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) names the system call a thread sleeps in
+//! and its arguments, from which the file can be told: a descriptor, and a name in this process's
+//! own memory. Where the kernel was built without it, nothing is found. Asking costs the threads
+//! nothing.
+
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// A thread that sleeps in a system call on a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub thread: u32,
+    /// The call with all its arguments: the same at two moments if the thread has not got on.
+    pub call: String,
+    /// What it waits for.
+    pub path: PathBuf,
+}
+
+/// Calls on a descriptor, and on a name relative to one.
+const ON_DESCRIPTOR: [i64; 7] = [
+    libc::SYS_getdents64,
+    libc::SYS_pread64,
+    libc::SYS_ioctl,
+    libc::SYS_fadvise64,
+    libc::SYS_lseek,
+    libc::SYS_close,
+    libc::SYS_fstatfs,
+];
+const ON_NAME: [i64; 3] = [libc::SYS_openat, libc::SYS_openat2, libc::SYS_statx];
+
+/// Returns the threads that sleep in a system call on a file at this moment.
+pub fn waiting() -> Vec<Waiting> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.filter_map(|task| of_thread(task.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+fn of_thread(thread: u32) -> Option<Waiting> {
+    let task = PathBuf::from(format!("/proc/self/task/{thread}"));
+    let call = fs::read_to_string(task.join("syscall")).ok()?;
+    let mut words = call.split_ascii_whitespace();
+    let number: i64 = words.next()?.parse().ok()?;
+    let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (descriptor, name) = (argument()?, argument()?);
+    if !ON_DESCRIPTOR.contains(&number) && !ON_NAME.contains(&number) {
+        return None;
+    }
+    // AT_FDCWD is negative.
+    let descriptor = i32::try_from(descriptor.cast_signed()).unwrap_or(libc::AT_FDCWD);
+    let base = if descriptor < 0 {
+        PathBuf::new()
+    } else {
+        fs::read_link(task.join(format!("fd/{descriptor}"))).ok()?
+    };
+    let path = if ON_NAME.contains(&number) { base.join(name_at(name)) } else { base };
+    Some(Waiting { thread, call, path })
+}
+
+/// Returns the name at an address of this process; it may be gone by now, and is empty then.
+fn name_at(address: u64) -> PathBuf {
+    let mut bytes = vec![0; 4096];
+    let memory = fs::File::open("/proc/self/mem");
+    let read = memory.and_then(|memory| memory.read_at(&mut bytes, address)).unwrap_or(0);
+    let end = bytes[..read].iter().position(|&b| b == 0).unwrap_or(0);
+    bytes.truncate(end);
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+impl Waiting {
+    /// Returns the path as bytes.
+    pub fn path_bytes(&self) -> &[u8] {
+        self.path.as_os_str().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::waiting;
+
+    #[test]
+    fn a_thread_that_waits_for_a_file_is_found_with_its_path() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fifo = dir.path().join("never written");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a FIFO");
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::File::open(&fifo).expect("a writer comes"));
+            let found = loop {
+                let found = waiting().into_iter().find(|waiting| waiting.path == fifo);
+                if let Some(found) = found {
+                    break found;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            };
+            assert!(waiting().contains(&found), "it has not got on");
+            let _writer = std::fs::File::options().write(true).open(&fifo).expect("a FIFO");
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! Notices files and directories that do not answer: a dead mount, a disk that tries again and again.
+//!
+//! A thread that sleeps in the same system call, with the same arguments, at all looks for a while,
+//! is waiting for one. The threads themselves take no part in it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use fsops::Waiting;
+
+/// A disk that has trouble reading a sector tries for some seconds; a server that does not answer
+/// for longer is down.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Between two looks.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// What threads were found waiting for.
+#[derive(Default)]
+pub(crate) struct Stalls {
+    last: Option<Instant>,
+    /// Since when each call has been waited for, and whether that was told.
+    known: HashMap<(u32, String), Stall>,
+}
+
+struct Stall {
+    since: Instant,
+    path: Vec<u8>,
+    told: bool,
+}
+
+impl Stalls {
+    /// Looks, if it is time to; returns a message about what has not answered for long, each only
+    /// once.
+    pub(crate) fn look(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.last.is_some_and(|last| now - last < PERIOD) {
+            return None;
+        }
+        self.last = Some(now);
+        let long = in_words(self.update(&fsops::waiting(), now))?;
+        Some([&b"still waiting for "[..], &long].concat())
+    }
+
+    /// Returns in words what is waited for now, if anything is.
+    pub(crate) fn now(&self) -> Option<Vec<u8>> {
+        in_words(self.known.values().map(|stall| stall.path.clone()).collect())
+    }
+
+    /// Takes what threads wait for now; returns what has to be told.
+    fn update(&mut self, waiting: &[Waiting], now: Instant) -> Vec<Vec<u8>> {
+        let mut known = HashMap::with_capacity(waiting.len());
+        let mut long = Vec::new();
+        for found in waiting {
+            let key = (found.thread, found.call.clone());
+            let path = found.path_bytes().to_vec();
+            let new = || Stall { since: now, path, told: false };
+            let mut stall = self.known.remove(&key).unwrap_or_else(new);
+            if !stall.told && now - stall.since >= LONG {
+                stall.told = true;
+                long.push(stall.path.clone());
+            }
+            known.insert(key, stall);
+        }
+        self.known = known;
+        long
+    }
+}
+
+/// Returns the first of some paths and how many others there are.
+fn in_words(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+    paths.sort_unstable();
+    paths.dedup();
+    let others = paths.len().checked_sub(1)?;
+    let mut text = paths.swap_remove(0);
+    match others {
+        0 => {}
+        1 => text.extend_from_slice(b" and another"),
+        _ => text.extend_from_slice(format!(" and {others} others").as_bytes()),
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use fsops::Waiting;
+
+    use super::Stalls;
+
+    fn waiting(thread: u32, call: &str) -> Waiting {
+        Waiting { thread, call: call.into(), path: format!("/mnt/{call}").into() }
+    }
+
+    #[test]
+    fn what_does_not_answer_is_told_once_and_again_only_after_it_did() {
+        let (start, mut stalls) = (Instant::now(), Stalls::default());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let (a, b) = (waiting(1, "a"), waiting(2, "b"));
+        assert!(stalls.update(&[a.clone(), b.clone()], at(0)).is_empty());
+        assert!(stalls.update(&[a.clone(), b.clone()], at(9)).is_empty());
+        // The second thread has got on meanwhile.
+        let other = waiting(2, "c");
+        assert_eq!(stalls.update(&[a.clone(), other.clone()], at(11)), [b"/mnt/a"]);
+        assert!(stalls.update(&[a.clone(), other.clone()], at(12)).is_empty());
+        assert!(stalls.update(&[other], at(13)).is_empty());
+        assert!(stalls.update(std::slice::from_ref(&a), at(14)).is_empty());
+        assert_eq!(stalls.update(&[a], at(24)), [b"/mnt/a"]);
+    }
+
+    #[test]
+    fn threads_that_wait_for_one_thing_are_one_stall() {
+        let (now, mut stalls) = (Instant::now(), Stalls::default());
+        let two = [waiting(1, "a"), waiting(2, "a")];
+        assert_eq!(stalls.now(), None);
+        stalls.update(&two, now);
+        assert_eq!(stalls.now().as_deref(), Some(&b"/mnt/a"[..]));
+        let three = [&two[..], &[waiting(3, "b")]].concat();
+        stalls.update(&three, now + Duration::from_secs(10));
+        assert_eq!(stalls.now().as_deref(), Some(&b"/mnt/a and another"[..]));
+    }
+}
