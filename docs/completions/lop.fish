@@ -32,7 +32,7 @@ complete -c lop -n "__fish_lop_needs_command" -l color -d 'Use colours: auto (on
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_needs_command" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_needs_command" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_needs_command" -s V -l version -d 'Print version'
@@ -56,7 +56,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Leave out 
 complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Take only files that match one of these patterns' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Leave out files and directories that match this pattern' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Take the files named in FILE, or on standard input for -' -r -F
-complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage is like, if lop is not to find out' -r -f -a "auto\t'Found out while reading'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
 hdd\t'A hard disk: read in the order of places'
 ssd\t'An SSD: many reads at once'
 cached\t'All in the page cache'"
@@ -76,7 +76,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count the
 complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print figures of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand report" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -98,7 +98,7 @@ complete -c lop -n "__fish_lop_using_subcommand report" -l color -d 'Use colours
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
@@ -109,7 +109,7 @@ complete -c lop -n "__fish_lop_using_subcommand file" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
@@ -121,7 +121,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -s R -l recursive -d 'List the directories below it too'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -140,7 +140,7 @@ complete -c lop -n "__fish_lop_using_subcommand dups" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dups" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -160,7 +160,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Let a copy inside DIR count too'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
@@ -171,7 +171,7 @@ complete -c lop -n "__fish_lop_using_subcommand validate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand validate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
@@ -182,7 +182,7 @@ complete -c lop -n "__fish_lop_using_subcommand refresh" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
@@ -193,7 +193,7 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20'
+complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "scan" -d 'Find duplicates and remember them'

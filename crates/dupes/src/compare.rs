@@ -1,14 +1,18 @@
 //! Compares small sets of files side by side; the bytes decide.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use content::{
-    Digest, Head, Manner, Part, ReadError, Scratch, head_length, head_of, partition,
-    partition_bytes, read_exact, read_head,
+    Digest, Head, Manner, Part, ReadError, Scratch, Stretch, head_length, head_of, partition,
+    partition_bytes, read_exact, read_head, read_on,
 };
 use fsops::{File, Interrupted};
 use walk::{FileId, Problem};
 
-use crate::parallel::{Work, Worker};
-use crate::sift::settle;
+use crate::parallel::Work;
+use crate::sift::{is_hollow, settle};
+use crate::twins::Twins;
+use crate::worker::Worker;
 
 /// Compares each set; every set is small enough to be open at once.
 pub(crate) fn run(
@@ -128,24 +132,44 @@ fn side_by_side<H>(
     size: u64,
     scratch: &mut Scratch,
 ) -> Result<(), Interrupted> {
-    let files: Vec<&File> = open.iter().map(|(_, _, file)| file).collect();
-    let sparse = files.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
+    let (tree, watch) = (worker.work.tree, worker.work.watch);
+    let twins = Twins::find(tree, open);
+    let leaders: Vec<&File> = twins.leaders.iter().map(|&n| &open[n].2).collect();
+    let spared = size.saturating_mul((open.len() - leaders.len()) as u64);
+    watch.bytes_done.fetch_add(spared, Relaxed);
+    let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
     let manner = Manner {
         sparse,
         digest: worker.work.options.digests,
         quantum: worker.work.lane(open[0].1).quantum(),
     };
-    let (parts, failures) = partition(&files, size, manner, scratch, worker.work.watch)?;
+    let (parts, failures) = partition(&leaders, size, manner, scratch, watch)?;
     // Their bytes were counted on the way.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
-        let (_, id, file) = &open[failure.member];
-        worker.accept::<()>(*id, file, Err(failure.error))?;
+        drop_all(worker, open, twins.all_of(twins.leaders[failure.member]), &failure.error)?;
     }
-    for Part { members, digest } in parts {
-        let mut equal = Vec::with_capacity(members.len());
-        for member in members {
-            let (_, id, file) = &open[member];
+    for Part { members, mut digest } in parts {
+        let all = members.iter().flat_map(|&member| twins.all_of(twins.leaders[member]));
+        let positions: Vec<usize> = all.collect();
+        if let [only] = members[..]
+            && positions.len() > 1
+            && manner.digest
+            && !is_hollow(worker.work, open[0].1)
+        {
+            // Nothing was read of it, as it was compared with nobody.
+            let whole = Stretch { size, before: None, to: size };
+            match read_on(leaders[only], whole, scratch, watch) {
+                Ok(grown) => digest = Some(grown.beginning.into()),
+                Err(error) => {
+                    drop_all(worker, open, positions.into_iter(), &error)?;
+                    continue;
+                }
+            }
+        }
+        let mut equal = Vec::with_capacity(positions.len());
+        for position in positions {
+            let (_, id, file) = &open[position];
             equal.extend(worker.accept(*id, file, Ok::<_, ReadError>(*id))?);
         }
         if !equal.is_empty() {
@@ -153,4 +177,28 @@ fn side_by_side<H>(
         }
     }
     Ok(())
+}
+
+/// Drops files that share storage which cannot be read.
+fn drop_all<H>(
+    worker: &mut Worker<'_>,
+    open: &[(H, FileId, File)],
+    positions: impl Iterator<Item = usize>,
+    error: &ReadError,
+) -> Result<(), Interrupted> {
+    for position in positions {
+        let (_, id, file) = &open[position];
+        let error = match error {
+            ReadError::Io(error) => ReadError::Io(copy_of(error)),
+            ReadError::Short => ReadError::Short,
+            ReadError::Interrupted(stop) => return Err(*stop),
+        };
+        worker.accept::<()>(*id, file, Err(error))?;
+    }
+    Ok(())
+}
+
+/// Returns the same error of the system once more.
+fn copy_of(error: &std::io::Error) -> std::io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }

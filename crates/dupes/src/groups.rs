@@ -9,9 +9,10 @@ use walk::{DirId, FileId, Tree};
 
 use crate::Found;
 use crate::classes::{Classes, inodes};
-use crate::parallel::{Work, Worker};
+use crate::parallel::Work;
 use crate::storage;
 use crate::verify::{State, state};
+use crate::worker::Worker;
 
 /// Equal files.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@
 //! reported. One that its head already told from all others is not asked again: nothing is claimed
 //! of it.
 
+mod beginnings;
 mod classes;
 mod compare;
 mod eager;
@@ -24,7 +25,9 @@ mod parallel;
 mod sift;
 mod storage;
 mod trial;
+mod twins;
 mod verify;
+mod worker;
 
 use std::sync::Arc;
 

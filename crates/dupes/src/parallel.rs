@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use content::{Facts, ReadError, Scratch};
+use content::Facts;
 use device::{Crew, Lane, Pace};
-use fsops::{File, Interrupted, Op, Stat, Watch, own_descriptor_table};
-use walk::{FileId, Opener, Problem, Reason, Tree};
+use fsops::{Interrupted, Watch, own_descriptor_table};
+use walk::{FileId, Problem, Tree};
 
 use crate::Options;
 use crate::groups::Group;
+use crate::worker::Worker;
 
 /// Files, what is known of them, and how to work on them: what all workers share.
 #[derive(Debug)]
@@ -28,14 +29,6 @@ pub struct Work<'a> {
     lanes: Vec<Arc<Lane>>,
     /// By index of a device in the tree, the index of its lane.
     lane_of: Vec<usize>,
-}
-
-/// One thread's state.
-pub(crate) struct Worker<'a> {
-    pub(crate) work: &'a Work<'a>,
-    pub(crate) opener: Opener<'a>,
-    pub(crate) scratch: Scratch,
-    pub(crate) problems: Vec<Problem>,
 }
 
 /// Something that is done in the lane of a file.
@@ -196,12 +189,7 @@ impl<'a> Work<'a> {
         let Options { threads, grows, .. } = *self.options;
         let crew = Crew { lane, threads, grows, pieces: Some(count.div_ceil(step)) };
         crew.run(|pace: &mut Pace<'_>| {
-            let mut worker = Worker {
-                work: self,
-                opener: Opener::new(self.tree, self.options.open_dirs),
-                scratch: Scratch::default(),
-                problems: Vec::new(),
-            };
+            let mut worker = Worker::new(self);
             let mut result = R::default();
             let mut prepared: VecDeque<(&T, P)> = VecDeque::new();
             loop {
@@ -263,105 +251,5 @@ impl Work<'_> {
 
     fn unknown(&self, files: impl Iterator<Item = FileId>) -> u64 {
         files.filter(|f| self.facts.content(f.0).is_none()).count() as u64
-    }
-}
-
-impl Worker<'_> {
-    /// Opens a file; a failure drops it, is noted, and makes it one that is done.
-    pub(crate) fn open(&mut self, id: FileId) -> Option<File> {
-        match self.opener.open(id) {
-            Ok(file) => {
-                self.work.watch.opened.fetch_add(1, Relaxed);
-                Some(file)
-            }
-            Err(source) => {
-                self.give_up(id, Reason::Failed { op: Op::Open, source });
-                self.done(id);
-                None
-            }
-        }
-    }
-
-    /// Opens a file, reads from it, and makes sure it was unchanged from the walk until after
-    /// the read. A failure drops the file, is noted, and makes it one that is done.
-    pub(crate) fn read<T>(
-        &mut self,
-        id: FileId,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
-    ) -> Result<Option<T>, Interrupted> {
-        let Some(file) = self.open(id) else { return Ok(None) };
-        self.read_from(id, &file, read)
-    }
-
-    /// Reads from an open file as [`Worker::read`] does.
-    pub(crate) fn read_from<T>(
-        &mut self,
-        id: FileId,
-        file: &File,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
-    ) -> Result<Option<T>, Interrupted> {
-        let result = read(file, &mut self.scratch, self.work.watch);
-        let result = self.accept(id, file, result)?;
-        if result.is_none() {
-            self.done(id);
-        }
-        Ok(result)
-    }
-
-    /// Reads from an open file, without asking whether it is still what the walk saw.
-    pub(crate) fn read_unchecked(
-        &mut self,
-        id: FileId,
-        file: &File,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<(), ReadError>,
-    ) -> Result<(), Interrupted> {
-        match read(file, &mut self.scratch, self.work.watch) {
-            Ok(()) => Ok(()),
-            failed => {
-                self.accept(id, file, failed)?;
-                self.done(id);
-                Ok(())
-            }
-        }
-    }
-
-    /// Takes the result of reading a file if the file is still what the walk saw. If it is not,
-    /// counting it as done is left to the caller.
-    pub(crate) fn accept<T>(
-        &mut self,
-        id: FileId,
-        file: &File,
-        result: Result<T, ReadError>,
-    ) -> Result<Option<T>, Interrupted> {
-        let now = match result {
-            Err(ReadError::Interrupted(stop)) => return Err(stop),
-            Err(ReadError::Io(source)) => {
-                self.give_up(id, Reason::Failed { op: Op::Read, source });
-                return Ok(None);
-            }
-            Ok(_) | Err(ReadError::Short) => file.stat(),
-        };
-        let unchanged = |now: &Stat| self.work.tree.unchanged(id, now);
-        let reason = match (now, result) {
-            (Err(source), _) => Reason::Failed { op: Op::Stat, source },
-            (Ok(now), _) if !unchanged(&now) => Reason::Changed,
-            (Ok(_), Ok(value)) => return Ok(Some(value)),
-            (Ok(_), Err(_)) => Reason::Short,
-        };
-        self.give_up(id, reason);
-        Ok(None)
-    }
-
-    /// Drops a file and notes why. A remembered file that is gone or changed is no problem of
-    /// this scan: the catalog learns that it knows nothing of it.
-    pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
-        self.work.facts.drop_file(id.0);
-        if !self.work.tree.is_remembered(id) {
-            self.problems.push(Problem { path: self.work.tree.path(id), reason });
-        }
-    }
-
-    fn done(&self, id: FileId) {
-        self.work.done([id].into_iter(), self.work.tree.file(id).size);
     }
 }

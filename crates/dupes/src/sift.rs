@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use content::{Beginning, Digest, Facts, head_length, read_head, read_on, round_length};
-use fsops::{File, Interrupted};
+use content::{Beginning, Digest, Facts, head_length, round_length};
+use fsops::Interrupted;
 use walk::{FileId, Opener, Problem};
 
+use crate::beginnings::{Beginnings, beginning_of, read};
 use crate::classes::{Classes, inodes};
-use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted, arrange};
-use crate::parallel::{Work, Worker};
+use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted};
+use crate::parallel::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
@@ -95,73 +96,6 @@ fn leader(facts: &Facts, names: &[FileId]) -> FileId {
         }
     }
     first
-}
-
-/// Reads files as far as they are wanted; returns the beginnings, by file, of those of which more
-/// than the head was.
-fn read(
-    work: &Work<'_>,
-    reaches: &[Reach],
-    wanted: Vec<Wanted>,
-) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
-    let wanted = arrange(work, reaches, wanted)?;
-    let reach = |wanted: &Wanted| &reaches[wanted.reach as usize];
-    let (lists, problems) = work.on_threads_ahead(
-        &wanted,
-        64,
-        |worker, wanted| open(worker, wanted.file, reach(wanted)),
-        |worker, list, wanted, open| read_one(worker, list, wanted.file, reach(wanted), open),
-    )?;
-    let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
-    beginnings.sort_unstable();
-    Ok((beginnings, problems))
-}
-
-/// Opens a file and has the kernel fetch what is wanted of it, if that takes a wait.
-fn open(worker: &mut Worker<'_>, file: FileId, reach: &Reach) -> Option<File> {
-    let open = worker.open(file)?;
-    if worker.work.lane(file).is_cold() {
-        let range = reach.range(worker.work.tree.file(file).size);
-        open.fetch(range.start, range.end - range.start);
-    }
-    Some(open)
-}
-
-fn read_one(
-    worker: &mut Worker<'_>,
-    beginnings: &mut Beginnings,
-    file: FileId,
-    reach: &Reach,
-    open: Option<File>,
-) -> Result<(), Interrupted> {
-    let (Some(open), facts) = (open, worker.work.facts) else { return Ok(()) };
-    let size = worker.work.tree.file(file).size;
-    if reach.to == 0 {
-        // Whether the file is still what the walk saw is not asked here: what is eliminated claims
-        // nothing, and what is not is read again and then asked.
-        return worker.read_unchecked(file, &open, |open, scratch, watch| {
-            facts.set_head(file.0, read_head(open, size, scratch, watch)?);
-            Ok(())
-        });
-    }
-    let stretch = reach.stretch(size);
-    let grown = worker
-        .read_from(file, &open, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
-    if let Some(grown) = grown {
-        if let Some(head) = grown.head {
-            facts.set_head(file.0, head);
-        }
-        beginnings.push((file, grown.beginning));
-    }
-    Ok(())
-}
-
-/// Files and how they begin, sorted.
-type Beginnings = Vec<(FileId, Beginning)>;
-
-fn beginning_of(beginnings: &Beginnings, file: FileId) -> Option<Beginning> {
-    let at = beginnings.binary_search_by_key(&file, |&(file, _)| file).ok()?;
-    Some(beginnings[at].1)
 }
 
 /// A set too large to compare side by side, or one whose files are far apart, or one with a digest
@@ -279,7 +213,7 @@ fn by_beginning(
 
 /// Returns whether more than a gigabyte of a file are holes: those need no read side by side, and
 /// minutes to put through a hash.
-fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
+pub(crate) fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
     const HOLES: u64 = 1 << 30;
     let size = work.tree.file(file).size;
     let allocated = || Opener::new(work.tree, 1).stat(file).map(|stat| stat.allocated);

@@ -7,7 +7,8 @@ use fsops::{Interrupted, Storage};
 use walk::{Device, FileId};
 
 use crate::groups::Group;
-use crate::parallel::{Work, Worker};
+use crate::parallel::Work;
+use crate::worker::Worker;
 
 /// Files smaller than this are taken at their size: holes in them save next to nothing, and a
 /// file system may keep them inside the inode, with no block of their own.

@@ -6,7 +6,8 @@ use content::{Digest, ReadError, Stretch, read_head, read_on};
 use fsops::{Interrupted, Kind, Op, Stage};
 use walk::{FileId, Problem, Reason};
 
-use crate::parallel::{Work, Worker};
+use crate::parallel::Work;
+use crate::worker::Worker;
 
 /// What has become of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,12 @@ const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | 0x200;
 /// Compressed or encrypted: `length` is that of the content, of which `physical` on as many bytes
 /// are not on the device.
 const EXTENT_ENCODED: u32 = 0x8;
+/// Preallocated: reads as zeros whatever is there.
+const EXTENT_UNWRITTEN: u32 = 0x800;
+/// Other files use it too.
+const EXTENT_SHARED: u32 = 0x2000;
+/// `FIEMAP_FLAG_SYNC`: what is dirty gets its place first.
+const FLAG_SYNC: u32 = 0x1;
 /// The space of all extents that are stored as they are.
 const PLAIN: u64 = u64::MAX;
 /// Extents asked for at a time: 3.6 KiB on the stack; most files have one.
@@ -57,6 +63,56 @@ pub(crate) fn place(file: &File, offset: u64) -> Option<u64> {
     let extent = request.extents.first().filter(|_| request.mapped > 0)?;
     let inside = offset.saturating_sub(extent.logical);
     (extent.flags & EXTENT_UNPLACED == 0).then_some(extent.physical + inside)
+}
+
+/// Storage that a file shares to its last byte.
+///
+/// Two files of one file system and size have the same bytes if they have equal ones, each taken
+/// after the last change to its file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SharedLayout(Vec<(u64, u64, u64)>);
+
+/// Returns a file's layout, if it shares all of its storage with other files.
+///
+/// `None` for compressed and encrypted extents too: of those the place does not tell which part of
+/// what is there a file uses.
+pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
+    const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
+    // Most files share nothing, which one extent is enough to see.
+    let mut first = Request::<1>::new(0);
+    first.ask(file).ok()?;
+    if first.mapped == 0 || first.extents[0].flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
+        return None;
+    }
+    let mut layout: Vec<(u64, u64, u64)> = Vec::new();
+    let mut at = 0;
+    loop {
+        let mut batch = Request::<BATCH>::new(at);
+        batch.flags = FLAG_SYNC;
+        batch.ask(file).ok()?;
+        for extent in batch.extents.iter().take(batch.mapped as usize) {
+            if extent.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
+                return None;
+            }
+            at = extent.logical + extent.length;
+            match layout.last_mut() {
+                // Two that touch are one, however they were cut.
+                Some((logical, physical, length))
+                    if *logical + *length == extent.logical
+                        && *physical + *length == extent.physical =>
+                {
+                    *length += extent.length;
+                }
+                _ => layout.push((extent.logical, extent.physical, extent.length)),
+            }
+            if extent.flags & EXTENT_LAST != 0 {
+                return Some(SharedLayout(layout));
+            }
+        }
+        if batch.mapped == 0 {
+            return Some(SharedLayout(layout));
+        }
+    }
 }
 
 /// The storage that a set of files of one device takes up together.

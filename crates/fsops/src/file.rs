@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
 
+use crate::extents::SharedLayout;
 use crate::stat::{MASK, Stat};
 
 /// A file open for reading.
@@ -83,6 +84,12 @@ impl File {
     /// of use to order reads by, and for nothing else.
     pub fn place(&self, offset: u64) -> Option<u64> {
         crate::extents::place(self, offset)
+    }
+
+    /// Returns where the file's bytes lie, if it shares all of them with other files; only for a
+    /// file on a volume that says so ([`crate::Volume::same_place_is_same_content`]).
+    pub fn shared_layout(&self) -> Option<SharedLayout> {
+        crate::extents::shared_layout(self)
     }
 
     /// Returns whether `length` bytes from `offset` on are all in the page cache, without fetching

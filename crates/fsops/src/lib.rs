@@ -31,7 +31,7 @@ mod watch;
 
 pub use dir::{Dir, DirBuffer, DirItem};
 pub use error::{Context, Error, Op};
-pub use extents::Storage;
+pub use extents::{SharedLayout, Storage};
 pub use file::File;
 pub use limits::{own_descriptor_table, raise_descriptor_limit};
 pub use publish::{Lock, create_dir_private, publish_new, remove_file};

@@ -14,10 +14,11 @@ pub struct Volume {
 }
 
 const BTRFS_MAGIC: u64 = 0x9123_683E;
+const XFS_MAGIC: u64 = 0x5846_5342;
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
-const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, 0x5846_5342, 0xCA45_1A4E, 0x7461_636f, 0x794c_7630];
+const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, 0x794c_7630];
 
 /// `f_type` of file systems whose files the kernel makes up while they are read (linux/magic.h):
 /// proc, sysfs, debugfs, tracefs, configfs, securityfs, cgroup, cgroup2, pstore, bpf, efivarfs,
@@ -50,6 +51,14 @@ impl Volume {
     /// Returns whether files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns whether a place is that of one content, so that files in the same places are equal.
+    ///
+    /// Others than btrfs and XFS count places on each of several devices from 0, or pass on what
+    /// other file systems say.
+    pub fn same_place_is_same_content(&self) -> bool {
+        [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
 
     /// Returns whether the kernel makes its files up while they are read, so that a size of 0

@@ -55,7 +55,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print every problem, not only the first 20
+    /// Print every problem, not only the first 20, and what was found out about devices
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 

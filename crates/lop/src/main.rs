@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod devices;
 mod error;
 mod exit;
 mod folder;

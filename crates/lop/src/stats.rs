@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use device::Conclusion;
 use fsops::Watch;
 use serde::Serialize;
+
+use crate::devices::Device;
 
 /// Seconds spent in each stage.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -62,43 +63,6 @@ pub(crate) struct Stats {
     pub(crate) peak_memory_bytes: u64,
     pub(crate) threads: usize,
     pub(crate) devices: Vec<Device>,
-}
-
-/// What was concluded about a device.
-#[derive(Debug, Serialize)]
-pub(crate) struct Device {
-    pub(crate) name: String,
-    /// What the kernel says.
-    pub(crate) rotational: Option<bool>,
-    /// Whether anything had to be fetched from it.
-    pub(crate) cold: bool,
-    /// Whether it was read in the order of places.
-    pub(crate) arm: bool,
-    /// Microseconds for a read at a random place, one at a time and several at once.
-    pub(crate) read_alone_us: Option<u64>,
-    pub(crate) read_together_us: Option<u64>,
-    /// Seconds that threads waited for it, added up.
-    pub(crate) waited: f64,
-}
-
-impl From<Conclusion> for Device {
-    fn from(found: Conclusion) -> Device {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        Device {
-            name: found.disk.name,
-            rotational: found.disk.rotates,
-            cold: found.cold,
-            arm: found.arm,
-            read_alone_us: found.trial.map(|trial| micros(trial.alone)),
-            read_together_us: found.trial.map(|trial| micros(trial.together)),
-            waited: rounded(found.waited),
-        }
-    }
-}
-
-/// Returns seconds to the microsecond: what is below is noise.
-fn rounded(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
 impl Stats {

@@ -22,4 +22,5 @@ mod scale;
 mod scan;
 mod sizes;
 mod sparse;
+mod twins;
 mod verify;

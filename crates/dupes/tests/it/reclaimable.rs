@@ -9,13 +9,13 @@ use testkit::{FileSystem, TreeBuilder, skipped};
 use crate::mounts::{btrfs, mounted};
 use crate::scan::setup;
 
-const SHARING: [FileSystem; 2] = [FileSystem::Btrfs, FileSystem::Xfs];
+pub(crate) const SHARING: [FileSystem; 2] = [FileSystem::Btrfs, FileSystem::Xfs];
 
 /// Sizes below and above what fits beside an inode, on and off the boundaries of blocks.
 const SIZES: [u64; 5] = [5000, 65_536, 100_000, 1_000_001, 4 << 20];
 
 /// Copies by sharing extents.
-fn reflink(from: &Path, to: &Path) {
+pub(crate) fn reflink(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("--reflink=always").args([from, to]).status();
     assert!(copied.expect("cp runs").success(), "no reflink of {}", from.display());
 }

@@ -86,8 +86,13 @@ pub(crate) struct ScanArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
-    /// What the storage is like, if lop is not to find out
+    /// What the storage is like, if lop is not to find out: auto, hdd, ssd or cached
+    ///
+    /// hdd reads in the order in which things lie on the disk, ssd reads many at once, cached does
+    /// neither. lop finds out by itself whether anything is cached and whether a device has an arm,
+    /// from the first few reads; -v says what it concluded.
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
 
     /// Work with N threads [default: one per processor]

@@ -15,6 +15,7 @@ use fsops::{Stage, Watch};
 use walk::{Problem, Tree};
 
 use crate::args::ScanArgs;
+use crate::devices::Device;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, GroupWriter, to_json, writer};
@@ -48,6 +49,11 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     problems::print(&all, settings);
     if let Some(format) = scan.format.filter(|_| heard) {
         output::print_summary_aside(format, settings, &summary, &summary.text());
+    }
+    if settings.verbosity == Verbosity::Verbose {
+        for device in scan.compare.lanes.conclusions() {
+            settings.note(&Device::from(device).text());
+        }
     }
     if scan.stats {
         let stats = Stats::new(&watch, summary.files, &found, &clock, &scan.compare);

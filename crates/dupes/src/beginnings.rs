@@ -1,0 +1,103 @@
+//! Reads heads and beginnings of files, in the order of the disk.
+
+use content::{Beginning, read_head, read_on};
+use fsops::{File, Interrupted};
+use walk::{FileId, Problem};
+
+use crate::order::{Arranged, Reach, Wanted, arrange};
+use crate::parallel::Work;
+use crate::worker::Worker;
+
+/// Reads files as far as they are wanted; returns the beginnings, by file, of those of which more
+/// than the head was.
+pub(crate) fn read(
+    work: &Work<'_>,
+    reaches: &[Reach],
+    wanted: Vec<Wanted>,
+) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
+    let Arranged { wanted, twins } = arrange(work, reaches, wanted)?;
+    let (mut beginnings, mut problems) = read_all(work, reaches, &wanted)?;
+    let (mut same, mut alone) = (Vec::new(), Vec::new());
+    for (twin, other) in twins {
+        let known = work.facts.head(other.0).zip(beginning_of(&beginnings, other));
+        if let Some((head, beginning)) = known {
+            work.facts.set_head(twin.file.0, head);
+            same.push((twin.file, beginning));
+        } else {
+            // The other could not be read: whether this one can shows when it is tried.
+            alone.push(twin);
+        }
+    }
+    beginnings.extend(same);
+    let (more, further) = read_all(work, reaches, &alone)?;
+    beginnings.extend(more);
+    problems.extend(further);
+    beginnings.sort_unstable();
+    Ok((beginnings, problems))
+}
+
+/// Reads files in the order given, as far as they are wanted.
+fn read_all(
+    work: &Work<'_>,
+    reaches: &[Reach],
+    wanted: &[Wanted],
+) -> Result<(Beginnings, Vec<Problem>), Interrupted> {
+    let reach = |wanted: &Wanted| &reaches[wanted.reach as usize];
+    let (lists, problems) = work.on_threads_ahead(
+        wanted,
+        64,
+        |worker, wanted| open(worker, wanted.file, reach(wanted)),
+        |worker, list, wanted, open| read_one(worker, list, wanted.file, reach(wanted), open),
+    )?;
+    let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
+    beginnings.sort_unstable();
+    Ok((beginnings, problems))
+}
+
+/// Opens a file and has the kernel fetch what is wanted of it, if that takes a wait.
+fn open(worker: &mut Worker<'_>, file: FileId, reach: &Reach) -> Option<File> {
+    let open = worker.open(file)?;
+    if worker.work.lane(file).is_cold() {
+        let range = reach.range(worker.work.tree.file(file).size);
+        open.fetch(range.start, range.end - range.start);
+    }
+    Some(open)
+}
+
+fn read_one(
+    worker: &mut Worker<'_>,
+    beginnings: &mut Beginnings,
+    file: FileId,
+    reach: &Reach,
+    open: Option<File>,
+) -> Result<(), Interrupted> {
+    let (Some(open), facts) = (open, worker.work.facts) else { return Ok(()) };
+    let size = worker.work.tree.file(file).size;
+    if reach.to == 0 {
+        // Whether the file is still what the walk saw is not asked here: what is eliminated claims
+        // nothing, and what is not is read again and then asked.
+        return worker.read_unchecked(file, &open, |open, scratch, watch| {
+            facts.set_head(file.0, read_head(open, size, scratch, watch)?);
+            Ok(())
+        });
+    }
+    let stretch = reach.stretch(size);
+    let grown = worker
+        .read_from(file, &open, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
+    if let Some(grown) = grown {
+        if let Some(head) = grown.head {
+            facts.set_head(file.0, head);
+        }
+        beginnings.push((file, grown.beginning));
+    }
+    Ok(())
+}
+
+/// Files and how they begin, sorted.
+pub(crate) type Beginnings = Vec<(FileId, Beginning)>;
+
+/// Returns how a file begins, if that was read.
+pub(crate) fn beginning_of(beginnings: &Beginnings, file: FileId) -> Option<Beginning> {
+    let at = beginnings.binary_search_by_key(&file, |&(file, _)| file).ok()?;
+    Some(beginnings[at].1)
+}

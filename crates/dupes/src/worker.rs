@@ -1,0 +1,130 @@
+//! One thread's state, and what it does with single files: open, read, make sure that they are what
+//! the walk saw.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{ReadError, Scratch};
+use fsops::{File, Interrupted, Op, Stat, Watch};
+use walk::{FileId, Opener, Problem, Reason};
+
+use crate::parallel::Work;
+
+/// One thread's state.
+pub(crate) struct Worker<'a> {
+    pub(crate) work: &'a Work<'a>,
+    pub(crate) opener: Opener<'a>,
+    pub(crate) scratch: Scratch,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl<'a> Worker<'a> {
+    /// Returns a worker with nothing open.
+    pub(crate) fn new(work: &'a Work<'a>) -> Self {
+        Worker {
+            work,
+            opener: Opener::new(work.tree, work.options.open_dirs),
+            scratch: Scratch::default(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Opens a file; a failure drops it, is noted, and makes it one that is done.
+    pub(crate) fn open(&mut self, id: FileId) -> Option<File> {
+        match self.opener.open(id) {
+            Ok(file) => {
+                self.work.watch.opened.fetch_add(1, Relaxed);
+                Some(file)
+            }
+            Err(source) => {
+                self.give_up(id, Reason::Failed { op: Op::Open, source });
+                self.done(id);
+                None
+            }
+        }
+    }
+
+    /// Opens a file, reads from it, and makes sure it was unchanged from the walk until after
+    /// the read. A failure drops the file, is noted, and makes it one that is done.
+    pub(crate) fn read<T>(
+        &mut self,
+        id: FileId,
+        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
+    ) -> Result<Option<T>, Interrupted> {
+        let Some(file) = self.open(id) else { return Ok(None) };
+        self.read_from(id, &file, read)
+    }
+
+    /// Reads from an open file as [`Worker::read`] does.
+    pub(crate) fn read_from<T>(
+        &mut self,
+        id: FileId,
+        file: &File,
+        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
+    ) -> Result<Option<T>, Interrupted> {
+        let result = read(file, &mut self.scratch, self.work.watch);
+        let result = self.accept(id, file, result)?;
+        if result.is_none() {
+            self.done(id);
+        }
+        Ok(result)
+    }
+
+    /// Reads from an open file, without asking whether it is still what the walk saw.
+    pub(crate) fn read_unchecked(
+        &mut self,
+        id: FileId,
+        file: &File,
+        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<(), ReadError>,
+    ) -> Result<(), Interrupted> {
+        match read(file, &mut self.scratch, self.work.watch) {
+            Ok(()) => Ok(()),
+            failed => {
+                self.accept(id, file, failed)?;
+                self.done(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the result of reading a file if the file is still what the walk saw. If it is not,
+    /// counting it as done is left to the caller.
+    pub(crate) fn accept<T>(
+        &mut self,
+        id: FileId,
+        file: &File,
+        result: Result<T, ReadError>,
+    ) -> Result<Option<T>, Interrupted> {
+        let now = match result {
+            Err(ReadError::Interrupted(stop)) => return Err(stop),
+            Err(ReadError::Io(source)) => {
+                self.give_up(id, Reason::Failed { op: Op::Read, source });
+                return Ok(None);
+            }
+            Ok(_) | Err(ReadError::Short) => file.stat(),
+        };
+        let unchanged = |now: &Stat| self.work.tree.unchanged(id, now);
+        let reason = match (now, result) {
+            (Err(source), _) => Reason::Failed { op: Op::Stat, source },
+            (Ok(now), _) if !unchanged(&now) => Reason::Changed,
+            (Ok(_), Ok(value)) => return Ok(Some(value)),
+            (Ok(_), Err(_)) => Reason::Short,
+        };
+        self.give_up(id, reason);
+        Ok(None)
+    }
+
+    /// Drops a file and notes why. A remembered file that is gone or changed is no problem of
+    /// this scan: the catalog learns that it knows nothing of it.
+    pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
+        self.work.facts.drop_file(id.0);
+        if !self.work.tree.is_remembered(id) {
+            self.problems.push(Problem { path: self.work.tree.path(id), reason });
+        }
+    }
+
+    fn done(&self, id: FileId) {
+        self.work.done([id].into_iter(), self.work.tree.file(id).size);
+    }
+}
