@@ -16,7 +16,7 @@ pub struct SignalsElsewhere {
 }
 
 impl SignalsElsewhere {
-    /// Begins to leave the signals to other threads. At least one MUST take them.
+    /// Begins to leave the signals to other threads; where there are none, they wait.
     #[expect(unsafe_code, reason = "signal masks have no safe wrapper")]
     #[expect(clippy::new_without_default, reason = "it is a guard, not a value")]
     pub fn new() -> SignalsElsewhere {

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use fsops::SignalsElsewhere;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -27,6 +28,8 @@ pub(crate) fn arm() -> io::Result<()> {
         return Ok(());
     }
     let flags = FLAGS.get_or_init(Flags::default);
+    // One that comes between two of the registrations would be lost; it waits instead.
+    let _later = SignalsElsewhere::new();
     for (signal, number) in [(SIGINT, SIGINT as usize), (SIGTERM, SIGTERM as usize)] {
         // In this order: the first signal passes the condition and then makes it true.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;
