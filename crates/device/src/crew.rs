@@ -105,7 +105,11 @@ fn work_on<R, F: Fn(&mut Pace<'_>) -> R>(shared: &Shared<'_, R, F>, hire: &dyn F
         hire,
         began: now,
         busy: Duration::ZERO,
-        before: ThreadUsage::now(),
+        before: if shared.crew.lane.finds_out() {
+            ThreadUsage::now()
+        } else {
+            ThreadUsage::default()
+        },
     };
     let result = (shared.each)(&mut pace);
     shared.results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
@@ -114,11 +118,16 @@ fn work_on<R, F: Fn(&mut Pace<'_>) -> R>(shared: &Shared<'_, R, F>, hire: &dyn F
 impl Pace<'_> {
     /// Begins a piece of work.
     pub fn begin(&mut self) {
-        self.began = Instant::now();
+        if self.lane.finds_out() {
+            self.began = Instant::now();
+        }
     }
 
     /// Ends it. What is between an end and the next begin counts as neither work nor waiting.
     pub fn end(&mut self) {
+        if !self.lane.finds_out() {
+            return;
+        }
         self.busy += self.began.elapsed();
         if self.busy >= SAMPLE {
             self.look_back();

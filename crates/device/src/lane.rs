@@ -102,6 +102,11 @@ impl Lane {
         Lane { disk, io, waited_ns, arm, trial: Mutex::new(None) }
     }
 
+    /// Returns whether what it is like is found out, rather than said by the user.
+    pub fn finds_out(&self) -> bool {
+        self.io == Io::Auto
+    }
+
     /// Returns whether anything has to be fetched from the device.
     pub fn is_cold(&self) -> bool {
         match self.io {

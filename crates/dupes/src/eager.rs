@@ -5,14 +5,14 @@
 //! and 260,000 files: 3 to 13 % less wall time. It is of use only when nothing is known of the
 //! files, so a scan that has a catalog of them goes without.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use content::{Facts, Head, Scratch, read_head};
 use device::Lane;
-use fsops::{Dir, Stat, Watch};
+use fsops::{Dir, Stat, ThreadUsage, Watch};
 use walk::Tree;
 
 /// Reads the head of every file whose size was seen before.
@@ -75,7 +75,11 @@ impl EagerHeads<'_> {
             }
         } else if self.slow.fetch_add(2, Relaxed) >= TOO_SLOW {
             self.slow.store(0, Relaxed);
-            lane.note_cold();
+            // Slow they may be on a slow machine too.
+            let fetched = ThreadUsage::now().blocks_fetched;
+            if FETCHED.replace(fetched) < fetched || !lane.is_block_device() {
+                lane.note_cold();
+            }
         }
     }
 }
@@ -89,6 +93,8 @@ const TOO_SLOW: i32 = 32;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
+    /// Blocks that the thread had fetched when it last looked.
+    static FETCHED: Cell<u64> = const { Cell::new(0) };
 }
 
 impl walk::Visitor for EagerHeads<'_> {
