@@ -153,3 +153,80 @@ impl Pace<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::sync::{Arc, Barrier};
+    use std::time::Duration;
+
+    use super::Crew;
+    use crate::lane::{Io, Lane, Lanes};
+
+    fn lane(io: Io) -> Arc<Lane> {
+        // A number that no device has.
+        Lanes::new(io).of(u64::MAX)
+    }
+
+    /// Takes all pieces, each of which sleeps; returns how many each thread did.
+    fn sleepy(crew: &Crew<'_>, pieces: usize) -> Vec<usize> {
+        let next = AtomicUsize::new(0);
+        crew.run(|pace| {
+            let mut done = 0;
+            while next.fetch_add(1, Relaxed) < pieces {
+                pace.begin();
+                std::thread::sleep(Duration::from_millis(1));
+                pace.end();
+                done += 1;
+            }
+            done
+        })
+    }
+
+    #[test]
+    fn every_piece_is_done_once() {
+        for (threads, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
+            let lane = lane(Io::Cached);
+            let crew = Crew { lane: &lane, threads, grows: true, pieces: Some(pieces) };
+            let done = sleepy(&crew, pieces);
+            assert_eq!(done.iter().sum::<usize>(), pieces);
+            assert_eq!(done.len(), threads.min(pieces.max(1)));
+        }
+    }
+
+    #[test]
+    fn a_crew_that_waits_grows_and_its_lane_is_cold() {
+        let lane = lane(Io::Auto);
+        let crew = Crew { lane: &lane, threads: 2, grows: true, pieces: None };
+        assert!(sleepy(&crew, 1000).len() > 2);
+        assert!(lane.is_cold());
+        // From now on there are as many from the beginning.
+        let all = Barrier::new(lane.depth(2));
+        let met = crew.run(|_| all.wait());
+        assert_eq!(met.len(), lane.depth(2));
+    }
+
+    #[test]
+    fn a_crew_that_may_not_grow_does_not() {
+        let lane = lane(Io::Auto);
+        let crew = Crew { lane: &lane, threads: 2, grows: false, pieces: None };
+        assert_eq!(sleepy(&crew, 200).len(), 2);
+    }
+
+    #[test]
+    fn a_crew_that_works_is_not_taken_to_wait() {
+        let lane = lane(Io::Auto);
+        let crew = Crew { lane: &lane, threads: 2, grows: true, pieces: None };
+        let busy = crew.run(|pace| {
+            let mut sum = 0u64;
+            for round in 0..20 {
+                pace.begin();
+                sum = (0..200_000u64).fold(sum, |sum, n| sum.rotate_left(5) ^ n ^ round);
+                pace.end();
+            }
+            sum
+        });
+        assert_eq!(busy.len(), 2);
+        assert!(!lane.is_cold());
+    }
+}

@@ -244,3 +244,86 @@ impl Lanes {
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{COLD, Io, Lane, Lanes, Trial};
+    use crate::disk::Disk;
+
+    fn lane(rotates: Option<bool>, io: Io) -> Lane {
+        Lane::new(Disk { name: "sdx".into(), rotates }, io)
+    }
+
+    fn trial(alone_us: u64, together_us: u64) -> Trial {
+        let micros = Duration::from_micros;
+        Trial { alone: micros(alone_us), together: micros(together_us) }
+    }
+
+    #[test]
+    fn a_trial_tells_whether_there_is_an_arm_whatever_the_kernel_says() {
+        let cases = [
+            // A hard disk; one behind a controller that says nothing, or the wrong thing.
+            (Some(true), trial(12_000, 7_000), true),
+            (None, trial(12_000, 7_000), true),
+            (Some(false), trial(9_000, 5_000), true),
+            // An SSD; a virtual one that says that it rotates; one that is too fast for two
+            // processors to be much faster together; a server that is far away.
+            (Some(false), trial(90, 15), false),
+            (Some(true), trial(900, 120), false),
+            (Some(true), trial(50, 25), false),
+            (None, trial(4_000, 600), false),
+            // Slow, but not as slow as an arm, and the kernel says that there is none.
+            (Some(false), trial(900, 700), false),
+        ];
+        for (rotates, trial, arm) in cases {
+            let lane = lane(rotates, Io::Auto);
+            assert_eq!(lane.has_arm(), rotates == Some(true), "before a trial");
+            assert!(!lane.is_settled());
+            lane.judge(trial);
+            assert!(lane.is_settled());
+            assert_eq!(lane.has_arm(), arm, "{rotates:?}, {trial:?}");
+            assert_eq!(lane.conclusion().trial, Some(trial));
+        }
+    }
+
+    #[test]
+    fn waits_make_a_lane_cold_and_a_look_at_the_cache_makes_it_warm() {
+        let lane = lane(Some(false), Io::Auto);
+        lane.note_wait(COLD / 2);
+        assert!(!lane.is_cold());
+        lane.note_wait(COLD / 2);
+        assert!(lane.is_cold());
+        assert_eq!((lane.ahead() > 1, lane.quantum()), (true, 128 << 10));
+        lane.note_cached();
+        assert!(!lane.is_cold());
+        assert_eq!((lane.ahead(), lane.quantum()), (1, 16 << 10));
+        lane.note_cold();
+        assert!(lane.is_cold());
+    }
+
+    #[test]
+    fn what_the_user_says_stands() {
+        for (io, cold, arm) in
+            [(Io::Hdd, true, true), (Io::Ssd, true, false), (Io::Cached, false, false)]
+        {
+            let lane = lane(None, io);
+            lane.note_wait(Duration::from_secs(1));
+            assert_eq!((lane.is_cold(), lane.has_arm()), (cold, arm), "{io:?}");
+            assert!(lane.is_settled() && !lane.finds_out());
+            assert_eq!(lane.depth(2) > 2, cold);
+            assert_eq!(lane.depth(100), 100);
+        }
+    }
+
+    #[test]
+    fn a_device_has_one_lane() {
+        let lanes = Lanes::new(Io::Auto);
+        let here = fsops::Stat::of_path(".".as_ref()).expect("metadata").device;
+        let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata").device;
+        assert!(std::sync::Arc::ptr_eq(&lanes.of(here), &lanes.of(here)));
+        assert!(!std::sync::Arc::ptr_eq(&lanes.of(here), &lanes.of(proc)));
+        assert_eq!(lanes.conclusions().len(), 2);
+    }
+}

@@ -336,3 +336,30 @@ fn the_catalog_is_for_its_owner_alone_where_others_look() {
     output.code(5);
     assert!(output.stderr_str().contains("Permission denied"), "{}", output.stderr_str());
 }
+
+#[test]
+fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
+    let lop = Lop::with(&pairs(2));
+    let stats = |io: &str| {
+        let args = ["scan", "--no-catalog", "-q", "--format", "nul", "--stats", "--io", io, "."];
+        let output = lop.run(args);
+        let line = output.stderr_str().lines().last().expect("figures").to_string();
+        let figures: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let [device] = &figures["devices"].as_array().expect("a list")[..] else {
+            panic!("one device: {line}");
+        };
+        assert!(device["name"].is_string() && device["waited"].is_number(), "{line}");
+        (device["cold"].as_bool(), device["arm"].as_bool(), output.stdout.clone())
+    };
+    let (hdd, ssd, cached, auto) = (stats("hdd"), stats("ssd"), stats("cached"), stats("auto"));
+    assert_eq!((hdd.0, hdd.1), (Some(true), Some(true)));
+    assert_eq!((ssd.0, ssd.1), (Some(true), Some(false)));
+    assert_eq!((cached.0, cached.1), (Some(false), Some(false)));
+    assert!([&ssd.2, &cached.2, &auto.2].into_iter().all(|groups| *groups == hdd.2));
+    let said = lop.run(["scan", "-v", "--io", "hdd", "."]).stderr_str().to_string();
+    assert!(
+        said.lines().any(|line| line.contains(": cold, read in the order of places; ")),
+        "{said}"
+    );
+    lop.command().args(["scan", "--io", "tape", "."]).run().code(2);
+}
