@@ -47,6 +47,11 @@ impl Classes {
         (0..self.ends.len()).map(|n| self.get(n))
     }
 
+    /// Returns the names in all classes.
+    pub(crate) fn members(&self) -> &[FileId] {
+        &self.members
+    }
+
     /// Returns how many classes there are.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()

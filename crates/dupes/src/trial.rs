@@ -1,6 +1,6 @@
 //! Finds out by reading whether a device has an arm, and whether what is to be read is cached.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use device::{Lane, Trial};
@@ -19,6 +19,9 @@ const TOGETHER: usize = 8;
 /// Bytes of a read: the smallest there is, so that time is the way to it.
 const LENGTH: usize = 4096;
 
+/// Files looked at, at most, to find some that are on a lane and have to be read.
+const LOOKS: usize = 4096;
+
 /// Bytes from one spot of a large file to the next.
 const SPREAD: u64 = 8 << 20;
 
@@ -32,7 +35,11 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<(), Interrupted>
         if lane.is_settled() {
             continue;
         }
-        let spots = uncached(work, scattered(work, classes, lane));
+        let spots = scattered(work, classes, lane);
+        if spots.is_empty() {
+            continue;
+        }
+        let spots = uncached(work, spots);
         if spots.is_empty() {
             lane.note_cached();
             continue;
@@ -62,22 +69,21 @@ fn scattered(work: &Work<'_>, classes: &Classes, lane: &Lane) -> Vec<Spot> {
             && work.facts.head(file.0).is_none()
             && std::ptr::eq(work.lane(*file), lane)
     };
-    let all: Vec<FileId> = classes.iter().flatten().copied().filter(wanted).collect();
-    if all.is_empty() {
-        return Vec::new();
-    }
+    let all = classes.members();
     // Steps of the golden section are far from each other, and from all steps before.
     let step = (all.len() * 618 / 1000) | 1;
-    let mut seen = HashSet::new();
-    (0..4 * READS)
-        .map(|n| {
-            let file = all[n * step % all.len()];
+    let mut turns: HashMap<FileId, u64> = HashMap::new();
+    (0..if all.is_empty() { 0 } else { LOOKS })
+        .map(|n| all[n * step % all.len()])
+        .filter(wanted)
+        .map(|file| {
             // A large file's turn comes again where there are few; megabytes lie between the spots.
-            let turn = (n / all.len()) as u64;
-            Spot { file, offset: turn * SPREAD }
+            let turn = turns.entry(file).or_default();
+            *turn += 1;
+            Spot { file, offset: (*turn - 1) * SPREAD }
         })
         .filter(|spot| spot.offset < work.tree.file(spot.file).size)
-        .filter(|spot| seen.insert((spot.file, spot.offset)))
+        .take(4 * READS)
         .collect()
 }
 
