@@ -12,9 +12,10 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use device::{Crew, Pace};
-use fsops::{Dir, Interrupted, Kind, Op, Stat};
+use fsops::{Interrupted, Kind, Op, Stat};
 
 use crate::listing::{Store, record, skip_kind};
+use crate::slots::Slots;
 use crate::table::count;
 use crate::tree::{DirId, FileRecord, Problem, Reason, cstr_at, push_component};
 use crate::worker::Mount;
@@ -85,7 +86,7 @@ fn look_at(
     next: &AtomicUsize,
     pace: &mut Pace<'_>,
 ) -> Found {
-    let mut dirs = OpenDirs::new(mount);
+    let mut open = Slots::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
         let start = next.fetch_add(STEP, Relaxed);
@@ -95,34 +96,19 @@ fn look_at(
         pace.begin();
         for &wanted in &window[start..window.len().min(start + STEP)] {
             let store = &stores[wanted.store as usize];
-            let file = store.files[wanted.file as usize];
-            let name = cstr_at(&store.names, file.name);
-            found.push((wanted, dirs.get(file.dir).and_then(|dir| dir.stat_child(name))));
+            found.push((wanted, stat(mount, &mut open, store, wanted.file)));
         }
-        pace.end();
+        pace.tick();
     }
 }
 
-/// Directories of a mount, the ones used last still open.
-struct OpenDirs<'a> {
-    mount: &'a Mount<'a>,
-    slots: Vec<Option<(DirId, Dir)>>,
-}
-
-impl<'a> OpenDirs<'a> {
-    fn new(mount: &'a Mount<'a>) -> OpenDirs<'a> {
-        let slots = mount.options.open_dirs.max(1);
-        OpenDirs { mount, slots: std::iter::repeat_with(|| None).take(slots).collect() }
-    }
-
-    fn get(&mut self, id: DirId) -> io::Result<&Dir> {
-        let slots = self.slots.len();
-        let slot = &mut self.slots[id.0 as usize % slots];
-        match slot {
-            Some((open, _)) if *open == id => {}
-            _ => *slot = Some((id, self.mount.open(id)?)),
-        }
-        slot.as_ref().map(|(_, dir)| dir).ok_or_else(|| io::ErrorKind::NotFound.into())
+/// Looks at one file, in a directory that may be open already.
+fn stat(mount: &Mount<'_>, open: &mut Slots, store: &Store, file: u32) -> io::Result<Stat> {
+    let file = store.files[file as usize];
+    let name = cstr_at(&store.names, file.name);
+    match open.get(file.dir) {
+        Some(dir) => dir.stat_child(name),
+        None => open.put(file.dir, mount.open(file.dir)?).stat_child(name),
     }
 }
 

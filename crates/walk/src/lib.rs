@@ -16,12 +16,12 @@
 
 mod filter;
 mod later;
-
 mod list;
 mod listing;
 mod opener;
 mod queue;
 mod remembered;
+mod slots;
 mod table;
 mod tree;
 mod walker;

@@ -4,23 +4,20 @@ use std::io;
 
 use fsops::{Dir, File, Stat};
 
+use crate::slots::Slots;
 use crate::tree::{DirId, FileId, Tree, push_component, to_path};
 
 /// Opens files of a [`Tree`], relative to directories it holds open. One per thread.
-///
-/// A directory is looked up in a table of slots by its number modulo their count: neighbours in
-/// the tree have neighbouring numbers, and files are asked for roughly in the order of the tree.
 #[derive(Debug)]
 pub struct Opener<'a> {
     tree: &'a Tree,
-    slots: Vec<Option<(DirId, Dir)>>,
+    open: Slots,
 }
 
 impl<'a> Opener<'a> {
     /// Returns an opener that keeps at most `open_dirs` directories open.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
-        let slots = std::iter::repeat_with(|| None).take(open_dirs.max(1)).collect();
-        Opener { tree, slots }
+        Opener { tree, open: Slots::new(open_dirs) }
     }
 
     /// Opens a file for reading. It may not be the file the walk saw: compare its metadata.
@@ -28,7 +25,7 @@ impl<'a> Opener<'a> {
         match self.try_open(file) {
             // Somebody else in the process needs descriptors too: give ours back, once.
             Err(e) if e.raw_os_error() == Some(OUT_OF_DESCRIPTORS) => {
-                self.slots.iter_mut().for_each(|slot| *slot = None);
+                self.open.clear();
                 self.try_open(file)
             }
             result => result,
@@ -47,15 +44,11 @@ impl<'a> Opener<'a> {
     }
 
     fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
-        let slot = self.slot(id);
-        if !matches!(&self.slots[slot], Some((open, _)) if *open == id) {
+        if self.open.get(id).is_none() {
             let dir = self.open_dir(id)?;
-            self.slots[slot] = Some((id, dir));
+            self.open.put(id, dir);
         }
-        match &self.slots[slot] {
-            Some((_, dir)) => Ok(dir),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+        self.open.get(id).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Opens a directory from its nearest open ancestor, or from its root.
@@ -65,9 +58,7 @@ impl<'a> Opener<'a> {
         while let Some(parent) = self.tree.dir(at).parent {
             chain.push(at);
             at = parent;
-            if let Some((open, dir)) = &self.slots[self.slot(at)]
-                && *open == at
-            {
+            if let Some(dir) = self.open.get(at) {
                 return dir.open_below(&self.join(&chain));
             }
         }
@@ -83,10 +74,6 @@ impl<'a> Opener<'a> {
             push_component(&mut path, self.tree.dir_name(dir).unwrap_or_default().to_bytes());
         }
         path
-    }
-
-    fn slot(&self, id: DirId) -> usize {
-        id.0 as usize % self.slots.len()
     }
 }
 

@@ -1,0 +1,38 @@
+//! Directories held open by number, those used last.
+//!
+//! A directory has one place in a table of slots, by its number modulo their count: neighbours in the
+//! tree have neighbouring numbers, and files are asked for roughly in the order of the tree.
+
+use fsops::Dir;
+
+use crate::tree::DirId;
+
+#[derive(Debug)]
+pub(crate) struct Slots(Vec<Option<(DirId, Dir)>>);
+
+impl Slots {
+    /// Returns slots for `count` directories, or for one if it is 0.
+    pub(crate) fn new(count: usize) -> Slots {
+        Slots(std::iter::repeat_with(|| None).take(count.max(1)).collect())
+    }
+
+    /// Returns a directory if it is open.
+    pub(crate) fn get(&self, id: DirId) -> Option<&Dir> {
+        self.0[self.slot(id)].as_ref().filter(|(open, _)| *open == id).map(|(_, dir)| dir)
+    }
+
+    /// Keeps a directory open instead of the one that had its slot.
+    pub(crate) fn put(&mut self, id: DirId, dir: Dir) -> &Dir {
+        let slot = self.slot(id);
+        &self.0[slot].insert((id, dir)).1
+    }
+
+    /// Closes all.
+    pub(crate) fn clear(&mut self) {
+        self.0.iter_mut().for_each(|slot| *slot = None);
+    }
+
+    fn slot(&self, id: DirId) -> usize {
+        id.0 as usize % self.0.len()
+    }
+}
