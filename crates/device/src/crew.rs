@@ -18,15 +18,22 @@ use crate::lane::Lane;
 /// exact, and for the look to cost a thousandth.
 const SAMPLE: Duration = Duration::from_millis(2);
 
+/// How many threads are put to work on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// As many as there are if it is not known that they will wait.
+    pub first: usize,
+    /// Whether there may be more of them.
+    pub grows: bool,
+}
+
 /// Threads to start in a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Crew<'a> {
     /// The lane.
     pub lane: &'a Lane,
-    /// Threads to begin with, if it is not known that they will wait.
-    pub threads: usize,
-    /// Whether there may be more of them.
-    pub grows: bool,
+    /// How many there are.
+    pub threads: Threads,
     /// How many pieces of work there are, if that is known: more threads would have nothing to do.
     pub pieces: Option<usize>,
 }
@@ -59,7 +66,7 @@ impl Crew<'_> {
         let shared = Shared { crew: *self, each: work, size: AtomicUsize::new(1), results };
         std::thread::scope(|scope| {
             let most = self.most();
-            let threads = if self.lane.is_cold() { most } else { most.min(self.threads) };
+            let threads = if self.lane.is_cold() { most } else { most.min(self.threads.first) };
             let _all = (1..threads).all(|_| hire(scope, &shared));
             work_on(&shared, &|| hire_more(scope, &shared));
         });
@@ -68,7 +75,8 @@ impl Crew<'_> {
 
     /// Returns how many threads there may be by now.
     fn most(&self) -> usize {
-        let most = if self.grows { self.lane.depth(self.threads) } else { self.threads };
+        let Threads { first, grows } = self.threads;
+        let most = if grows { self.lane.depth(first) } else { first };
         self.pieces.map_or(most, |pieces| most.min(pieces))
     }
 }
@@ -123,12 +131,15 @@ impl Pace<'_> {
         }
     }
 
-    /// Ends it. What is between an end and the next begin counts as neither work nor waiting.
-    pub fn end(&mut self) {
+    /// Ends it, and begins the next. What is between this and a later [`Pace::begin`] counts as
+    /// neither work nor waiting.
+    pub fn tick(&mut self) {
         if !self.lane.finds_out() {
             return;
         }
-        self.busy += self.began.elapsed();
+        let now = Instant::now();
+        self.busy += now - self.began;
+        self.began = now;
         if self.busy >= SAMPLE {
             self.look_back();
         }
@@ -160,8 +171,10 @@ mod tests {
     use std::sync::{Arc, Barrier};
     use std::time::Duration;
 
-    use super::Crew;
+    use super::{Crew, Threads};
     use crate::lane::{Io, Lane, Lanes};
+
+    const TWO: Threads = Threads { first: 2, grows: true };
 
     fn lane(io: Io) -> Arc<Lane> {
         // A number that no device has.
@@ -176,7 +189,7 @@ mod tests {
             while next.fetch_add(1, Relaxed) < pieces {
                 pace.begin();
                 std::thread::sleep(Duration::from_millis(1));
-                pace.end();
+                pace.tick();
                 done += 1;
             }
             done
@@ -185,19 +198,20 @@ mod tests {
 
     #[test]
     fn every_piece_is_done_once() {
-        for (threads, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
+        for (first, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
             let lane = lane(Io::Cached);
-            let crew = Crew { lane: &lane, threads, grows: true, pieces: Some(pieces) };
+            let threads = Threads { first, grows: true };
+            let crew = Crew { lane: &lane, threads, pieces: Some(pieces) };
             let done = sleepy(&crew, pieces);
             assert_eq!(done.iter().sum::<usize>(), pieces);
-            assert_eq!(done.len(), threads.min(pieces.max(1)));
+            assert_eq!(done.len(), first.min(pieces.max(1)));
         }
     }
 
     #[test]
     fn a_crew_that_waits_grows_and_its_lane_is_cold() {
         let lane = lane(Io::Auto);
-        let crew = Crew { lane: &lane, threads: 2, grows: true, pieces: None };
+        let crew = Crew { lane: &lane, threads: TWO, pieces: None };
         assert!(sleepy(&crew, 1000).len() > 2);
         assert!(lane.is_cold());
         // From now on there are as many from the beginning.
@@ -209,20 +223,20 @@ mod tests {
     #[test]
     fn a_crew_that_may_not_grow_does_not() {
         let lane = lane(Io::Auto);
-        let crew = Crew { lane: &lane, threads: 2, grows: false, pieces: None };
+        let crew = Crew { lane: &lane, threads: Threads { grows: false, ..TWO }, pieces: None };
         assert_eq!(sleepy(&crew, 200).len(), 2);
     }
 
     #[test]
     fn a_crew_that_works_is_not_taken_to_wait() {
         let lane = lane(Io::Auto);
-        let crew = Crew { lane: &lane, threads: 2, grows: true, pieces: None };
+        let crew = Crew { lane: &lane, threads: TWO, pieces: None };
         let busy = crew.run(|pace| {
             let mut sum = 0u64;
             for round in 0..20 {
                 pace.begin();
                 sum = (0..200_000u64).fold(sum, |sum, n| sum.rotate_left(5) ^ n ^ round);
-                pace.end();
+                pace.tick();
             }
             sum
         });

@@ -17,6 +17,6 @@ mod crew;
 mod disk;
 mod lane;
 
-pub use crew::{Crew, Pace};
+pub use crew::{Crew, Pace, Threads};
 pub use disk::Disk;
 pub use lane::{Conclusion, Io, Lane, Lanes, Trial};

@@ -26,7 +26,7 @@ pub(crate) fn run(
         (std::cmp::Reverse(bytes / LARGE), set[0])
     });
     // A few at a time, for their directories; fewer if there would not be enough for everybody.
-    let step = (sets.len() / (work.options.threads * 16)).clamp(1, 4);
+    let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&sets, step, |worker, (): &mut (), set| {
         let size = worker.work.tree.file(set[0]).size;
         if size == 0 {

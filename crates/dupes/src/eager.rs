@@ -5,14 +5,12 @@
 //! and 260,000 files: 3 to 13 % less wall time. It is of use only when nothing is known of the
 //! files, so a scan that has a catalog of them goes without.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use content::{Facts, Head, Scratch, read_head};
-use device::Lane;
-use fsops::{Dir, Stat, ThreadUsage, Watch};
+use fsops::{Dir, Stat, Watch};
 use walk::Tree;
 
 /// Reads the head of every file whose size was seen before.
@@ -21,8 +19,6 @@ pub struct EagerHeads<'a> {
     sizes: Seen,
     /// Inodes with several names.
     linked: Seen,
-    /// How much slower than from a cache heads came lately.
-    slow: AtomicI32,
     watch: &'a Watch,
 }
 
@@ -52,7 +48,7 @@ impl Seen {
 impl<'a> EagerHeads<'a> {
     /// Returns a visitor for [`walk::walk`] that counts what it reads in `watch`.
     pub fn new(watch: &'a Watch) -> Self {
-        EagerHeads { sizes: Seen::new(), linked: Seen::new(), slow: AtomicI32::new(0), watch }
+        EagerHeads { sizes: Seen::new(), linked: Seen::new(), watch }
     }
 
     /// Moves the heads read during the walk into `facts`.
@@ -65,55 +61,24 @@ impl<'a> EagerHeads<'a> {
     }
 }
 
-impl EagerHeads<'_> {
-    /// Gives up reading heads on a device once most of them have to be waited for.
-    fn judge(&self, took: Duration, lane: &Lane) {
-        if took < SLOW {
-            if self.slow.load(Relaxed) > 0 {
-                // Two at once may take it below zero by one, which does no harm.
-                self.slow.fetch_sub(1, Relaxed);
-            }
-        } else if self.slow.fetch_add(2, Relaxed) >= TOO_SLOW {
-            self.slow.store(0, Relaxed);
-            // Slow they may be on a slow machine too.
-            let fetched = ThreadUsage::now().blocks_fetched;
-            if FETCHED.replace(fetched) < fetched || !lane.is_block_device() {
-                lane.note_cold();
-            }
-        }
-    }
-}
-
-/// What a head from the page cache takes is a tenth of this, and half of it one from the fastest
-/// SSDs.
-const SLOW: Duration = Duration::from_micros(40);
-
-/// Slow heads, twice counted and less the fast ones, after which the rest is not read eagerly.
-const TOO_SLOW: i32 = 32;
-
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
-    /// Blocks that the thread had fetched when it last looked.
-    static FETCHED: Cell<u64> = const { Cell::new(0) };
 }
 
 impl walk::Visitor for EagerHeads<'_> {
     /// Returns the head, or 0 if it was not read. A failure is left to whoever asks for the head
     /// after the walk.
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat, lane: &Lane) -> u64 {
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
         if stat.size == 0 || stat.links > 1 && self.linked.insert(stat.inode) {
             return 0;
         }
         if !self.sizes.insert(stat.size) {
             return 0;
         }
-        let began = Instant::now();
         let Ok(file) = dir.open_file(name) else { return 0 };
         self.watch.opened.fetch_add(1, Relaxed);
-        let head = SCRATCH.with_borrow_mut(|scratch| {
+        SCRATCH.with_borrow_mut(|scratch| {
             read_head(&file, stat.size, scratch, self.watch).map_or(0, |head| head.0.get())
-        });
-        self.judge(began.elapsed(), lane);
-        head
+        })
     }
 }

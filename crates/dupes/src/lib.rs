@@ -32,7 +32,7 @@ mod worker;
 use std::sync::Arc;
 
 use content::Facts;
-use device::Lanes;
+use device::{Lanes, Threads};
 use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
@@ -44,10 +44,8 @@ pub use verify::{State, Validated, states, validate};
 /// How to compare.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Workers to begin with, on each device.
-    pub threads: usize,
-    /// Whether there may be more of them while they wait for storage.
-    pub grows: bool,
+    /// Workers on each device.
+    pub threads: Threads,
     /// The devices, and what is known of them.
     pub lanes: Arc<Lanes>,
     /// Directories a worker may keep open.

@@ -186,8 +186,8 @@ impl<'a> Work<'a> {
         }
         let next = AtomicUsize::new(0);
         let step = if lane.is_cold() { 1 } else { job.step };
-        let Options { threads, grows, .. } = *self.options;
-        let crew = Crew { lane, threads, grows, pieces: Some(count.div_ceil(step)) };
+        let threads = self.options.threads;
+        let crew = Crew { lane, threads, pieces: Some(count.div_ceil(step)) };
         crew.run(|pace: &mut Pace<'_>| {
             let mut worker = Worker::new(self);
             let mut result = R::default();
@@ -208,7 +208,7 @@ impl<'a> Work<'a> {
                     each_prepared(&mut prepared, usize::MAX, &mut worker, &mut result, &job.each)?;
                     return Ok((result, worker.problems));
                 }
-                pace.end();
+                pace.tick();
             }
         })
     }

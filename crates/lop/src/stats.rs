@@ -85,7 +85,7 @@ impl Stats {
             groups: found.groups.len() as u64,
             seconds: clock.seconds,
             peak_memory_bytes: peak_memory_bytes(),
-            threads: compare.threads,
+            threads: compare.threads.first,
             devices: compare.lanes.conclusions().into_iter().map(Device::from).collect(),
         }
     }

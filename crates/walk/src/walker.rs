@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{Crew, Lanes};
+use device::{Crew, Lanes, Threads};
 use fsops::{Dir, FileKey, Interrupted, Op, Stage, Stat, Watch};
 
 use crate::filter::Filter;
@@ -25,10 +25,8 @@ pub struct Options {
     pub filter: Filter,
     /// Stay on the file system of each root.
     pub one_file_system: bool,
-    /// Workers to begin with.
-    pub threads: usize,
-    /// Whether there may be more of them while they wait for storage.
-    pub grows: bool,
+    /// Workers on each device.
+    pub threads: Threads,
     /// The devices, and what is known of them.
     pub lanes: Arc<Lanes>,
     /// Descriptors a worker may keep open.
@@ -230,8 +228,7 @@ impl<'a> Walker<'a> {
             device_index,
             others: Mutex::default(),
         };
-        let Options { threads, grows, .. } = *self.options;
-        let crew = Crew { lane: &lane, threads, grows, pieces: None };
+        let crew = Crew { lane: &lane, threads: self.options.threads, pieces: None };
         let shards = AtomicUsize::new(self.stores.len());
         let mut stores = crew.run(|pace| {
             let store = Store::new(count(shards.fetch_add(1, Relaxed)));

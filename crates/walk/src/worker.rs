@@ -92,7 +92,7 @@ impl<'a> Worker<'a> {
             } else {
                 self.mount.queue.share(&mut self.stack);
             }
-            pace.end();
+            pace.tick();
         }
         self.store
     }

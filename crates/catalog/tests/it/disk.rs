@@ -12,8 +12,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
     let options = walk::Options {
         filter: Filter::default(),
         one_file_system: false,
-        threads: 2,
-        grows: true,
+        threads: device::Threads { first: 2, grows: true },
         lanes: std::sync::Arc::default(),
         open_dirs: 8,
         own: Vec::new(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
-use device::{Io, Lanes};
+use device::{Io, Lanes, Threads};
 use dupes::{EagerHeads, Found, Group, find};
 use fsops::{Interrupted, Watch};
 use testkit::{Groups, TempTree};
@@ -30,15 +30,13 @@ pub(crate) fn setup() -> Setup {
         walk: walk::Options {
             filter: Filter::default(),
             one_file_system: false,
-            threads: 2,
-            grows: true,
+            threads: Threads { first: 2, grows: true },
             lanes: Arc::default(),
             open_dirs: 16,
             own: Vec::new(),
         },
         find: dupes::Options {
-            threads: 2,
-            grows: true,
+            threads: Threads { first: 2, grows: true },
             lanes: Arc::default(),
             open_dirs: 16,
             open_files: 32,
@@ -51,7 +49,7 @@ pub(crate) fn setup() -> Setup {
 
 impl Setup {
     pub(crate) fn threads(mut self, threads: usize) -> Setup {
-        (self.walk.threads, self.find.threads) = (threads, threads);
+        (self.walk.threads.first, self.find.threads.first) = (threads, threads);
         self
     }
 

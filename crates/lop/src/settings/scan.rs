@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use catalog::Catalog;
-use device::{Io, Lanes};
+use device::{Io, Lanes, Threads};
 use walk::{Filter, FilterError};
 
 use crate::args::{self, Format, ScanArgs};
@@ -129,8 +129,7 @@ impl Workers {
         Workers {
             walk_dirs: limits.walk_dirs,
             compare: dupes::Options {
-                threads: threads.map_or(1, std::num::NonZeroUsize::get),
-                grows,
+                threads: Threads { first: threads.map_or(1, std::num::NonZeroUsize::get), grows },
                 lanes: Arc::new(Lanes::new(io)),
                 open_dirs: limits.compare_dirs,
                 open_files: limits.compare_files,
@@ -153,7 +152,6 @@ impl Workers {
             filter,
             one_file_system,
             threads: self.compare.threads,
-            grows: self.compare.grows,
             lanes: Arc::clone(&self.compare.lanes),
             open_dirs: self.walk_dirs,
             own,

@@ -10,7 +10,7 @@ use fsops::Op;
 use fsops::faults::{Fault, inject};
 use testkit::{NOBODY, PathBytes, TreeBuilder, skipped};
 
-use crate::found::{found, found_with, names, options, problems};
+use crate::found::{found, found_with, names, options, problems, workers};
 
 /// The rules for failing calls belong to the process.
 static RULES: Mutex<()> = Mutex::new(());
@@ -31,7 +31,9 @@ fn directories_that_cannot_be_opened_are_reported_and_the_rest_is_found() {
         let suffix = b"with no way in".to_vec();
         inject(vec![Fault { op: Op::List, name_suffix: suffix, errno }]);
         let walked: Vec<_> = [1, 8]
-            .map(|threads| found_with(&[&tree], &walk::Options { threads, ..options() }))
+            .map(|threads| {
+                found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() })
+            })
             .into();
         inject(Vec::new());
         for walked in walked {

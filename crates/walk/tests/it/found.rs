@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use device::{Io, Lanes};
+use device::{Io, Lanes, Threads};
 use fsops::{FileKey, Watch};
 use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
@@ -16,12 +16,16 @@ pub(crate) fn options() -> Options {
     Options {
         filter: filter(|f| f.empty = true),
         one_file_system: false,
-        threads: 2,
-        grows: true,
+        threads: Threads { first: 2, grows: true },
         lanes: Arc::default(),
         open_dirs: 8,
         own: Vec::new(),
     }
+}
+
+/// Returns this many threads, and more where they wait.
+pub(crate) fn workers(first: usize) -> Threads {
+    Threads { first, grows: true }
 }
 
 /// Returns a temporary directory in memory where there is a place for such: thousands of

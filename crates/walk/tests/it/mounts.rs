@@ -6,7 +6,7 @@ use fsops::{Dir, Volume, Watch};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
 use walk::{Filter, Tree, from_list};
 
-use crate::found::{actual, expected, found_with, names, options, problems};
+use crate::found::{actual, expected, found_with, names, options, problems, workers};
 
 fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
     let mut mounts = Vec::new();
@@ -37,7 +37,8 @@ fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
     let pairs = [("m", "before"), ("m/n", "z"), ("", "z2"), ("m/n", "m/inside")];
     let Some(mounts) = bound(&tree, &pairs) else { return };
     for threads in [1, 8] {
-        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        let walked =
+            found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
         // A mount comes after all that is on the file system it hangs in.
         assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
         assert_eq!(problems(&walked).len(), 0);
@@ -59,7 +60,8 @@ fn a_mount_that_only_a_bind_mount_leads_to_is_found_there() {
         return skipped("no bind mounts");
     };
     for threads in [1, 8] {
-        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        let walked =
+            found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
         assert!(names(&tree, &walked).iter().eq(["x", "y/a", "y/b"]));
         assert_eq!(walked.skipped.seen_before, 1);
     }
@@ -79,7 +81,8 @@ fn of_many_mounts_of_one_directory_the_one_with_the_smallest_path_counts() {
         }
     }
     for threads in [1, 2, 8] {
-        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        let walked =
+            found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
         assert!(self::names(&tree, &walked).iter().eq(["b/d/a"]), "{threads} threads");
         assert_eq!(walked.skipped.seen_before, 9);
     }
@@ -151,7 +154,8 @@ fn mounted_files_have_their_own_device_and_file_system() {
             Mount::bind(other.path().join(from), tree.join(to)).expect("mounts work")
         });
     for threads in [1, 4] {
-        let walked = found_with(&[&tree], &walk::Options { threads, ..options() });
+        let walked =
+            found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
         assert_eq!(actual(&walked), expected(tree.path()));
         assert_eq!(volumes(&walked), [volume(tree.path()), volume(other.path())]);
     }

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use testkit::{TempTree, random_tree};
 use walk::{Visitor, walk};
 
-use crate::found::{actual, expected, found_with, ids, options};
+use crate::found::{actual, expected, found_with, ids, options, workers};
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -27,7 +27,7 @@ proptest! {
         let temp = TempTree::new();
         tree.make(&temp);
         let mut options = options();
-        (options.threads, options.open_dirs, options.filter.empty) = (threads, open_dirs, empty);
+        (options.threads.first, options.open_dirs, options.filter.empty) = (threads, open_dirs, empty);
         let mut files = expected(temp.path());
         let all = files.len();
         files.retain(|_, (size, _)| empty || *size > 0);
@@ -45,7 +45,7 @@ proptest! {
         let temp = TempTree::new();
         tree.make(&temp);
         let (visitor, watch) = (Sizes::default(), Watch::default());
-        let options = walk::Options { threads, ..options() };
+        let options = walk::Options { threads: workers(threads), ..options() };
         // A file as a root is not visited, but must not shift the notes of the others.
         let outside = testkit::TreeBuilder::new().file("lone", "lone").make_temp();
         let roots = [outside.join("lone"), temp.path().to_path_buf()];
@@ -69,7 +69,7 @@ proptest! {
 struct Sizes(Mutex<Vec<u64>>);
 
 impl Visitor for Sizes {
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat, _: &device::Lane) -> u64 {
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
         let again = dir.stat_child(name).expect("the directory at hand");
         assert!(again.same_version(stat));
         self.0.lock().expect("no panic").push(stat.size);

@@ -7,6 +7,7 @@ use testkit::{PathBytes, TempTree, TreeBuilder, deep_path, hostile_tree};
 
 use crate::found::{
     actual, expected, found, found_once, found_with, in_memory, names, options, paths, problems,
+    workers,
 };
 
 const LEVELS: usize = 3000;
@@ -26,7 +27,10 @@ fn chains_of_three_thousand_directories_are_walked_to_their_ends() {
         path(b"at the top".to_vec()),
     ]);
     for (threads, open_dirs) in [(1, 1), (2, 2), (8, 100), (1, 400)] {
-        let tree = found_with(&[&tree], &walk::Options { threads, open_dirs, ..options() });
+        let tree = found_with(
+            &[&tree],
+            &walk::Options { threads: workers(threads), open_dirs, ..options() },
+        );
         assert!(paths(&tree) == all, "{threads} threads, {open_dirs} directories");
         assert_eq!((tree.problems.len(), tree.dirs().len()), (0, 2 * LEVELS + 1));
     }
@@ -41,7 +45,10 @@ fn a_deep_tree_with_branches_at_every_level_is_walked_with_one_open_directory() 
     }
     let tree = builder.make_temp();
     for (threads, open_dirs) in [(1, 1), (1, 3), (8, 1)] {
-        let walked = found_with(&[&tree], &walk::Options { threads, open_dirs, ..options() });
+        let walked = found_with(
+            &[&tree],
+            &walk::Options { threads: workers(threads), open_dirs, ..options() },
+        );
         assert_eq!(actual(&walked), expected(tree.path()));
     }
 }
@@ -65,9 +72,9 @@ fn a_thousand_directories_are_shared_among_the_workers() {
     }
     let tree = in_memory();
     builder.make(&tree);
-    let first = found_with(&[&tree], &walk::Options { threads: 1, ..options() });
+    let first = found_with(&[&tree], &walk::Options { threads: workers(1), ..options() });
     for _ in 0..10 {
-        let walked = found_with(&[&tree], &walk::Options { threads: 8, ..options() });
+        let walked = found_with(&[&tree], &walk::Options { threads: workers(8), ..options() });
         assert_eq!(paths(&walked), paths(&first));
         assert_eq!(walked.dirs().len(), first.dirs().len());
     }
@@ -106,7 +113,7 @@ fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
                     fs::remove_dir_all(tree.join(i.to_string())).expect("removable");
                 }
             });
-            let walked = found_once(&[&tree], &walk::Options { threads: 4, ..options() });
+            let walked = found_once(&[&tree], &walk::Options { threads: workers(4), ..options() });
             let gone = problems(&walked);
             assert!(gone.values().all(|reason| reason.contains("No such file")), "{gone:?}");
             attempts += 1;

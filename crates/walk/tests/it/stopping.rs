@@ -7,7 +7,7 @@ use fsops::{Dir, Interrupted, Stat, Watch};
 use testkit::TreeBuilder;
 use walk::{Visitor, walk};
 
-use crate::found::options;
+use crate::found::{options, workers};
 
 /// Stops the walk at its so-manieth file.
 struct StopAt<'a> {
@@ -16,7 +16,7 @@ struct StopAt<'a> {
 }
 
 impl Visitor for StopAt<'_> {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat, _: &device::Lane) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
         if self.left.fetch_sub(1, Relaxed) == 1 {
             self.watch.stop();
         }
@@ -35,7 +35,7 @@ fn a_walk_stopped_at_any_file_is_interrupted() {
         for at in (1..=150).step_by(7) {
             let watch = Watch::default();
             let visitor = StopAt { left: AtomicU64::new(at), watch: &watch };
-            let options = walk::Options { threads, ..options() };
+            let options = walk::Options { threads: workers(threads), ..options() };
             let roots = [tree.join("0"), tree.path().to_path_buf(), tree.join("0/0/0")];
             let answer = walk(&roots, &options, Some(&visitor), &watch);
             assert!(matches!(answer, Err(Interrupted)), "{threads} threads, stopped at {at}");
@@ -57,7 +57,7 @@ fn a_walk_stopped_before_it_begins_looks_at_nothing() {
 struct Panic;
 
 impl Visitor for Panic {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat, _: &device::Lane) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
         panic!("on purpose");
     }
 }
@@ -66,7 +66,7 @@ impl Visitor for Panic {
 fn a_panic_in_one_worker_ends_the_walk_instead_of_leaving_the_others_waiting() {
     let tree = TreeBuilder::new().file("a/b/c", "x").make_temp();
     let roots = [tree.path().to_path_buf()];
-    let options = walk::Options { threads: 4, ..options() };
+    let options = walk::Options { threads: workers(4), ..options() };
     let walked = std::panic::catch_unwind(|| {
         walk(&roots, &options, Some(&Panic), &Watch::default()).is_ok()
     });
