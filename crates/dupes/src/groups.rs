@@ -10,11 +10,13 @@ use walk::{DirId, FileId, Tree};
 use crate::Found;
 use crate::classes::{Classes, inodes};
 use crate::parallel::Work;
+use crate::sets::Sets;
 use crate::storage;
 use crate::verify::{State, state};
 use crate::worker::Worker;
 
-/// Equal files.
+/// What is said of equal files. Those are one name per inode (the first by path), or all names if
+/// names count, sorted by path.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Size of each, in bytes.
@@ -24,8 +26,6 @@ pub struct Group {
     /// BLAKE3 of the content; `None` if all are names of one inode, or for a file with over a
     /// gigabyte of holes.
     pub digest: Option<Digest>,
-    /// One name per inode (the first by path), or all names if names count; sorted by path.
-    pub files: Vec<FileId>,
     /// How many inodes the files are.
     pub inodes: u32,
     /// Bytes that keeping a single copy would free: hard links, shared extents and holes free
@@ -39,18 +39,19 @@ pub(crate) fn collect(
     classes: &Classes,
     found: &mut Found,
 ) -> Result<(), Interrupted> {
-    let numbers: Vec<usize> = (0..classes.len()).collect();
-    let (lists, _) = work.on_threads(&numbers, 64, |worker, out: &mut Collected, &index| {
-        of_class(worker, classes.get(index), out);
-        Ok(())
-    })?;
+    let numbers = classes.leaders();
+    let (lists, _) =
+        work.on_threads(&numbers, 64, |worker, out: &mut Collected, &(number, _)| {
+            of_class(worker, classes.get(number as usize).files, out);
+            Ok(())
+        })?;
     for list in lists {
-        found.groups.extend(list.groups);
+        found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;
     }
     storage::measure(work, &mut found.groups)?;
     let (mut a_path, mut b_path) = (Vec::new(), Vec::new());
-    found.groups.sort_unstable_by(|a, b| {
+    found.groups.sort_by(|a, b| {
         Reverse(a.reclaimable).cmp(&Reverse(b.reclaimable)).then_with(|| {
             work.tree.path_into(a.files[0], &mut a_path);
             work.tree.path_into(b.files[0], &mut b_path);
@@ -62,7 +63,9 @@ pub(crate) fn collect(
 
 #[derive(Default)]
 struct Collected {
-    groups: Vec<Group>,
+    groups: Sets<Group>,
+    /// The files of the group at hand.
+    files: Vec<FileId>,
     elsewhere: u64,
 }
 
@@ -79,7 +82,7 @@ fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
         if let Some(content) = facts.content(names[0].0) {
             by_content.push((content, start));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.groups.extend(group(work, None, std::iter::once(names)));
+            out.group(work, None, std::iter::once(names));
         }
         start += u32::try_from(names.len()).unwrap_or(u32::MAX);
     }
@@ -88,8 +91,7 @@ fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
         let inode = |&(_, start): &Inode| inodes(tree, &class[start as usize..]).next();
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().filter_map(inode).filter(is_walked);
-        if let Some(group) = group(work, Some(equal[0].0), walked.clone()) {
-            out.groups.push(group);
+        if out.group(work, Some(equal[0].0), walked.clone()) {
             continue;
         }
         let mut others = equal.iter().filter_map(inode).filter(|names| !is_walked(names)).flatten();
@@ -114,39 +116,44 @@ fn spread(work: &Work<'_>, names: &[FileId]) {
     }
 }
 
-/// Makes a group of equal inodes, given by their names, or `None` if they are fewer than two
-/// files.
-fn group<'a>(
-    work: &Work<'_>,
-    content: Option<ContentId>,
-    equal: impl Iterator<Item = &'a [FileId]>,
-) -> Option<Group> {
-    let tree = work.tree;
-    let (mut files, mut inodes) = (Vec::new(), 0);
-    for names in equal {
-        inodes += 1;
-        let walked = names.iter().copied().filter(|&f| !tree.is_remembered(f));
-        if work.options.hardlinks {
-            files.extend(walked);
-        } else {
-            files.extend(first_by_path(tree, walked));
+impl Collected {
+    /// Makes a group of equal inodes, given by their names; returns whether they are two files or
+    /// more.
+    fn group<'a>(
+        &mut self,
+        work: &Work<'_>,
+        content: Option<ContentId>,
+        equal: impl Iterator<Item = &'a [FileId]>,
+    ) -> bool {
+        let (tree, files) = (work.tree, &mut self.files);
+        files.clear();
+        let mut inodes = 0;
+        for names in equal {
+            inodes += 1;
+            let walked = names.iter().copied().filter(|&f| !tree.is_remembered(f));
+            if work.options.hardlinks {
+                files.extend(walked);
+            } else {
+                files.extend(first_by_path(tree, walked));
+            }
         }
+        if files.len() < 2 {
+            return false;
+        }
+        sort_by_path(tree, files);
+        let size = tree.file(files[0]).size;
+        // What is known of a lone inode depends on how it was told from others.
+        let content = content.filter(|_| inodes > 1);
+        let group = Group {
+            size,
+            content,
+            digest: content.and_then(|content| work.facts.digest(content)),
+            inodes,
+            reclaimable: size.saturating_mul(u64::from(inodes) - 1),
+        };
+        self.groups.push(files, group);
+        true
     }
-    if files.len() < 2 {
-        return None;
-    }
-    sort_by_path(tree, &mut files);
-    let size = tree.file(files[0]).size;
-    // What is known of a lone inode depends on how it was told from others.
-    let content = content.filter(|_| inodes > 1);
-    Some(Group {
-        size,
-        content,
-        digest: content.and_then(|content| work.facts.digest(content)),
-        inodes,
-        reclaimable: size.saturating_mul(u64::from(inodes) - 1),
-        files,
-    })
 }
 
 /// Returns the first of some files by the bytes of their paths.
@@ -168,6 +175,11 @@ fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option
 
 /// Sorts files by the bytes of their paths, which are put together only as far as needed: those of
 /// the directories once, those of the files never.
+///
+/// The files of a directory are sorted by their names, and the directories by their paths. What is
+/// left out of order after that are files whose names lie around that of a directory beside them
+/// (`a.b` before `a/c`); a sort that takes what is in order as it is has little to do with these.
+/// Ten million files: 2 s, and 19 s if they were sorted at once.
 fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     if let [a, b] = files {
         if tree.path(*b) < tree.path(*a) {
@@ -175,24 +187,43 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
         }
         return;
     }
-    let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
-    for &file in &*files {
-        let dir = tree.file(file).dir;
-        dirs.entry(dir).or_insert_with(|| {
-            let mut path = tree.dir_path(dir);
-            if !(path.is_empty() || path.ends_with(b"/")) {
-                path.push(b'/');
-            }
-            path
-        });
-    }
+    let dir = |file: FileId| tree.file(file).dir;
     let name = |file: FileId| tree.name(file).to_bytes();
-    files.sort_unstable_by(|&a, &b| {
-        let (a_dir, b_dir) = (tree.file(a).dir, tree.file(b).dir);
-        if a_dir == b_dir {
+    files.sort_unstable_by_key(|&file| dir(file));
+    let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
+    let mut named: Vec<(&[u8], FileId)> = Vec::new();
+    for of_dir in files.chunk_by_mut(|&a, &b| dir(a) == dir(b)) {
+        named.clear();
+        named.extend(of_dir.iter().map(|&file| (name(file), file)));
+        named.sort_unstable();
+        for (place, &(_, file)) in of_dir.iter_mut().zip(&named) {
+            *place = file;
+        }
+        let id = dir(of_dir[0]);
+        let mut path = tree.dir_path(id);
+        if !(path.is_empty() || path.ends_with(b"/")) {
+            path.push(b'/');
+        }
+        dirs.insert(id, path);
+    }
+    if dirs.len() == 1 {
+        return;
+    }
+    let mut ranges: Vec<(&[u8], std::ops::Range<usize>)> = Vec::with_capacity(dirs.len());
+    let mut start = 0;
+    for of_dir in files.chunk_by(|&a, &b| dir(a) == dir(b)) {
+        ranges.push((&dirs[&dir(of_dir[0])], start..start + of_dir.len()));
+        start += of_dir.len();
+    }
+    ranges.sort_unstable_by_key(|&(path, _)| path);
+    let sorted: Vec<FileId> =
+        ranges.into_iter().flat_map(|(_, range)| &files[range]).copied().collect();
+    files.copy_from_slice(&sorted);
+    files.sort_by(|&a, &b| {
+        if dir(a) == dir(b) {
             return name(a).cmp(name(b));
         }
-        let (a_path, b_path) = (&dirs[&a_dir], &dirs[&b_dir]);
+        let (a_path, b_path) = (&dirs[&dir(a)], &dirs[&dir(b)]);
         let common = a_path.len().min(b_path.len());
         let rest =
             || a_path[common..].iter().chain(name(a)).cmp(b_path[common..].iter().chain(name(b)));

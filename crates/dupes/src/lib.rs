@@ -22,6 +22,7 @@ mod eager;
 mod groups;
 mod order;
 mod parallel;
+mod sets;
 mod sift;
 mod storage;
 mod trial;
@@ -39,6 +40,7 @@ use walk::{Problem, Tree};
 pub use eager::EagerHeads;
 pub use groups::Group;
 pub use parallel::Work;
+pub use sets::{Set, Sets};
 pub use verify::{State, Validated, states, validate};
 
 /// How to compare.
@@ -62,7 +64,7 @@ pub struct Options {
 #[derive(Debug, Default)]
 pub struct Found {
     /// Groups of equal files, most reclaimable bytes first, then by path.
-    pub groups: Vec<Group>,
+    pub groups: Sets<Group>,
     /// Files that could not be compared.
     pub problems: Vec<Problem>,
     /// Inodes that share their size with another.
@@ -86,10 +88,10 @@ pub fn find(
     watch: &Watch,
 ) -> Result<Found, Interrupted> {
     watch.enter(Stage::Heads);
-    let classes = classes::Classes::new(tree, options.hardlinks);
+    let classes = classes::classes(tree, options.hardlinks);
     let work = parallel::Work::new(tree, facts, options, watch);
     trial::run(&work, &classes)?;
-    let mut found = Found { candidates: classes.inodes(tree), ..Found::default() };
+    let mut found = Found { candidates: classes::inodes_in(tree, &classes), ..Found::default() };
     let sifted = sift::run(&work, &classes)?;
     found.known = found.candidates - sifted.unknown;
     found.problems.extend(sifted.problems);

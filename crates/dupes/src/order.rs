@@ -36,8 +36,8 @@ pub(crate) struct Wanted {
 }
 
 impl Piece for Wanted {
-    fn file(&self) -> Option<FileId> {
-        Some(self.file)
+    fn file(&self) -> FileId {
+        self.file
     }
 }
 

@@ -2,8 +2,8 @@
 //! buffers and problems.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use content::Facts;
 use device::{Crew, Lane, Pace};
@@ -11,7 +11,6 @@ use fsops::{Interrupted, Watch, own_descriptor_table};
 use walk::{FileId, Problem, Tree};
 
 use crate::Options;
-use crate::groups::Group;
 use crate::worker::Worker;
 
 /// Files, what is known of them, and how to work on them: what all workers share.
@@ -33,38 +32,19 @@ pub struct Work<'a> {
 
 /// Something that is done in the lane of a file.
 pub(crate) trait Piece: Sync {
-    /// Returns the file; `None` if none has to be read.
-    fn file(&self) -> Option<FileId>;
+    /// Returns the file.
+    fn file(&self) -> FileId;
 }
 
 impl Piece for FileId {
-    fn file(&self) -> Option<FileId> {
-        Some(*self)
-    }
-}
-
-impl Piece for Vec<FileId> {
-    fn file(&self) -> Option<FileId> {
-        self.first().copied()
+    fn file(&self) -> FileId {
+        *self
     }
 }
 
 impl<T: Sync> Piece for (T, FileId) {
-    fn file(&self) -> Option<FileId> {
-        Some(self.1)
-    }
-}
-
-impl Piece for Mutex<&mut Group> {
-    fn file(&self) -> Option<FileId> {
-        self.lock().unwrap_or_else(PoisonError::into_inner).files.first().copied()
-    }
-}
-
-/// A class, by its number.
-impl Piece for usize {
-    fn file(&self) -> Option<FileId> {
-        None
+    fn file(&self) -> FileId {
+        self.1
     }
 }
 
@@ -166,7 +146,7 @@ impl<'a> Work<'a> {
     fn by_lane<T: Piece>(&self, items: &[T]) -> Vec<Vec<u32>> {
         let mut by_lane = vec![Vec::new(); self.lanes.len()];
         for (number, item) in (0u32..).zip(items) {
-            by_lane[item.file().map_or(0, |file| self.lane_number(file))].push(number);
+            by_lane[self.lane_number(item.file())].push(number);
         }
         by_lane
     }

@@ -10,6 +10,7 @@ use crate::beginnings::{Beginnings, beginning_of, read};
 use crate::classes::{Classes, inodes};
 use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted};
 use crate::parallel::Work;
+use crate::sets::{Set, Sets};
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
@@ -28,7 +29,7 @@ const GROWTH: u64 = 8;
 pub(crate) struct Sifted {
     /// Sets of inodes (by one name each) that may be equal, each at most as large as can be held
     /// open.
-    pub(crate) sets: Vec<Vec<FileId>>,
+    pub(crate) sets: Sets<()>,
     /// How many inodes had to be looked at.
     pub(crate) unknown: u64,
     pub(crate) problems: Vec<Problem>,
@@ -36,13 +37,14 @@ pub(crate) struct Sifted {
 
 /// Splits the classes as far as that goes without comparing files side by side.
 pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrupted> {
-    let mut sifted = Sifted { sets: Vec::new(), unknown: 0, problems: Vec::new() };
+    let mut sifted = Sifted { sets: Sets::default(), unknown: 0, problems: Vec::new() };
     let (mut heads_of, mut fresh) = (Vec::new(), Vec::new());
     let mut members: Vec<FileId> = Vec::new();
     for index in 0..classes.len() {
         members.clear();
-        members
-            .extend(inodes(work.tree, classes.get(index)).map(|names| leader(work.facts, names)));
+        members.extend(
+            inodes(work.tree, classes.get(index).files).map(|names| leader(work.facts, names)),
+        );
         if members.len() < 2 {
             continue;
         }
@@ -65,7 +67,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
             && members.iter().all(|f| work.facts.content(f.0).is_none());
         if new > 0 && (size == 0 || few) {
             fresh.truncate(known);
-            sifted.sets.push(members.clone());
+            sifted.sets.push(&members, ());
         } else {
             heads_of.push((index, before_arm));
         }
@@ -73,9 +75,9 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
     let first = [0, FIRST_BEFORE_ARM].map(|to| Reach { before: None, to });
     let (beginnings, problems) = read(work, &first, fresh)?;
     sifted.problems = problems;
-    let mut large = Vec::new();
+    let mut large = Large::default();
     for (index, before_arm) in heads_of {
-        let files = inodes(work.tree, classes.get(index)).map(|names| names[0]);
+        let files = inodes(work.tree, classes.get(index).files).map(|names| names[0]);
         split_by_head(work, files, before_arm, &mut sifted.sets, &mut large);
     }
     by_beginning(work, large, beginnings, &mut sifted)?;
@@ -98,21 +100,17 @@ fn leader(facts: &Facts, names: &[FileId]) -> FileId {
     first
 }
 
-/// A set too large to compare side by side, or one whose files are far apart, or one with a digest
-/// to compare with.
-struct Large {
-    files: Vec<FileId>,
-    /// How far they are read next.
-    reach: Reach,
-}
+/// Sets too large to compare side by side, or whose files are far apart, or with a digest to compare
+/// with; and how far they are read next.
+type Large = Sets<Reach>;
 
 /// Splits one class by heads and leaves out what is decided.
 fn split_by_head(
     work: &Work<'_>,
     class: impl Iterator<Item = FileId>,
     before_arm: bool,
-    sets: &mut Vec<Vec<FileId>>,
-    large: &mut Vec<Large>,
+    sets: &mut Sets<()>,
+    large: &mut Large,
 ) {
     let (tree, facts) = (work.tree, work.facts);
     let mut files: Vec<_> = class.filter_map(|f| facts.head(f.0).map(|h| (h, f))).collect();
@@ -120,7 +118,7 @@ fn split_by_head(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let size = tree.file(run[0].1).size;
         match undecided(facts, run.iter().map(|&(_, f)| f)) {
-            Some(files) => sort_out(work, files, before_arm, sets, large),
+            Some(files) => sort_out(work, &files, before_arm, sets, large),
             None => work.done(run.iter().map(|&(_, f)| f), size),
         }
     }
@@ -149,10 +147,10 @@ fn undecided(facts: &Facts, files: impl Iterator<Item = FileId>) -> Option<Vec<F
 /// Puts a set where it is compared next.
 fn sort_out(
     work: &Work<'_>,
-    files: Vec<FileId>,
+    files: &[FileId],
     before_arm: bool,
-    sets: &mut Vec<Vec<FileId>>,
-    large: &mut Vec<Large>,
+    sets: &mut Sets<()>,
+    large: &mut Large,
 ) {
     let size = work.tree.file(files[0]).size;
     let to = if before_arm {
@@ -163,10 +161,10 @@ fn sort_out(
     } else if files.len() > work.options.open_files {
         next_length(head_length(size), size)
     } else {
-        sets.push(files);
+        sets.push(files, ());
         return;
     };
-    large.push(Large { files, reach: Reach { before: None, to } });
+    large.push(files, Reach { before: None, to });
 }
 
 /// Returns how far files of `size` are read after they have been read as far as `length`.
@@ -183,15 +181,15 @@ fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
 /// `beginnings` are those that have been read already, each as far as it is wanted first.
 fn by_beginning(
     work: &Work<'_>,
-    mut large: Vec<Large>,
+    mut large: Large,
     mut beginnings: Beginnings,
     sifted: &mut Sifted,
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
-        let reaches: Vec<Reach> = large.iter().map(|set| set.reach).collect();
+        let reaches: Vec<Reach> = large.iter().map(|set| *set.of).collect();
         let mut wanted = Vec::new();
         for (set, number) in large.iter().zip(0..) {
-            let whole = set.files.first().is_some_and(|&f| set.reach.to == work.tree.file(f).size);
+            let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
             let unread = |f: &&FileId| beginning_of(&beginnings, **f).is_none();
             let known = |f: &FileId| whole && known_digest(work.facts, *f).is_some();
             let files = set.files.iter().filter(unread).filter(|f| !known(f));
@@ -201,9 +199,9 @@ fn by_beginning(
         sifted.problems.extend(problems);
         beginnings.extend(read);
         beginnings.sort_unstable();
-        let mut next = Vec::new();
-        for set in large {
-            split_by_beginning(work, &set, &beginnings, &mut sifted.sets, &mut next);
+        let mut next = Large::default();
+        for set in large.iter() {
+            split_by_beginning(work, set, &beginnings, &mut sifted.sets, &mut next);
         }
         beginnings.clear();
         large = next;
@@ -222,14 +220,14 @@ pub(crate) fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
 
 fn split_by_beginning(
     work: &Work<'_>,
-    set: &Large,
+    set: Set<'_, Reach>,
     beginnings: &Beginnings,
-    sets: &mut Vec<Vec<FileId>>,
-    large: &mut Vec<Large>,
+    sets: &mut Sets<()>,
+    large: &mut Large,
 ) {
     let Some(&first) = set.files.first() else { return };
     let size = work.tree.file(first).size;
-    let read = set.reach.to;
+    let read = set.to;
     let whole = read == size;
     let beginning = |f: FileId| {
         let known = known_digest(work.facts, f).filter(|_| whole).map(|d| Beginning(d.0));
@@ -248,9 +246,9 @@ fn split_by_beginning(
         let (to, before) = (next_length(read, size), Some((read, run[0].0)));
         let apart = work.moves_arm(files[0]) && !is_hollow(work, files[0]);
         if apart || files.len() > work.options.open_files {
-            large.push(Large { files, reach: Reach { before, to } });
+            large.push(&files, Reach { before, to });
         } else {
-            sets.push(files);
+            sets.push(&files, ());
         }
     }
 }

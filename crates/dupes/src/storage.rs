@@ -1,13 +1,13 @@
 //! How many bytes a group's copies really take up, so that no saving is promised that is none.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 
 use fsops::{Interrupted, Storage};
 use walk::{Device, FileId};
 
 use crate::groups::Group;
 use crate::parallel::Work;
+use crate::sets::{Set, Sets};
 use crate::worker::Worker;
 
 /// Files smaller than this are taken at their size: holes in them save next to nothing, and a
@@ -15,30 +15,31 @@ use crate::worker::Worker;
 const SMALL: u64 = 64 * 1024;
 
 /// Corrects [`Group::reclaimable`] for holes and shared extents.
-pub(crate) fn measure(work: &Work<'_>, groups: &mut [Group]) -> Result<(), Interrupted> {
+pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
     let shares =
         |f: &FileId| work.tree.device_of(work.tree.file(*f).dir).volume.can_share_extents();
-    let worth: Vec<Mutex<&mut Group>> = groups
-        .iter_mut()
-        .filter(|g| g.inodes > 1 && (g.size >= SMALL || g.files.iter().any(shares)))
-        .map(Mutex::new)
-        .collect();
-    work.on_threads(&worth, 16, |worker, (): &mut (), group| {
-        let mut group = group.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let reclaimable = reclaimable(worker, &group);
-        group.reclaimable = reclaimable;
+    let mut worth = groups.leaders();
+    worth.retain(|&(number, _)| {
+        let group = groups.get(number as usize);
+        group.inodes > 1 && (group.size >= SMALL || group.files.iter().any(shares))
+    });
+    let (lists, _) = work.on_threads(&worth, 16, |worker, list: &mut Vec<_>, &(number, _)| {
+        list.push((number, reclaimable(worker, &groups.get(number as usize))));
         Ok(())
     })?;
+    for (number, reclaimable) in lists.into_iter().flatten() {
+        groups.of_mut(number as usize).reclaimable = reclaimable;
+    }
     Ok(())
 }
 
 /// Returns what keeping the largest copy alone would free.
-fn reclaimable(worker: &mut Worker<'_>, group: &Group) -> u64 {
+fn reclaimable(worker: &mut Worker<'_>, group: &Set<'_, Group>) -> u64 {
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, Storage)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
     let (mut sum, mut largest, mut own_sum) = (0u64, 0, 0u64);
-    for &file in &group.files {
+    for &file in group.files {
         if !seen.insert(tree.key(file)) {
             continue;
         }

@@ -69,7 +69,7 @@ fn scattered(work: &Work<'_>, classes: &Classes, lane: &Lane) -> Vec<Spot> {
             && work.facts.head(file.0).is_none()
             && std::ptr::eq(work.lane(*file), lane)
     };
-    let all = classes.members();
+    let all = classes.files();
     // Steps of the golden section are far from each other, and from all steps before.
     let step = (all.len() * 618 / 1000) | 1;
     let mut turns: HashMap<FileId, u64> = HashMap::new();

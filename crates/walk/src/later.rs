@@ -142,7 +142,7 @@ fn fill_in(
         }
     };
     mount.watch.bytes_seen.fetch_add(stat.size, Relaxed);
-    let volume = || mount.top_dir.volume().ok();
+    let volume = || Some(mount.volume);
     if !mount.options.filter.takes_size(stat.size, volume, &mut store.skipped) {
         return;
     }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 
 use device::{Lane, Pace};
-use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat};
+use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
 use crate::filter::Filter;
 use crate::table::{Block, count};
@@ -77,6 +77,8 @@ pub(crate) struct Listing<'a> {
     pub(crate) id: DirId,
     pub(crate) dir: &'a Dir,
     pub(crate) stat: &'a Stat,
+    /// The file system it is on.
+    pub(crate) volume: Volume,
     /// Its path below the root, if the filter wants paths.
     pub(crate) below_root: Option<Vec<u8>>,
     /// Builds its path as printed, for a problem.
@@ -156,7 +158,10 @@ impl Listing<'_> {
         }
         // Sparse files of 8 EiB each are few and small on disk, but their sum is not.
         store.bytes = store.bytes.saturating_add(stat.size);
-        let volume = || self.dir.volume().ok();
+        let volume = || {
+            let elsewhere = stat.device != self.stat.device;
+            if elsewhere { self.dir.child_volume(name).ok() } else { Some(self.volume) }
+        };
         if !self.filter.takes_size(stat.size, volume, &mut store.skipped) {
             return;
         }

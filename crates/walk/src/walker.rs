@@ -200,7 +200,8 @@ impl<'a> Walker<'a> {
         dir: &Dir,
         stat: &Stat,
     ) -> Result<Vec<DirId>, Interrupted> {
-        let device_index = match self.table.write().device(stat.device, || dir.volume()) {
+        let device = self.table.write().device(stat.device, || dir.volume());
+        let device_index = match device {
             Ok(index) => index,
             Err(e) => {
                 self.tree.problems.push(Problem {
@@ -226,6 +227,7 @@ impl<'a> Walker<'a> {
             id: stat.mount,
             device: stat.device,
             device_index,
+            volume: self.table.read().devices[usize::from(device_index)].volume,
             others: Mutex::default(),
         };
         let crew = Crew { lane: &lane, threads: self.options.threads, pieces: None };

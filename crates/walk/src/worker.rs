@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Lane, Pace};
-use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Watch};
+use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
 
 use crate::listing::{Listing, Own, Store, Visitor};
 use crate::queue::{Queue, Waiting};
@@ -31,6 +31,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) id: u64,
     pub(crate) device: u64,
     pub(crate) device_index: u16,
+    pub(crate) volume: Volume,
     /// Directories that turned out to be other mounts.
     pub(crate) others: Mutex<Vec<DirId>>,
 }
@@ -124,8 +125,10 @@ impl<'a> Worker<'a> {
             move || mount.dir_path(id)
         };
         let (own, visitor) = (self.mount.own, self.mount.visitor);
-        let (path, lane) = (&path, self.mount.lane);
-        let listing = Listing { filter, own, id, dir, stat, below_root, path, visitor, lane };
+        let Mount { lane, volume, .. } = *self.mount;
+        let path = &path;
+        let listing =
+            Listing { filter, own, id, dir, stat, volume, below_root, path, visitor, lane };
         let done = listing.run(&mut self.buffer, &mut self.store, pace);
         self.hand_in(id, dir, stat, first, done.is_ok())?;
         let watch = self.mount.watch;

@@ -14,7 +14,7 @@ fn files_of_proc_that_pretend_to_be_empty_are_never_equal() {
     }
     for eager in [false, true] {
         let scan = setup().empty(true).eager(eager).scan_once(&[root]);
-        for group in &scan.found.groups {
+        for group in scan.found.groups.iter() {
             let filled = |&&file: &&walk::FileId| {
                 let path = String::from_utf8_lossy(&scan.tree.path(file)).into_owned();
                 std::fs::read(path).is_ok_and(|bytes| !bytes.is_empty())

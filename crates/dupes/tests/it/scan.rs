@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
 use device::{Io, Lanes, Threads};
-use dupes::{EagerHeads, Found, Group, find};
+use dupes::{EagerHeads, Found, Group, Set, find};
 use fsops::{Interrupted, Watch};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
@@ -173,7 +173,7 @@ pub(crate) struct Scan {
 impl Scan {
     /// Returns the groups, by the paths as given.
     pub(crate) fn groups(&self) -> Groups {
-        self.found.groups.iter().map(|g| self.paths(g).into_iter().collect()).collect()
+        self.found.groups.iter().map(|g| self.paths(g.files).into_iter().collect()).collect()
     }
 
     /// Returns the groups by absolute paths.
@@ -186,8 +186,8 @@ impl Scan {
     /// them.
     pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<String>)> {
         let path = |p: Vec<u8>| p.escape_ascii().to_string();
-        let paths = |g: &Group| self.paths(g).into_iter().map(path).collect();
-        let line = |g: &Group| (g.size, g.reclaimable, g.digest, paths(g));
+        let paths = |g: Set<'_, Group>| self.paths(g.files).into_iter().map(path).collect();
+        let line = |g: Set<'_, Group>| (g.size, g.reclaimable, g.digest, paths(g));
         self.found.groups.iter().map(line).collect()
     }
 
@@ -204,9 +204,9 @@ impl Scan {
     }
 
     /// Returns the one group there is.
-    pub(crate) fn only_group(&self) -> &Group {
-        let [group] = &self.found.groups[..] else { panic!("{:?}", self.groups()) };
-        group
+    pub(crate) fn only_group(&self) -> Set<'_, Group> {
+        assert_eq!(self.found.groups.len(), 1, "{:?}", self.groups());
+        self.found.groups.get(0)
     }
 
     /// Returns how many files were opened to be read.
@@ -224,16 +224,16 @@ impl Scan {
         Walked { tree: self.tree, facts: self.facts }.find(setup)
     }
 
-    fn paths(&self, group: &Group) -> Vec<Vec<u8>> {
-        group.files.iter().map(|&f| self.tree.path(f)).collect()
+    fn paths(&self, files: &[FileId]) -> Vec<Vec<u8>> {
+        files.iter().map(|&f| self.tree.path(f)).collect()
     }
 
     /// Checks what must hold of every answer, right or wrong as its groups may be.
     fn check(&self, setup: &Setup) {
         let mut in_groups = BTreeSet::new();
         let mut opener = Opener::new(&self.tree, 4);
-        for group in &self.found.groups {
-            let paths = self.paths(group);
+        for group in self.found.groups.iter() {
+            let paths = self.paths(group.files);
             assert!(paths.len() > 1 && paths.is_sorted(), "{group:?}");
             let keys: BTreeSet<_> = group.files.iter().map(|&f| self.tree.key(f)).collect();
             assert_eq!(keys.len(), group.inodes as usize, "{group:?}");
@@ -242,11 +242,12 @@ impl Scan {
             assert!(group.reclaimable <= group.size.saturating_mul(keys.len() as u64 - 1));
             assert!(paths.into_iter().all(|path| in_groups.insert(path)), "a file in two groups");
             if setup.find.digests {
-                check_digest(group, &mut opener);
+                check_digest(&group, &mut opener);
             }
         }
-        let order = |g: &Group| (std::cmp::Reverse(g.reclaimable), self.tree.path(g.files[0]));
-        assert!(self.found.groups.is_sorted_by_key(order));
+        let order =
+            |g: Set<'_, Group>| (std::cmp::Reverse(g.reclaimable), self.tree.path(g.files[0]));
+        assert!(self.found.groups.iter().map(order).is_sorted());
         assert!(self.found.problems.is_sorted_by_key(|p| &p.path));
         assert!(self.found.problems.iter().all(|p| !in_groups.contains(&p.path)));
         assert!(self.found.known <= self.found.candidates);
@@ -254,7 +255,7 @@ impl Scan {
 }
 
 /// Checks a group's digest against the bytes of its last file.
-fn check_digest(group: &Group, opener: &mut Opener<'_>) {
+fn check_digest(group: &Set<'_, Group>, opener: &mut Opener<'_>) {
     let Some(digest) = group.digest else {
         assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");
         return;

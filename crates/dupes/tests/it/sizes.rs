@@ -31,7 +31,7 @@ fn every_groups_digest_is_the_one_b3sum_prints() {
     let tree = up_to_some_reads().fold(TreeBuilder::new(), variants).make_temp();
     for open_files in [2, 32] {
         let scan = setup().open_files(open_files).scan(&[&tree]);
-        for group in &scan.found.groups {
+        for group in scan.found.groups.iter() {
             let mut command = Command::new(b3sum);
             command.arg("--no-names");
             command.args(group.files.iter().map(|&f| scan.tree.path(f).to_path()));

@@ -20,7 +20,7 @@ fn equal_files_of_a_terabyte_of_holes_are_grouped_almost_unread() {
         let expected = groups_of([["a", "b"], ["island 1", "island 2"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
         assert!(scan.bytes_read() < 16 << 20, "{} bytes read", scan.bytes_read());
-        for group in &scan.found.groups {
+        for group in scan.found.groups.iter() {
             assert_eq!(group.digest, None);
             assert!(group.reclaimable < 1 << 20, "{} bytes reclaimable", group.reclaimable);
         }

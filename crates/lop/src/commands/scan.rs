@@ -115,7 +115,7 @@ fn commit(
 ) -> Result<(), CommandError> {
     watch.enter(Stage::Commit);
     let copies = found.groups.iter().filter_map(|group| {
-        let Group { content, inodes, reclaimable, .. } = *group;
+        let Group { content, inodes, reclaimable, .. } = *group.of;
         content.map(|content| Copies { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
@@ -212,7 +212,7 @@ fn print_results(
 
 fn write_groups(writer: &mut dyn GroupWriter, tree: &Tree, found: &Found) -> io::Result<()> {
     let mut path = Vec::new();
-    for group in &found.groups {
+    for group in found.groups.iter() {
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,
@@ -220,7 +220,7 @@ fn write_groups(writer: &mut dyn GroupWriter, tree: &Tree, found: &Found) -> io:
             inodes: group.inodes.into(),
             reclaimable: group.reclaimable,
         })?;
-        for &file in &group.files {
+        for &file in group.files {
             tree.path_into(file, &mut path);
             writer.file(&path, None)?;
         }

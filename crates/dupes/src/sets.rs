@@ -1,0 +1,125 @@
+//! Sets of files, one behind the other in one block of memory.
+//!
+//! There may be half as many sets as files. A vector for each would take more memory than what is in
+//! them, in pieces too small for [`fsops::memory`] to put anywhere else.
+
+use std::cmp::Ordering;
+use std::ops::Deref;
+
+use walk::FileId;
+
+/// Sets of files, and a `T` for each.
+#[derive(Clone, Debug)]
+pub struct Sets<T> {
+    files: Vec<FileId>,
+    sets: Vec<Place<T>>,
+}
+
+/// Where the files of a set are.
+#[derive(Clone, Debug)]
+struct Place<T> {
+    first: u32,
+    count: u32,
+    of: T,
+}
+
+/// One set; it can be used as its `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a, T> {
+    /// What is said of the set.
+    pub of: &'a T,
+    /// The files in it.
+    pub files: &'a [FileId],
+}
+
+impl<T> Deref for Set<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.of
+    }
+}
+
+impl<T> Default for Sets<T> {
+    fn default() -> Self {
+        Sets { files: Vec::new(), sets: Vec::new() }
+    }
+}
+
+impl<T> Sets<T> {
+    /// Adds a set.
+    pub(crate) fn push(&mut self, files: &[FileId], of: T) {
+        self.sets.push(Place { first: number(self.files.len()), count: number(files.len()), of });
+        self.files.extend_from_slice(files);
+    }
+
+    /// Adds all sets of another.
+    pub(crate) fn append(&mut self, mut other: Sets<T>) {
+        if self.sets.is_empty() {
+            *self = other;
+            return;
+        }
+        let shift = number(self.files.len());
+        let moved = |place: Place<T>| Place { first: place.first + shift, ..place };
+        self.sets.extend(other.sets.drain(..).map(moved));
+        self.files.append(&mut other.files);
+    }
+
+    /// Gives back memory that is kept for further sets.
+    pub(crate) fn shrink(&mut self) {
+        self.files.shrink_to_fit();
+        self.sets.shrink_to_fit();
+    }
+
+    /// Brings the sets into an order.
+    pub(crate) fn sort_by(&mut self, mut order: impl FnMut(&Set<'_, T>, &Set<'_, T>) -> Ordering) {
+        let files = &self.files;
+        self.sets.sort_unstable_by(|a, b| order(&a.set(files), &b.set(files)));
+    }
+
+    /// Returns how many sets there are.
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Returns the set with this number.
+    pub fn get(&self, set: usize) -> Set<'_, T> {
+        self.sets[set].set(&self.files)
+    }
+
+    /// Returns what is said of a set, to change it.
+    pub(crate) fn of_mut(&mut self, set: usize) -> &mut T {
+        &mut self.sets[set].of
+    }
+
+    /// Returns the sets in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Set<'_, T>> {
+        self.sets.iter().map(|place| place.set(&self.files))
+    }
+
+    /// Returns the files of all sets, in the order in which they were added.
+    pub(crate) fn files(&self) -> &[FileId] {
+        &self.files
+    }
+
+    /// Returns the number of each set and its first file. No set is empty.
+    pub(crate) fn leaders(&self) -> Vec<(u32, FileId)> {
+        (0u32..).zip(self.iter()).map(|(number, set)| (number, set.files[0])).collect()
+    }
+}
+
+impl<T> Place<T> {
+    fn set<'a>(&'a self, files: &'a [FileId]) -> Set<'a, T> {
+        Set { of: &self.of, files: &files[self.first as usize..][..self.count as usize] }
+    }
+}
+
+/// Returns a length as a number of 32 bits.
+fn number(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer files in sets than in the tree")
+}
