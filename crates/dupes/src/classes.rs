@@ -4,18 +4,18 @@ use walk::{FileId, Tree};
 
 use crate::sets::Sets;
 
-/// Files whose size another inode (or, if asked for, another name) has too; the names of an inode are
-/// neighbours.
-pub(crate) type Classes = Sets<()>;
+/// Sets of files of one size, in bytes.
+pub(crate) type SameSize = Sets<u64>;
 
-/// Sorts the files of a tree by size. Takes 8 bytes per file while it runs.
-pub(crate) fn classes(tree: &Tree, names_count: bool) -> Classes {
+/// Sorts the files of a tree by size; returns those whose size another inode (or, if names count,
+/// another name) has too. The names of an inode are neighbours. Takes 8 bytes per file while it runs.
+pub(crate) fn classes(tree: &Tree, names_count: bool) -> SameSize {
     let mut keys: Vec<u64> = (0u32..)
         .zip(tree.files())
         .map(|(id, file)| u64::from(fold(file.size)) << 32 | u64::from(id))
         .collect();
     keys.sort_unstable();
-    let mut classes = Classes::default();
+    let mut classes = SameSize::default();
     let mut same = Vec::new();
     for run in keys.chunk_by(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
         same.clear();
@@ -29,7 +29,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool) -> Classes {
         for class in same.chunk_by(|a, b| tree.file(*a).size == tree.file(*b).size) {
             let inodes = class.chunk_by(|a, b| place(a) == place(b)).count();
             if inodes > 1 || names_count && class.len() > 1 {
-                classes.push(class, ());
+                classes.push(class, tree.file(class[0]).size);
             }
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool) -> Classes {
 }
 
 /// Returns how many inodes the classes of more than one inode have.
-pub(crate) fn inodes_in(tree: &Tree, classes: &Classes) -> u64 {
+pub(crate) fn inodes_in(tree: &Tree, classes: &SameSize) -> u64 {
     let inodes = classes.iter().map(|class| inodes(tree, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
 }

@@ -9,27 +9,27 @@ use content::{
 use fsops::{File, Interrupted};
 use walk::{FileId, Problem};
 
+use crate::classes::SameSize;
 use crate::parallel::Work;
-use crate::sets::Sets;
+use crate::sets::Set;
 use crate::sift::{is_hollow, settle};
 use crate::twins::Twins;
 use crate::worker::Worker;
 
 /// Compares each set; every set is small enough to be open at once.
-pub(crate) fn run(work: &Work<'_>, mut sets: Sets<()>) -> Result<Vec<Problem>, Interrupted> {
+pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
     // Large ones first, so that no thread is left alone with one at the end; the rest in the
     // order of the tree.
-    let rank = |files: &[FileId]| {
-        let bytes = work.tree.file(files[0]).size.saturating_mul(files.len() as u64);
-        (std::cmp::Reverse(bytes / LARGE), files[0])
+    let rank = |set: &Set<'_, u64>| {
+        let bytes = set.of.saturating_mul(set.files.len() as u64);
+        (std::cmp::Reverse(bytes / LARGE), set.files[0])
     };
-    sets.sort_by(|a, b| rank(a.files).cmp(&rank(b.files)));
+    sets.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let pieces = sets.leaders();
     // A few at a time, for their directories; fewer if there would not be enough for everybody.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
-        let set = sets.get(number as usize).files;
-        let size = worker.work.tree.file(set[0]).size;
+        let Set { files: set, of: &size } = sets.get(number as usize);
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
             // Nothing to read, and so known for good.

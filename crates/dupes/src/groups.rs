@@ -8,9 +8,9 @@ use fsops::Interrupted;
 use walk::{DirId, FileId, Tree};
 
 use crate::Found;
-use crate::classes::{Classes, inodes};
+use crate::classes::{SameSize, inodes};
 use crate::parallel::Work;
-use crate::sets::Sets;
+use crate::sets::{Set, Sets};
 use crate::storage;
 use crate::verify::{State, state};
 use crate::worker::Worker;
@@ -36,29 +36,36 @@ pub struct Group {
 /// Fills `found` with the groups of the walk's files.
 pub(crate) fn collect(
     work: &Work<'_>,
-    classes: &Classes,
+    classes: &SameSize,
     found: &mut Found,
 ) -> Result<(), Interrupted> {
     let numbers = classes.leaders();
     let (lists, _) =
         work.on_threads(&numbers, 64, |worker, out: &mut Collected, &(number, _)| {
-            of_class(worker, classes.get(number as usize).files, out);
-            Ok(())
+            of_class(worker, classes.get(number as usize), out)
         })?;
     for list in lists {
         found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;
     }
     storage::measure(work, &mut found.groups)?;
-    let (mut a_path, mut b_path) = (Vec::new(), Vec::new());
-    found.groups.sort_by(|a, b| {
-        Reverse(a.reclaimable).cmp(&Reverse(b.reclaimable)).then_with(|| {
-            work.tree.path_into(a.files[0], &mut a_path);
-            work.tree.path_into(b.files[0], &mut b_path);
-            a_path.cmp(&b_path)
-        })
-    });
+    sort(work.tree, &mut found.groups);
     Ok(())
+}
+
+/// Sorts groups by the bytes that they free, those that free most first, then by path.
+fn sort(tree: &Tree, groups: &mut Sets<Group>) {
+    let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
+    sort_by_path(tree, &mut firsts);
+    let mut ranks: Vec<(FileId, u32)> = firsts.into_iter().zip(0..).collect();
+    ranks.sort_unstable();
+    let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
+    let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
+    groups.sort_by(|a, b| {
+        Reverse(a.reclaimable)
+            .cmp(&Reverse(b.reclaimable))
+            .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
+    });
 }
 
 #[derive(Default)]
@@ -69,36 +76,43 @@ struct Collected {
     elsewhere: u64,
 }
 
-/// An inode of a class by its content; its names start here in the class.
-type Inode = (ContentId, u32);
+/// An inode of a class by its content: where its names start in the class, and how many they are.
+type Inode = (ContentId, u32, u32);
 
-fn of_class(worker: &mut Worker<'_>, class: &[FileId], out: &mut Collected) {
+fn of_class(
+    worker: &mut Worker<'_>,
+    class: Set<'_, u64>,
+    out: &mut Collected,
+) -> Result<(), Interrupted> {
     let work = worker.work;
     let (tree, facts) = (work.tree, work.facts);
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
-    for names in inodes(tree, class) {
+    for names in inodes(tree, class.files) {
         spread(work, names);
+        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         if let Some(content) = facts.content(names[0].0) {
-            by_content.push((content, start));
+            by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.group(work, None, std::iter::once(names));
+            out.group(work, *class.of, None, std::iter::once(names));
         }
-        start += u32::try_from(names.len()).unwrap_or(u32::MAX);
+        start += count;
     }
     by_content.sort_unstable();
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
-        let inode = |&(_, start): &Inode| inodes(tree, &class[start as usize..]).next();
+        work.watch.check()?;
+        let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
-        let walked = equal.iter().filter_map(inode).filter(is_walked);
-        if out.group(work, Some(equal[0].0), walked.clone()) {
+        let walked = equal.iter().map(inode).filter(is_walked);
+        if out.group(work, *class.of, Some(equal[0].0), walked.clone()) {
             continue;
         }
-        let mut others = equal.iter().filter_map(inode).filter(|names| !is_walked(names)).flatten();
+        let mut others = equal.iter().map(inode).filter(|names| !is_walked(names)).flatten();
         if others.any(|&file| state(worker, file) == State::Same) {
             out.elsewhere += walked.count() as u64;
         }
     }
+    Ok(())
 }
 
 /// Gives all names of an inode what is known of the one that was read.
@@ -117,11 +131,12 @@ fn spread(work: &Work<'_>, names: &[FileId]) {
 }
 
 impl Collected {
-    /// Makes a group of equal inodes, given by their names; returns whether they are two files or
+    /// Makes a group of equal inodes of this size, given by their names; returns whether they are two files or
     /// more.
     fn group<'a>(
         &mut self,
         work: &Work<'_>,
+        size: u64,
         content: Option<ContentId>,
         equal: impl Iterator<Item = &'a [FileId]>,
     ) -> bool {
@@ -141,7 +156,6 @@ impl Collected {
             return false;
         }
         sort_by_path(tree, files);
-        let size = tree.file(files[0]).size;
         // What is known of a lone inode depends on how it was told from others.
         let content = content.filter(|_| inodes > 1);
         let group = Group {
@@ -189,7 +203,8 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     }
     let dir = |file: FileId| tree.file(file).dir;
     let name = |file: FileId| tree.name(file).to_bytes();
-    files.sort_unstable_by_key(|&file| dir(file));
+    // The files of a directory are neighbours.
+    files.sort_unstable();
     let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
     let mut named: Vec<(&[u8], FileId)> = Vec::new();
     for of_dir in files.chunk_by_mut(|&a, &b| dir(a) == dir(b)) {

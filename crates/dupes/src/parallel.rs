@@ -80,6 +80,10 @@ impl<'a> Work<'a> {
     }
 
     fn lane_number(&self, file: FileId) -> usize {
+        // Mostly there is one, and no need to look where the file is.
+        if self.lanes.len() == 1 {
+            return 0;
+        }
         self.lane_of[self.tree.device_index(self.tree.file(file).dir)]
     }
 
@@ -224,7 +228,11 @@ impl Work<'_> {
     /// Counts the files among `files` whose content is not known yet as decided, before it is
     /// noted.
     pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
-        let files = self.unknown(files);
+        self.decided(self.unknown(files), size);
+    }
+
+    /// Counts this many files as decided.
+    pub(crate) fn decided(&self, files: u64, size: u64) {
         self.watch.files_done.fetch_add(files, Relaxed);
         self.watch.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
     }

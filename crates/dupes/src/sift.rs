@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use content::{Beginning, Digest, Facts, head_length, round_length};
+use content::{Beginning, Digest, Facts, Head, head_length, round_length};
 use fsops::Interrupted;
 use walk::{FileId, Opener, Problem};
 
 use crate::beginnings::{Beginnings, beginning_of, read};
-use crate::classes::{Classes, inodes};
+use crate::classes::{SameSize, inodes};
 use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted};
 use crate::parallel::Work;
 use crate::sets::{Set, Sets};
@@ -29,26 +29,24 @@ const GROWTH: u64 = 8;
 pub(crate) struct Sifted {
     /// Sets of inodes (by one name each) that may be equal, each at most as large as can be held
     /// open.
-    pub(crate) sets: Sets<()>,
+    pub(crate) sets: SameSize,
     /// How many inodes had to be looked at.
     pub(crate) unknown: u64,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// Splits the classes as far as that goes without comparing files side by side.
-pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrupted> {
-    let mut sifted = Sifted { sets: Sets::default(), unknown: 0, problems: Vec::new() };
+pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interrupted> {
+    let mut sifted = Sifted { sets: SameSize::default(), unknown: 0, problems: Vec::new() };
     let (mut heads_of, mut fresh) = (Vec::new(), Vec::new());
     let mut members: Vec<FileId> = Vec::new();
-    for index in 0..classes.len() {
+    for (index, class) in classes.iter().enumerate() {
         members.clear();
-        members.extend(
-            inodes(work.tree, classes.get(index).files).map(|names| leader(work.facts, names)),
-        );
+        members.extend(inodes(work.tree, class.files).map(|names| leader(work.facts, names)));
         if members.len() < 2 {
             continue;
         }
-        let size = work.tree.file(members[0]).size;
+        let size = *class.of;
         let known = fresh.len();
         let before_arm = size > 0 && members.iter().any(|&file| work.moves_arm(file));
         let want = |&file: &FileId| Wanted { file, reach: u32::from(before_arm) };
@@ -67,7 +65,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<Sifted, Interrup
             && members.iter().all(|f| work.facts.content(f.0).is_none());
         if new > 0 && (size == 0 || few) {
             fresh.truncate(known);
-            sifted.sets.push(&members, ());
+            sifted.sets.push(&members, size);
         } else {
             heads_of.push((index, before_arm));
         }
@@ -109,19 +107,33 @@ fn split_by_head(
     work: &Work<'_>,
     class: impl Iterator<Item = FileId>,
     before_arm: bool,
-    sets: &mut Sets<()>,
+    sets: &mut SameSize,
     large: &mut Large,
 ) {
-    let (tree, facts) = (work.tree, work.facts);
-    let mut files: Vec<_> = class.filter_map(|f| facts.head(f.0).map(|h| (h, f))).collect();
+    let facts = work.facts;
+    let known = |f: FileId| facts.content(f.0).is_some();
+    // Whether their content is known is noted in the order of the files: in that of their heads each
+    // look would be far from the one before.
+    let mut files: Vec<(Head, FileId, bool)> =
+        class.filter_map(|f| facts.head(f.0).map(|h| (h, f, known(f)))).collect();
+    let Some(&(_, first, _)) = files.first() else { return };
+    let size = work.tree.file(first).size;
     files.sort_unstable();
+    let mut alone = 0;
     for run in files.chunk_by(|a, b| a.0 == b.0) {
-        let size = tree.file(run[0].1).size;
-        match undecided(facts, run.iter().map(|&(_, f)| f)) {
-            Some(files) => sort_out(work, &files, before_arm, sets, large),
-            None => work.done(run.iter().map(|&(_, f)| f), size),
+        if let [(.., known)] = run {
+            alone += u64::from(!known);
+        } else if run.iter().all(|&(.., known)| !known) {
+            let files: Vec<FileId> = run.iter().map(|&(_, f, _)| f).collect();
+            sort_out(work, &files, size, false, before_arm, sets, large);
+        } else if let Some(files) = undecided(facts, run.iter().map(|&(_, f, _)| f)) {
+            let digest = files.iter().any(|&f| known_digest(facts, f).is_some());
+            sort_out(work, &files, size, digest, before_arm, sets, large);
+        } else {
+            work.done(run.iter().map(|&(_, f, _)| f), size);
         }
     }
+    work.decided(alone, size);
 }
 
 /// Returns what has to be compared among files of one head: the new ones, and one file of each
@@ -148,20 +160,21 @@ fn undecided(facts: &Facts, files: impl Iterator<Item = FileId>) -> Option<Vec<F
 fn sort_out(
     work: &Work<'_>,
     files: &[FileId],
+    size: u64,
+    digest_known: bool,
     before_arm: bool,
-    sets: &mut Sets<()>,
+    sets: &mut SameSize,
     large: &mut Large,
 ) {
-    let size = work.tree.file(files[0]).size;
     let to = if before_arm {
         // As far as those that are new have been read already.
         FIRST_BEFORE_ARM.min(size)
-    } else if files.iter().any(|&f| known_digest(work.facts, f).is_some()) {
+    } else if digest_known {
         size
     } else if files.len() > work.options.open_files {
         next_length(head_length(size), size)
     } else {
-        sets.push(files, ());
+        sets.push(files, size);
         return;
     };
     large.push(files, Reach { before: None, to });
@@ -222,7 +235,7 @@ fn split_by_beginning(
     work: &Work<'_>,
     set: Set<'_, Reach>,
     beginnings: &Beginnings,
-    sets: &mut Sets<()>,
+    sets: &mut SameSize,
     large: &mut Large,
 ) {
     let Some(&first) = set.files.first() else { return };
@@ -248,7 +261,7 @@ fn split_by_beginning(
         if apart || files.len() > work.options.open_files {
             large.push(&files, Reach { before, to });
         } else {
-            sets.push(&files, ());
+            sets.push(&files, size);
         }
     }
 }

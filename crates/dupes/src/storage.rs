@@ -16,8 +16,10 @@ const SMALL: u64 = 64 * 1024;
 
 /// Corrects [`Group::reclaimable`] for holes and shared extents.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
-    let shares =
-        |f: &FileId| work.tree.device_of(work.tree.file(*f).dir).volume.can_share_extents();
+    let can_share = work.tree.devices().iter().any(|device| device.volume.can_share_extents());
+    let shares = |f: &FileId| {
+        can_share && work.tree.device_of(work.tree.file(*f).dir).volume.can_share_extents()
+    };
     let mut worth = groups.leaders();
     worth.retain(|&(number, _)| {
         let group = groups.get(number as usize);

@@ -7,7 +7,7 @@ use device::{Lane, Trial};
 use fsops::{Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
-use crate::classes::Classes;
+use crate::classes::SameSize;
 use crate::parallel::Work;
 
 /// Reads one by one, and as many again together.
@@ -30,7 +30,7 @@ const SPREAD: u64 = 8 << 20;
 /// # Errors
 ///
 /// Only that the work was asked to stop.
-pub(crate) fn run(work: &Work<'_>, classes: &Classes) -> Result<(), Interrupted> {
+pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
     for lane in work.lanes() {
         if lane.is_settled() {
             continue;
@@ -63,7 +63,7 @@ struct Spot {
 }
 
 /// Returns places in files of one lane whose contents are to be read, from all over the tree.
-fn scattered(work: &Work<'_>, classes: &Classes, lane: &Lane) -> Vec<Spot> {
+fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
             && work.facts.head(file.0).is_none()

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
+use crate::spill;
+
 /// What an engine is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -54,7 +56,11 @@ impl Watch {
     }
 
     /// Returns whether a stop was asked for.
+    ///
+    /// Whoever works asks this often, and so the memory of the process is looked at here too, once
+    /// there is any need for that.
     pub fn stopped(&self) -> bool {
+        spill::relieve();
         self.stop.load(Relaxed)
     }
 

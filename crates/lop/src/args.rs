@@ -154,5 +154,15 @@ Examples:
     Generate,
 }
 
+impl Command {
+    /// Returns how much memory was asked for, if that was said.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        match self {
+            Command::Scan(args) => args.memory,
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ mod folder;
 mod formats;
 mod interrupt;
 mod look;
+mod memory;
 mod monitor;
 mod names;
 mod output;
@@ -34,6 +35,9 @@ use crate::args::Cli;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
+#[global_allocator]
+static ALLOCATOR: fsops::memory::Allocator = fsops::memory::Allocator;
+
 fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
         Ok(cli) => run(cli),
@@ -44,7 +48,9 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
-    let exit = commands::run(cli.command, &settings).unwrap_or_else(|error| {
+    let memory = cli.command.memory();
+    let run = || memory::bound(memory).and_then(|()| commands::run(cli.command, &settings));
+    let exit = run().unwrap_or_else(|error| {
         error.print(&settings);
         error.exit
     });

@@ -61,6 +61,7 @@ pub(crate) struct Stats {
     pub(crate) groups: u64,
     pub(crate) seconds: Seconds,
     pub(crate) peak_memory_bytes: u64,
+    pub(crate) spilled_bytes: u64,
     pub(crate) threads: usize,
     pub(crate) devices: Vec<Device>,
 }
@@ -85,6 +86,7 @@ impl Stats {
             groups: found.groups.len() as u64,
             seconds: clock.seconds,
             peak_memory_bytes: peak_memory_bytes(),
+            spilled_bytes: fsops::memory::spilled().most,
             threads: compare.threads.first,
             devices: compare.lanes.conclusions().into_iter().map(Device::from).collect(),
         }
@@ -92,7 +94,7 @@ impl Stats {
 }
 
 /// Returns the most memory the process ever had resident, 0 if `/proc` is not there.
-fn peak_memory_bytes() -> u64 {
+pub(crate) fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());

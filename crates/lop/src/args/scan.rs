@@ -99,6 +99,13 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
+    /// Take at most SIZE of memory [default: a quarter of what there is]
+    ///
+    /// What does not fit is kept in files without a name below TMPDIR, or /var/tmp. 256M do for ten
+    /// million files.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) memory: Option<u64>,
+
     /// Print figures of the run on standard error, as JSON
     ///
     /// Entries, files read, bytes read, seconds per stage, peak memory. docs/formats.md says what

@@ -24,7 +24,7 @@ use crate::remembered::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
 use crate::stats::{Clock, Stats};
 use crate::summary::Summary;
-use crate::{interrupt, output, problems};
+use crate::{interrupt, memory, output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -55,6 +55,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
             settings.note(&Device::from(device).text());
         }
     }
+    memory::tell(scan.memory, settings);
     if scan.stats {
         let stats = Stats::new(&watch, summary.files, &found, &clock, &scan.compare);
         settings.note(&to_json(&stats));

@@ -33,6 +33,8 @@ pub(crate) struct ScanSettings {
     /// How to print the groups, if they are to be printed.
     pub(crate) format: Option<Format>,
     pub(crate) stats: bool,
+    /// How much memory was asked for.
+    pub(crate) memory: Option<u64>,
     /// The options that decide what is looked at, as typed, for the catalog's record.
     pub(crate) options: String,
     pub(crate) walk: walk::Options,
@@ -52,6 +54,7 @@ impl ScanSettings {
         Ok(ScanSettings {
             format,
             stats: args.stats,
+            memory: args.memory,
             options: selection(&args),
             walk: workers.walk(filter, args.one_file_system, own),
             compare: dupes::Options { digests, hardlinks: args.hardlinks, ..workers.compare },

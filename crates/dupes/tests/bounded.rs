@@ -1,0 +1,61 @@
+//! A scan in less memory than its tables take: the same answer.
+//!
+//! In a process of its own, as there is one allocator and one bound in each.
+
+use std::sync::Arc;
+
+use content::Facts;
+use device::Threads;
+use dupes::EagerHeads;
+use fsops::{Watch, memory};
+use testkit::{TempTree, assert_groups, naive_groups};
+use walk::Filter;
+
+#[global_allocator]
+static ALLOCATOR: memory::Allocator = memory::Allocator;
+
+/// Takes some 100 bytes each.
+const FILES: usize = 60_000;
+
+#[test]
+fn a_scan_beyond_its_memory_finds_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    memory::bound(16 << 20, folder.path());
+    let tree = TempTree::new_in("/dev/shm".as_ref());
+    for n in 0..FILES {
+        let dir = tree.path().join(format!("{}", n / 500));
+        if n % 500 == 0 {
+            std::fs::create_dir(&dir).expect("a directory");
+        }
+        // A third is empty, the others are of 7 sizes, each content two or three times.
+        let content = if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
+        std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");
+    }
+    let threads = Threads { first: 2, grows: true };
+    let options = walk::Options {
+        filter: Filter { empty: true, ..Filter::default() },
+        one_file_system: false,
+        threads,
+        lanes: Arc::default(),
+        open_dirs: 16,
+        own: Vec::new(),
+    };
+    let compare = dupes::Options {
+        threads,
+        lanes: Arc::clone(&options.lanes),
+        open_dirs: 16,
+        open_files: 32,
+        digests: true,
+        hardlinks: false,
+    };
+    let watch = Watch::default();
+    let eager = EagerHeads::new(&watch);
+    let roots = [tree.path().to_path_buf()];
+    let mut found = walk::walk(&roots, &options, Some(&eager), &watch).expect("not stopped");
+    let facts = Facts::new(found.files().len());
+    EagerHeads::collect(&mut found, &facts);
+    let groups = dupes::find(&found, &facts, &compare, &watch).expect("not stopped").groups;
+    assert!(memory::spilled().most > 0, "nothing was put into files");
+    let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
+    assert_groups(&naive_groups(&tree), &groups.iter().map(|group| paths(group.files)).collect());
+}
