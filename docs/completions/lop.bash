@@ -447,7 +447,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__scan)
-            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --one-file-system --no-hidden --empty --hardlinks --files-from --null --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --one-file-system --no-hidden --empty --hardlinks --files-from --null --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -482,6 +482,10 @@ _lop() {
                     return 0
                     ;;
                 --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

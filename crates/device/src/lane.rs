@@ -102,6 +102,11 @@ impl Lane {
         Lane { disk, io, waited_ns, arm, trial: Mutex::new(None) }
     }
 
+    /// Returns the name of its disk, which no other lane has.
+    pub fn name(&self) -> &str {
+        &self.disk.name
+    }
+
     /// Returns whether what it is like is found out, rather than said by the user.
     pub fn finds_out(&self) -> bool {
         self.io == Io::Auto

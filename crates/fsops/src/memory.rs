@@ -27,9 +27,11 @@ const LARGE: usize = 1 << 20;
 /// Large allocations are aligned to pages of this size; those that want more are left alone.
 const PAGE: usize = 4096;
 
-/// The least bound that a scan can be expected to keep: the program, buffers of 16 threads, what
-/// a catalog keeps in memory, and room for a few megabytes of every table.
-pub const LEAST: u64 = 64 << 20;
+/// The least bound that a scan keeps. The program, buffers of 16 threads and what a catalog holds take
+/// 20 to 50 MiB; the rest is for what the kernel maps between two looks: it maps 64 KiB around each
+/// page that is used, up to 60 MiB in a millisecond, and a thread that looks may have to wait for a
+/// turn of some milliseconds.
+pub const LEAST: u64 = 256 << 20;
 
 /// What large allocations may take before further ones are put into files.
 static SHARE: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -44,7 +46,7 @@ static PLAIN: AtomicUsize = AtomicUsize::new(0);
 pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     // The rest is for small allocations, and for those pages of the files that are in use.
-    let small = 32 << 20;
+    let small = 64 << 20;
     SHARE.store((bytes / 2).saturating_sub(small).max(bytes / 8), Relaxed);
     spill::start(bytes, folder);
 }

@@ -174,7 +174,7 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
 /// files.
 pub(crate) fn relieve() {
     /// How often it is called for each look: a look takes as long as some ten pages to come back.
-    const TURNS: usize = 16;
+    const TURNS: usize = 8;
     static TURN: AtomicUsize = AtomicUsize::new(0);
     if IN_USE.load(Relaxed) && TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
         let _room = look();
@@ -191,10 +191,10 @@ fn watch_over() {
     }
 }
 
-/// Lets go of pages if more than a quarter of the bound is mapped; returns how much more may be.
+/// Lets go of pages if more than an eighth of the bound is mapped; returns how much more may be.
 fn look() -> usize {
-    // As much again may be back before the next look.
-    let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 4);
+    // Several times as much may be back before the next look.
+    let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 8);
     let room = most.saturating_sub(mapped());
     if room > 0 {
         return room;

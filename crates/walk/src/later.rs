@@ -8,6 +8,7 @@
 //! A file takes 16 bytes more until it has been looked at, and what was found of a window of them
 //! waits to be filled in.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -157,13 +158,11 @@ fn fill_in(
 /// Moves the records that stay to where others were dropped.
 fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     let mut table = mount.table.write();
-    let first_shard = stores.first().map_or(0, |store| store.shard);
+    let number: HashMap<u32, usize> = stores.iter().map(|store| store.shard).zip(0..).collect();
     let mut blocks: Vec<Vec<(u32, usize)>> = vec![Vec::new(); stores.len()];
     for (index, dir) in table.records.iter().enumerate().filter(|(_, dir)| dir.count > 0) {
-        if let Some(of_store) =
-            dir.shard.checked_sub(first_shard).and_then(|n| blocks.get_mut(n as usize))
-        {
-            of_store.push((dir.first, index));
+        if let Some(&store) = number.get(&dir.shard) {
+            blocks[store].push((dir.first, index));
         }
     }
     for (store, blocks) in stores.iter_mut().zip(&mut blocks) {

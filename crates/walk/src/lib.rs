@@ -6,9 +6,9 @@
 //! # One file is one file
 //!
 //! A directory reached twice (a root given twice or inside another, a bind mount) is listed once.
-//! The roots are taken one after the other, and within a root every mount below it is put off
-//! until the mount it hangs in is done, in order of path; so which of two paths a file is found
-//! under does not depend on which thread was faster.
+//! Mounts below the roots are put off until all that was found before is done. What is on one
+//! physical device is taken in order of path, devices side by side; a root inside another one comes
+//! last. So which of two paths a file is found under does not depend on which thread was faster.
 //!
 //! # Memory
 //!
@@ -24,6 +24,7 @@ mod remembered;
 mod slots;
 mod table;
 mod tree;
+mod turn;
 mod walker;
 mod worker;
 

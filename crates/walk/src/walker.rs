@@ -1,22 +1,21 @@
-//! Walks the roots: one mount after the other, each with all workers.
+//! Walks the roots and the mounts below them: in each lane one after the other, the lanes side by side.
 
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
-use device::{Crew, Lanes, Threads};
-use fsops::{Dir, FileKey, Interrupted, Op, Stage, Stat, Watch};
+use device::{Lanes, Threads};
+use fsops::{Dir, Interrupted, Op, Stage, Watch, own_descriptor_table};
 
 use crate::filter::Filter;
-use crate::later;
 use crate::list::FileList;
 use crate::listing::{Own, Store, Visitor};
-use crate::queue::Queue;
 use crate::table::{Directories, Table, count};
-use crate::tree::{DirId, Problem, Reason, Root, Tree, push_component, to_path};
-use crate::worker::{Mount, Worker};
+use crate::tree::{DirId, Problem, Reason, Root, Tree, to_path};
+use crate::turn::{Common, Listed, Task, Turn};
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -37,8 +36,8 @@ pub struct Options {
 
 /// Finds the files below `roots`.
 ///
-/// A root may be a directory, a link to one, or a file; a link to a file stands for the file. What cannot be examined is in
-/// [`Tree::problems`], and the rest goes on.
+/// A root may be a directory, a link to one, or a file; a link to a file stands for the file. What
+/// cannot be examined is in [`Tree::problems`], and the rest goes on.
 ///
 /// # Errors
 ///
@@ -50,61 +49,69 @@ pub fn walk(
     watch: &Watch,
 ) -> Result<Tree, Interrupted> {
     watch.enter(Stage::Walk);
-    let mut walker = Walker::new(options, visitor, watch);
-    for root in walker.sort_roots(roots) {
-        walker.walk_root(root)?;
+    let common = Common {
+        options,
+        own: own_files(&options.own),
+        visitor,
+        watch,
+        table: Table::default(),
+        roots: Mutex::default(),
+        shards: AtomicU32::new(0),
+    };
+    let mut walker = Walker {
+        common: &common,
+        tree: Tree::default(),
+        stores: Vec::new(),
+        listed: HashMap::new(),
+        list: FileList::default(),
+    };
+    let (apart, nested) = walker.sort_roots(roots);
+    walker.walk_all(apart)?;
+    for root in nested {
+        walker.walk_all(vec![root])?;
     }
-    Ok(walker.finish())
+    let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
+    let Common { table, roots, .. } = common;
+    tree.roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut all = HashMap::new();
+    for mut listed in listed.into_values() {
+        listed.update(&table);
+        all.extend(listed.keys());
+    }
+    // A store is found by its number.
+    stores.sort_unstable_by_key(|store| store.shard);
+    list.finish(&mut tree, &mut stores, &table, &all);
+    Ok(assemble(tree, table.into_inner(), stores))
 }
 
 /// A walk under way.
 struct Walker<'a> {
-    options: &'a Options,
-    own: Option<Own>,
-    visitor: Option<&'a dyn Visitor>,
-    watch: &'a Watch,
-    table: Table,
+    common: &'a Common<'a>,
     tree: Tree,
     /// Finished workers' stores; each has a shard number of its own.
     stores: Vec<Store>,
-    listed: HashMap<FileKey, DirId>,
-    /// How many directory records `listed` covers.
-    listed_upto: usize,
+    /// What was listed in the lanes, by the names of their disks.
+    listed: HashMap<String, Listed>,
     list: FileList,
 }
 
 impl<'a> Walker<'a> {
-    fn new(options: &'a Options, visitor: Option<&'a dyn Visitor>, watch: &'a Watch) -> Self {
-        let own = own_files(&options.own);
-        Walker {
-            options,
-            own,
-            visitor,
-            watch,
-            table: Table::default(),
-            tree: Tree::default(),
-            stores: Vec::new(),
-            listed: HashMap::new(),
-            listed_upto: 0,
-            list: FileList::default(),
-        }
-    }
-
-    /// Tells directories from files and puts an ancestor before what is below it.
-    fn sort_roots(&mut self, roots: &[PathBuf]) -> Vec<Root> {
+    /// Tells directories from files, and roots inside of others from those apart; the latter can be
+    /// walked side by side.
+    fn sort_roots(&mut self, roots: &[PathBuf]) -> (Vec<Root>, Vec<Root>) {
         use std::os::unix::ffi::{OsStrExt, OsStringExt};
-        let mut found = Vec::new();
+        let mut found: Vec<Root> = Vec::new();
         for path in roots {
             let is_dir = std::fs::metadata(path).is_ok_and(|m| m.is_dir());
             let given = path.as_os_str().as_bytes().to_vec();
             if !is_dir {
                 if self.stores.is_empty() {
-                    self.stores.push(Store::new(0));
+                    self.stores.push(Store::new(self.common.shards.fetch_add(1, Relaxed)));
                 }
                 match target(path) {
                     Ok(file) => {
-                        let filter = &self.options.filter;
-                        self.list.add(&file, filter, &mut self.stores[0], &self.table);
+                        let Common { options, table, .. } = self.common;
+                        self.list.add(&file, &options.filter, &mut self.stores[0], table);
                     }
                     Err(e) => self.problem(given, Op::Open, e),
                 }
@@ -120,158 +127,87 @@ impl<'a> Walker<'a> {
                 Err(e) => self.problem(given, Op::Open, e),
             }
         }
+        // What is above comes before what is below it.
         found.sort_by(|a, b| a.absolute.cmp(&b.absolute));
-        found
-    }
-
-    fn walk_root(&mut self, mut root: Root) -> Result<(), Interrupted> {
-        let opened = Dir::open(&to_path(root.given.clone()))
-            .and_then(|dir| dir.stat().map(|stat| (dir, stat)));
-        let (dir, stat) = match opened {
-            Ok(opened) => opened,
-            Err(e) => {
-                self.problem(root.given, Op::Open, e);
-                return Ok(());
-            }
-        };
-        self.note_listed();
-        if let Some(&id) = self.listed.get(&stat.key()) {
-            root.dir = id;
-            self.tree.skipped.seen_before += 1;
-            self.tree.roots.push(root);
-            return Ok(());
+        let path = |root: &Root| to_path(root.absolute.clone());
+        let (mut apart, mut nested): (Vec<Root>, Vec<Root>) = (Vec::new(), Vec::new());
+        for root in found {
+            let inside = apart.iter().any(|other| path(&root).starts_with(path(other)));
+            if inside { nested.push(root) } else { apart.push(root) }
         }
-        root.dir = self.table.write().add_root(self.tree.roots.len());
-        let (given, top) = (root.given.clone(), root.dir);
-        self.tree.roots.push(root);
-        self.walk_mounts(&given, top, dir, stat)
+        (apart, nested)
     }
 
-    /// Walks the mount at `top` and then those found below it, in order of path.
-    fn walk_mounts(
-        &mut self,
-        given: &[u8],
-        top: DirId,
-        dir: Dir,
-        stat: Stat,
-    ) -> Result<(), Interrupted> {
-        let root_device = stat.device;
-        let mut waiting = vec![top];
-        let mut first = Some((dir, stat));
-        while let Some(id) = waiting.pop() {
-            let opened = first.take().map_or_else(|| self.open(given, top, id), Ok);
-            let (dir, stat) = match opened {
-                Ok(opened) => opened,
-                Err(e) => {
-                    self.dir_problem(given, id, e);
-                    continue;
-                }
-            };
-            if self.options.one_file_system && stat.device != root_device {
-                self.tree.skipped.other_file_systems += 1;
-                continue;
+    /// Walks roots and then the mounts found below them, those found below these, and so on. What is
+    /// in different lanes is walked side by side, what is in one in order of path: so which of two
+    /// paths a directory is found under does not depend on which lane was faster.
+    fn walk_all(&mut self, roots: Vec<Root>) -> Result<(), Interrupted> {
+        let mut tasks = Vec::new();
+        for root in roots {
+            let opened = Dir::open(&to_path(root.given.clone()))
+                .and_then(|dir| dir.stat().map(|stat| (dir, stat)));
+            match opened {
+                Ok((dir, stat)) => tasks.push(Task::Root(root, dir, stat)),
+                Err(e) => self.problem(root.given, Op::Open, e),
             }
-            self.note_listed();
-            if self.listed.contains_key(&stat.key()) {
-                self.tree.skipped.seen_before += 1;
-                continue;
+        }
+        while !tasks.is_empty() {
+            let mut found = Vec::new();
+            for turn in self.round(tasks) {
+                let Turn { lane, listed, stores, found: more, skipped, problems, .. } = turn?;
+                self.listed.insert(lane.name().to_string(), listed);
+                self.stores.extend(stores);
+                self.tree.skipped.add(&skipped);
+                self.tree.problems.extend(problems);
+                found.extend(more);
             }
-            let mut found = self.walk_mount(given, id, &dir, &stat)?;
-            let table = self.table.read();
-            // The last one is taken next, so the smallest path goes to the end.
-            found.sort_by_cached_key(|&d| std::cmp::Reverse(table.path_below(None, d)));
-            waiting.extend(found);
+            let table = self.common.table.read();
+            found.sort_by_cached_key(|found| {
+                let below = table.path_below(None, found.id);
+                (found.root.absolute.clone(), below)
+            });
+            tasks = found.into_iter().map(Task::Mount).collect();
         }
         Ok(())
     }
 
-    fn open(&self, given: &[u8], top: DirId, id: DirId) -> io::Result<(Dir, Stat)> {
-        let root = Dir::open(&to_path(given.to_vec()))?;
-        let below = self.table.read().path_below(Some(top), id);
-        let dir = root.open_below(&below)?;
-        let stat = dir.stat()?;
-        Ok((dir, stat))
-    }
-
-    fn walk_mount(
-        &mut self,
-        given: &[u8],
-        top: DirId,
-        dir: &Dir,
-        stat: &Stat,
-    ) -> Result<Vec<DirId>, Interrupted> {
-        let device = self.table.write().device(stat.device, || dir.volume());
-        let device_index = match device {
-            Ok(index) => index,
-            Err(e) => {
-                self.tree.problems.push(Problem {
-                    path: given.to_vec(),
-                    reason: Reason::Failed { op: Op::Stat, source: e },
-                });
-                return Ok(Vec::new());
-            }
-        };
-        let lane = self.options.lanes.of(stat.device);
-        let mount = Mount {
-            options: self.options,
-            own: self.own.as_ref(),
-            visitor: self.visitor,
-            watch: self.watch,
-            table: &self.table,
-            queue: Queue::new(top),
-            lane: &lane,
-            listed: &self.listed,
-            root_given: given,
-            top,
-            top_dir: dir,
-            id: stat.mount,
-            device: stat.device,
-            device_index,
-            volume: self.table.read().devices[usize::from(device_index)].volume,
-            others: Mutex::default(),
-        };
-        let crew = Crew { lane: &lane, threads: self.options.threads, pieces: None };
-        let shards = AtomicUsize::new(self.stores.len());
-        let mut stores = crew.run(|pace| {
-            let store = Store::new(count(shards.fetch_add(1, Relaxed)));
-            Worker::new(&mount, store).run(pace)
-        });
-        stores.sort_unstable_by_key(|store| store.shard);
-        later::look(&mount, &crew, &mut stores)?;
-        let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.stores.extend(stores);
-        // Its record came before the mount's turn, so `note_listed` has passed it by.
-        self.listed.insert(stat.key(), top);
-        self.watch.check()?;
-        Ok(others)
-    }
-
-    /// Brings the table of listed directories up to date, before a second way to them may come.
-    fn note_listed(&mut self) {
-        let table = self.table.read();
-        for index in self.listed_upto..table.records.len() {
-            let id = DirId(count(index));
-            if let Some(key) = table.key(id) {
-                self.listed.insert(key, id);
+    /// Walks what there is to walk in all lanes side by side.
+    fn round(&mut self, tasks: Vec<Task>) -> Vec<Result<Turn<'a>, Interrupted>> {
+        let mut by_lane: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
+        for task in tasks {
+            let device = match &task {
+                Task::Root(_, _, stat) => stat.device,
+                Task::Mount(found) => found.device,
+            };
+            let lane = self.common.options.lanes.of(device);
+            let known = by_lane.iter_mut().find(|(turn, _)| Arc::ptr_eq(&turn.lane, &lane));
+            if let Some((_, tasks)) = known {
+                tasks.push(task);
+            } else {
+                let listed = self.listed.remove(lane.name()).unwrap_or_default();
+                by_lane.push((Turn::new(self.common, lane, listed), vec![task]));
             }
         }
-        self.listed_upto = table.records.len();
+        if by_lane.len() == 1 {
+            return by_lane.into_iter().map(|(turn, tasks)| turn.run(tasks)).collect();
+        }
+        std::thread::scope(|scope| {
+            let run = |(turn, tasks): (Turn<'a>, Vec<Task>)| {
+                scope.spawn(move || {
+                    own_descriptor_table();
+                    turn.run(tasks)
+                })
+            };
+            let running: Vec<_> = by_lane.into_iter().map(run).collect();
+            let join = |turn: ScopedJoinHandle<'_, _>| {
+                turn.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            running.into_iter().map(join).collect()
+        })
     }
 
     fn problem(&mut self, path: Vec<u8>, op: Op, source: io::Error) {
         self.tree.problems.push(Problem { path, reason: Reason::Failed { op, source } });
-    }
-
-    fn dir_problem(&mut self, given: &[u8], id: DirId, source: io::Error) {
-        let mut path = given.to_vec();
-        push_component(&mut path, &self.table.read().path_below(None, id));
-        self.problem(path, Op::Open, source);
-    }
-
-    fn finish(mut self) -> Tree {
-        self.note_listed();
-        self.list.finish(&mut self.tree, &mut self.stores, &self.table, &self.listed);
-        assemble(self.tree, self.table.into_inner(), self.stores)
     }
 }
 

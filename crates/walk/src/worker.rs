@@ -32,8 +32,8 @@ pub(crate) struct Mount<'a> {
     pub(crate) device: u64,
     pub(crate) device_index: u16,
     pub(crate) volume: Volume,
-    /// Directories that turned out to be other mounts.
-    pub(crate) others: Mutex<Vec<DirId>>,
+    /// Directories that turned out to be other mounts, and their devices.
+    pub(crate) others: Mutex<Vec<(DirId, u64)>>,
 }
 
 impl Mount<'_> {
@@ -103,7 +103,7 @@ impl<'a> Worker<'a> {
         let stat = dir.stat()?;
         if stat.mount != self.mount.id || stat.device != self.mount.device {
             let mut others = self.mount.others.lock().unwrap_or_else(PoisonError::into_inner);
-            others.push(id);
+            others.push((id, stat.device));
             return Ok(());
         }
         if self.mount.listed.contains_key(&stat.key()) {

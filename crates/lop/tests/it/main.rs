@@ -15,6 +15,7 @@ mod interrupts;
 mod json;
 mod lists;
 mod lop;
+mod memory;
 mod mounts;
 mod odd;
 mod partial;

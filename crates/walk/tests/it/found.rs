@@ -23,6 +23,11 @@ pub(crate) fn options() -> Options {
     }
 }
 
+/// Returns devices that are as the user says.
+pub(crate) fn lanes(io: Io) -> Arc<Lanes> {
+    Arc::new(Lanes::new(io))
+}
+
 /// Returns this many threads, and more where they wait.
 pub(crate) fn workers(first: usize) -> Threads {
     Threads { first, grows: true }
@@ -44,9 +49,8 @@ pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
 
 /// Walks the roots with these options, in every order, and checks the tree.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
-    let trees = [Io::Auto, Io::Hdd, Io::Ssd].map(|io| {
-        found_once(roots, &Options { lanes: Arc::new(Lanes::new(io)), ..options.clone() })
-    });
+    let trees = [Io::Auto, Io::Hdd, Io::Ssd]
+        .map(|io| found_once(roots, &Options { lanes: lanes(io), ..options.clone() }));
     let [auto, others @ ..] = trees;
     for other in &others {
         assert!(actual(&auto) == actual(other), "not the same files in another order");

@@ -1,12 +1,17 @@
 //! Mounts below a root. Needs root.
 
+use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::path::Path;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
-use fsops::{Dir, Volume, Watch};
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
-use walk::{Filter, Tree, from_list};
+use device::Io;
+use fsops::{Dir, Stat, Volume, Watch};
+use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder, skipped};
+use walk::{Filter, Options, Tree, from_list, walk};
 
-use crate::found::{actual, expected, found_with, names, options, problems, workers};
+use crate::found::{actual, expected, found_with, ids, lanes, names, options, problems, workers};
 
 fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
     let mut mounts = Vec::new();
@@ -173,4 +178,72 @@ fn mounted_files_have_their_own_device_and_file_system() {
     let walked = found_with(&both, &options());
     assert_eq!((walked.files().len(), walked.skipped.seen_before), (4, 2));
     drop(mounts);
+}
+
+/// Waits at the file `here` until it was called for the same name on both devices.
+struct Meeting {
+    met: Mutex<usize>,
+    come: Condvar,
+}
+
+impl walk::Visitor for Meeting {
+    fn file(&self, _: &Dir, name: &CStr, _: &Stat) -> u64 {
+        if name.to_bytes() == b"here" {
+            let mut met = self.met.lock().expect("not poisoned");
+            *met += 1;
+            self.come.notify_all();
+            let patience = Duration::from_secs(20);
+            let waited = self.come.wait_timeout_while(met, patience, |met| *met < 2);
+            assert!(!waited.expect("not poisoned").1.timed_out(), "one device waits for the other");
+        }
+        0
+    }
+}
+
+#[test]
+fn devices_are_walked_side_by_side() {
+    let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
+    let [Ok(one), Ok(other)] = mounts else { return skipped("no tmpfs") };
+    let tree = TreeBuilder::new().file("here", "1").file("d/e", "2");
+    tree.make(&one);
+    tree.make(&other);
+    let meeting = Meeting { met: Mutex::default(), come: Condvar::new() };
+    let options = Options { threads: workers(1), lanes: lanes(Io::Cached), ..options() };
+    let roots = [one.path().to_path_buf(), other.path().to_path_buf()];
+    let walked = walk(&roots, &options, Some(&meeting), &Watch::default()).expect("not stopped");
+    assert_eq!(walked.files().len(), 4);
+    assert_eq!(*meeting.met.lock().expect("not poisoned"), 2);
+}
+
+#[test]
+fn which_of_two_paths_counts_does_not_depend_on_devices_being_fast() {
+    let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
+    let [Ok(one), Ok(other)] = mounts else { return skipped("no tmpfs") };
+    let tree = TreeBuilder::new().file("a", "1").dir("m").dir("n").make_temp();
+    TreeBuilder::new().file("b", "22").file("d/c", "333").dir("k").make(&one);
+    TreeBuilder::new().file("e", "4444").make(&other);
+    let pairs = [(one.path().join("d"), "m"), (other.path().to_path_buf(), "n")];
+    let mut bound: Vec<Mount> = Vec::new();
+    for (from, to) in pairs {
+        bound.push(Mount::bind(from, tree.join(to)).expect("mounts work"));
+    }
+    bound.push(Mount::bind(other.path(), one.path().join("k")).expect("mounts work"));
+    let inside = one.path().join("d");
+    for threads in [1, 2, 8] {
+        // Roots come first, then what is found in them, in order of path.
+        let options = Options { threads: workers(threads), ..options() };
+        let walked = found_with(&[tree.path(), one.path(), &inside], &options);
+        let paths: BTreeSet<Vec<u8>> = walked_paths(&walked);
+        let at = |root: &Path, name: &str| root.join(name).path_bytes().to_vec();
+        let first =
+            if tree.path() < one.path() { at(tree.path(), "n/e") } else { at(one.path(), "k/e") };
+        let expected = [at(tree.path(), "a"), at(one.path(), "b"), at(one.path(), "d/c"), first];
+        assert_eq!(paths, expected.into(), "{threads} threads");
+        assert_eq!((walked.skipped.seen_before, walked.roots().len()), (3, 3));
+    }
+    drop(bound);
+}
+
+fn walked_paths(tree: &Tree) -> BTreeSet<Vec<u8>> {
+    ids(tree).map(|id| tree.path(id)).collect()
 }

@@ -1,0 +1,209 @@
+//! What is walked in one lane: its roots and mounts, one after the other, with all of its workers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use device::{Crew, Lane};
+use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
+
+use crate::later;
+use crate::listing::{Own, Store, Visitor};
+use crate::queue::Queue;
+use crate::table::{Table, count};
+use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
+use crate::walker::Options;
+use crate::worker::{Mount, Worker};
+
+/// What the turns of a walk share.
+pub(crate) struct Common<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) own: Option<Own>,
+    pub(crate) visitor: Option<&'a dyn Visitor>,
+    pub(crate) watch: &'a Watch,
+    pub(crate) table: Table,
+    pub(crate) roots: Mutex<Vec<Root>>,
+    /// The number of the next store.
+    pub(crate) shards: AtomicU32,
+}
+
+/// Something to walk.
+pub(crate) enum Task {
+    /// A root that was opened.
+    Root(Root, Dir, Stat),
+    /// A mount that was found.
+    Mount(Found),
+}
+
+/// A directory that turned out to be another mount.
+pub(crate) struct Found {
+    /// The root it is below, and its device.
+    pub(crate) root: Arc<Root>,
+    pub(crate) root_device: u64,
+    pub(crate) id: DirId,
+    pub(crate) device: u64,
+}
+
+/// Directories that have been listed.
+#[derive(Default)]
+pub(crate) struct Listed {
+    keys: HashMap<FileKey, DirId>,
+    /// How many directory records it covers.
+    upto: usize,
+}
+
+/// A turn, and what came of it.
+pub(crate) struct Turn<'a> {
+    pub(crate) common: &'a Common<'a>,
+    pub(crate) lane: Arc<Lane>,
+    /// What was listed in this lane before.
+    pub(crate) listed: Listed,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) found: Vec<Found>,
+    pub(crate) skipped: Skipped,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Listed {
+    /// Takes in what was listed since, before a second way to it may come.
+    pub(crate) fn update(&mut self, table: &Table) {
+        let table = table.read();
+        for index in self.upto..table.records.len() {
+            let id = DirId(count(index));
+            if let Some(key) = table.key(id) {
+                self.keys.insert(key, id);
+            }
+        }
+        self.upto = table.records.len();
+    }
+
+    pub(crate) fn keys(&self) -> &HashMap<FileKey, DirId> {
+        &self.keys
+    }
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(common: &'a Common<'a>, lane: Arc<Lane>, listed: Listed) -> Turn<'a> {
+        Turn {
+            common,
+            lane,
+            listed,
+            stores: Vec::new(),
+            found: Vec::new(),
+            skipped: Skipped::default(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Walks what there is to walk, but for the mounts below it, which are in `found` then.
+    pub(crate) fn run(mut self, tasks: Vec<Task>) -> Result<Turn<'a>, Interrupted> {
+        for task in tasks {
+            match task {
+                Task::Root(root, dir, stat) => self.root(root, &dir, &stat)?,
+                Task::Mount(found) => self.mount(&found)?,
+            }
+        }
+        Ok(self)
+    }
+
+    fn root(&mut self, mut root: Root, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
+        {
+            let mut roots = self.common.roots.lock().unwrap_or_else(PoisonError::into_inner);
+            self.listed.update(&self.common.table);
+            if let Some(&id) = self.listed.keys.get(&stat.key()) {
+                root.dir = id;
+                self.skipped.seen_before += 1;
+                roots.push(root);
+                return Ok(());
+            }
+            root.dir = self.common.table.write().add_root(roots.len());
+            roots.push(root.clone());
+        }
+        let (id, device) = (root.dir, stat.device);
+        let found = Found { root: Arc::new(root), root_device: device, id, device };
+        self.walk(&found, dir, stat)
+    }
+
+    fn mount(&mut self, found: &Found) -> Result<(), Interrupted> {
+        let (dir, stat) = match self.open(found) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.problem(found, Op::Open, error);
+                return Ok(());
+            }
+        };
+        if self.common.options.one_file_system && stat.device != found.root_device {
+            self.skipped.other_file_systems += 1;
+            return Ok(());
+        }
+        self.listed.update(&self.common.table);
+        if self.listed.keys.contains_key(&stat.key()) {
+            self.skipped.seen_before += 1;
+            return Ok(());
+        }
+        self.walk(found, &dir, &stat)
+    }
+
+    fn open(&self, found: &Found) -> io::Result<(Dir, Stat)> {
+        let root = Dir::open(&to_path(found.root.given.clone()))?;
+        let below = self.common.table.read().path_below(Some(found.root.dir), found.id);
+        let dir = root.open_below(&below)?;
+        let stat = dir.stat()?;
+        Ok((dir, stat))
+    }
+
+    /// Walks one mount.
+    fn walk(&mut self, found: &Found, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
+        let common = self.common;
+        let device = common.table.write().device(stat.device, || dir.volume());
+        let device_index = match device {
+            Ok(index) => index,
+            Err(error) => {
+                self.problem(found, Op::Stat, error);
+                return Ok(());
+            }
+        };
+        let mount = Mount {
+            options: common.options,
+            own: common.own.as_ref(),
+            visitor: common.visitor,
+            watch: common.watch,
+            table: &common.table,
+            queue: Queue::new(found.id),
+            lane: &self.lane,
+            listed: &self.listed.keys,
+            root_given: &found.root.given,
+            top: found.id,
+            top_dir: dir,
+            id: stat.mount,
+            device: stat.device,
+            device_index,
+            volume: common.table.read().devices[usize::from(device_index)].volume,
+            others: Mutex::default(),
+        };
+        let crew = Crew { lane: &self.lane, threads: common.options.threads, pieces: None };
+        let mut stores = crew.run(|pace| {
+            let store = Store::new(common.shards.fetch_add(1, Relaxed));
+            Worker::new(&mount, store).run(pace)
+        });
+        later::look(&mount, &crew, &mut stores)?;
+        let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.found.extend(others.into_iter().map(|(id, device)| Found {
+            root: Arc::clone(&found.root),
+            root_device: found.root_device,
+            id,
+            device,
+        }));
+        self.stores.extend(stores);
+        // Its record may have come before the mount's turn, so that `update` has passed it by.
+        self.listed.keys.insert(stat.key(), found.id);
+        common.watch.check()
+    }
+
+    fn problem(&mut self, found: &Found, op: Op, source: io::Error) {
+        let mut path = found.root.given.clone();
+        push_component(&mut path, &self.common.table.read().path_below(None, found.id));
+        self.problems.push(Problem { path, reason: Reason::Failed { op, source } });
+    }
+}
