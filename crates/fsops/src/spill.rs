@@ -1,7 +1,8 @@
 //! Memory in files without a name, and the thread that lets go of it.
 //!
-//! A mapping is known here from when it is made until it is unmapped, both under one lock: letting go
-//! of pages that meanwhile became something else would lose what is in them.
+//! A mapping is known here from after it was made until before it is unmapped, and pages are let go of
+//! under the same lock: doing that to something else that has come to its place would lose what is in
+//! it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,6 +30,9 @@ static BOUND: OnceLock<(usize, PathBuf)> = OnceLock::new();
 
 /// Whether anything was ever put into a file.
 static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// Whether pages are being let go of.
+static LETTING_GO: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
@@ -130,8 +134,10 @@ pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     };
     *region = (0, 0);
     regions.bytes -= length;
-    // SAFETY: it is a mapping of `map`, of this length, and the caller promises the rest. The lock is
-    // still held, so that nobody takes what comes to this place for it.
+    // Giving back the pages of a large file takes long.
+    drop(regions);
+    // SAFETY: it is a mapping of `map`, of this length, and the caller promises the rest. It is not
+    // known here any more, so that nobody takes what comes to its place for it.
     let _done = unsafe { munmap(at.cast(), length) };
     true
 }
@@ -176,7 +182,13 @@ pub(crate) fn relieve() {
     /// How often it is called for each look: a look takes as long as some ten pages to come back.
     const TURNS: usize = 8;
     static TURN: AtomicUsize = AtomicUsize::new(0);
-    if IN_USE.load(Relaxed) && TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
+    if !IN_USE.load(Relaxed) {
+        return;
+    }
+    if LETTING_GO.load(Relaxed) {
+        // Whoever does it may wait for a processor, and more would come back meanwhile than goes.
+        drop(regions());
+    } else if TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
         let _room = look();
     }
 }
@@ -205,6 +217,7 @@ fn look() -> usize {
 
 pub(crate) fn let_go() {
     let regions = regions();
+    LETTING_GO.store(true, Relaxed);
     for (address, length) in regions.used() {
         // SAFETY: it is a mapping of `map`, and stays one as long as the lock is held. What was written
         // to it is in the file.
@@ -214,6 +227,7 @@ pub(crate) fn let_go() {
             madvise(at, length, Advice::LinuxDontNeed)
         };
     }
+    LETTING_GO.store(false, Relaxed);
 }
 
 /// Closes what the thread has inherited, in a table of its own: a lock would be held and a pipe stay
