@@ -32,7 +32,7 @@ pub(crate) fn read(
     let (more, further) = read_all(work, reaches, &alone)?;
     beginnings.extend(more);
     problems.extend(further);
-    beginnings.sort_unstable();
+    beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
     Ok((beginnings, problems))
 }
 
@@ -50,7 +50,7 @@ fn read_all(
         |worker, list, wanted, open| read_one(worker, list, wanted.file, reach(wanted), open),
     )?;
     let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
-    beginnings.sort_unstable();
+    beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
     Ok((beginnings, problems))
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
         let bytes = set.of.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE), set.files[0])
     };
-    sets.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    sets.sort_by(|a, b| work.watch.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
     // A few at a time, for their directories; fewer if there would not be enough for everybody.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use content::{ContentId, Digest};
-use fsops::Interrupted;
+use fsops::{Interrupted, Watch};
 use walk::{DirId, FileId, Tree};
 
 use crate::Found;
@@ -49,19 +49,20 @@ pub(crate) fn collect(
         found.elsewhere += list.elsewhere;
     }
     storage::measure(work, &mut found.groups)?;
-    sort(work.tree, &mut found.groups);
+    sort(work.tree, &mut found.groups, work.watch);
     Ok(())
 }
 
 /// Sorts groups by the bytes that they free, those that free most first, then by path.
-fn sort(tree: &Tree, groups: &mut Sets<Group>) {
+fn sort(tree: &Tree, groups: &mut Sets<Group>, watch: &Watch) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
     let mut ranks: Vec<(FileId, u32)> = firsts.into_iter().zip(0..).collect();
-    ranks.sort_unstable();
+    ranks.sort_unstable_by(|a, b| watch.compare(a, b));
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
     groups.sort_by(|a, b| {
+        watch.make_room();
         Reverse(a.reclaimable)
             .cmp(&Reverse(b.reclaimable))
             .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
@@ -98,7 +99,7 @@ fn of_class(
         }
         start += count;
     }
-    by_content.sort_unstable();
+    by_content.sort_unstable_by(|a, b| work.watch.compare(a, b));
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
         work.watch.check()?;
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];

@@ -88,7 +88,7 @@ pub fn find(
     watch: &Watch,
 ) -> Result<Found, Interrupted> {
     watch.enter(Stage::Heads);
-    let classes = classes::classes(tree, options.hardlinks);
+    let classes = classes::classes(tree, options.hardlinks, watch);
     let work = parallel::Work::new(tree, facts, options, watch);
     trial::run(&work, &classes)?;
     let mut found = Found { candidates: classes::inodes_in(tree, &classes), ..Found::default() };

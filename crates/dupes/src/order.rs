@@ -69,7 +69,7 @@ pub(crate) fn arrange(
     reaches: &[Reach],
     mut all: Vec<Wanted>,
 ) -> Result<Arranged, Interrupted> {
-    all.sort_unstable();
+    all.sort_unstable_by(|a, b| work.watch.compare(a, b));
     if !work.lanes().iter().any(|lane| lane.is_cold() && lane.has_arm()) {
         return Ok(Arranged { wanted: all, twins: Vec::new() });
     }
@@ -79,7 +79,7 @@ pub(crate) fn arrange(
         Ok(())
     })?;
     let mut placed: Vec<Placed> = lists.into_iter().flatten().collect();
-    placed.sort_unstable();
+    placed.sort_unstable_by(|a, b| work.watch.compare(a, b));
     let mut arranged = Arranged { wanted: all, twins: Vec::new() };
     let mut leader: Option<Placed> = None;
     for placed in placed {

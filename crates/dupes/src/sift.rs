@@ -118,7 +118,7 @@ fn split_by_head(
         class.filter_map(|f| facts.head(f.0).map(|h| (h, f, known(f)))).collect();
     let Some(&(_, first, _)) = files.first() else { return };
     let size = work.tree.file(first).size;
-    files.sort_unstable();
+    files.sort_unstable_by(|a, b| work.watch.compare(a, b));
     let mut alone = 0;
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         if let [(.., known)] = run {
@@ -211,7 +211,7 @@ fn by_beginning(
         let (read, problems) = read(work, &reaches, wanted)?;
         sifted.problems.extend(problems);
         beginnings.extend(read);
-        beginnings.sort_unstable();
+        beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
         let mut next = Large::default();
         for set in large.iter() {
             split_by_beginning(work, set, &beginnings, &mut sifted.sets, &mut next);

@@ -185,11 +185,17 @@ pub(crate) fn relieve() {
     if !IN_USE.load(Relaxed) {
         return;
     }
-    if LETTING_GO.load(Relaxed) {
-        // Whoever does it may wait for a processor, and more would come back meanwhile than goes.
-        drop(regions());
-    } else if TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
+    give_way();
+    if TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
         let _room = look();
+    }
+}
+
+/// Waits while pages are let go of: more would come back meanwhile than goes.
+#[inline]
+pub(crate) fn give_way() {
+    if LETTING_GO.load(Relaxed) {
+        drop(regions());
     }
 }
 

@@ -3,6 +3,7 @@
 //! One struct of atomics rather than a trait with callbacks: the engines add to it in batches
 //! and never wait, and whoever shows progress reads it at leisure from another thread.
 
+use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::spill;
@@ -62,6 +63,20 @@ impl Watch {
     pub fn stopped(&self) -> bool {
         spill::relieve();
         self.stop.load(Relaxed)
+    }
+
+    /// Waits while the process lets go of memory, for which it may need a while. For what is long and
+    /// cannot be stopped, such as a sort of what there is for every file.
+    #[inline]
+    pub fn make_room(&self) {
+        spill::give_way();
+    }
+
+    /// Compares two values on behalf of a sort, making room.
+    #[inline]
+    pub fn compare<T: Ord>(&self, a: &T, b: &T) -> Ordering {
+        self.make_room();
+        a.cmp(b)
     }
 
     /// Returns [`Interrupted`] as an error once a stop was asked for.
