@@ -3,14 +3,12 @@
 //! What grows with the number of files are tables of many megabytes; everything else is small. So
 //! [`Allocator`] looks at large allocations only. As long as they fit into their part of the bound
 //! they are memory like any other. Beyond it they are mapped from files without a name in a folder for
-//! temporary files ([`spill`]): the kernel can write such pages out and read them again, and when the
+//! temporary files: the kernel can write such pages out and read them again, and when the
 //! process comes near its bound a thread lets go of all of them at once, to come back one by one as
 //! they are used.
 //!
 //! A table does not know which of the two it is. That is fast as long as tables are gone through in
 //! order, as they are, and right in any case.
-//!
-//! [`spill`]: crate::spill
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -42,7 +40,7 @@ static PLAIN: AtomicUsize = AtomicUsize::new(0);
 /// Bounds the memory of the process to `bytes`, from now on, as far as large allocations of an
 /// [`Allocator`] go; what does not fit is put into files without a name in `folder`.
 ///
-/// Where that fails (see [`spilled`]) memory is taken all the same.
+/// Where that fails ([`Spilled::failed`]) memory is taken all the same.
 pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     // The rest is for small allocations, and for those pages of the files that are in use.
