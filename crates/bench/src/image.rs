@@ -49,8 +49,18 @@ impl Image {
             Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
         };
-        tool(mkfs, &[path])?;
-        Ok(Self::at(path))
+        // mkfs.btrfs looks at every file that is mounted, and gives up if the server of one of them is
+        // just going away, as a simulated disk's beside this may be.
+        let gone = |error: &Failure| error.to_string().contains("cannot check mount status");
+        let mut result = tool(mkfs, &[path]);
+        for _ in 0..20 {
+            if !result.as_ref().is_err_and(gone) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(250));
+            result = tool(mkfs, &[path]);
+        }
+        result.map(|_| Self::at(path))
     }
 
     /// Makes an image with a tree in its directory `tree`, unless it is there already.
