@@ -119,41 +119,39 @@ fn split_by_head(
     let Some(&(_, first, _)) = files.first() else { return };
     let size = work.tree.file(first).size;
     files.sort_unstable_by(|a, b| work.watch.compare(a, b));
-    let mut alone = 0;
+    let mut decided = 0;
     for run in files.chunk_by(|a, b| a.0 == b.0) {
-        if let [(.., known)] = run {
-            alone += u64::from(!known);
-        } else if run.iter().all(|&(.., known)| !known) {
-            let files: Vec<FileId> = run.iter().map(|&(_, f, _)| f).collect();
-            sort_out(work, &files, size, false, before_arm, sets, large);
-        } else if let Some(files) = undecided(facts, run.iter().map(|&(_, f, _)| f)) {
-            let digest = files.iter().any(|&f| known_digest(facts, f).is_some());
-            sort_out(work, &files, size, digest, before_arm, sets, large);
-        } else {
-            work.done(run.iter().map(|&(_, f, _)| f), size);
+        match undecided(facts, run) {
+            Some((files, digest)) => {
+                sort_out(work, &files, size, digest, before_arm, sets, large);
+            }
+            None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
         }
     }
-    work.decided(alone, size);
+    work.decided(decided, size);
 }
 
 /// Returns what has to be compared among files of one head: the new ones, and one file of each
-/// content that is known; `None` if nothing has.
-fn undecided(facts: &Facts, files: impl Iterator<Item = FileId>) -> Option<Vec<FileId>> {
-    let (mut new, mut known) = (Vec::new(), HashMap::new());
-    for file in files {
-        match facts.content(file.0) {
-            Some(content) => {
-                known.entry(content).or_insert(file);
-            }
-            None => new.push(file),
-        }
-    }
-    if new.is_empty() || new.len() + known.len() < 2 {
+/// content that is known, and whether there is a digest of any; `None` if nothing has.
+fn undecided(facts: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>, bool)> {
+    if run.len() < 2 {
         return None;
     }
-    new.extend(known.into_values());
-    new.sort_unstable();
-    Some(new)
+    let mut known = HashMap::new();
+    for &(_, file, _) in run.iter().filter(|(.., known)| *known) {
+        if let Some(content) = facts.content(file.0) {
+            known.entry(content).or_insert(file);
+        }
+    }
+    let new = run.iter().filter(|(.., known)| !known).map(|&(_, file, _)| file);
+    let mut files: Vec<FileId> = new.collect();
+    if files.is_empty() || files.len() + known.len() < 2 {
+        return None;
+    }
+    let digest = known.keys().any(|&content| facts.digest(content).is_some());
+    files.extend(known.into_values());
+    files.sort_unstable();
+    Some((files, digest))
 }
 
 /// Puts a set where it is compared next.

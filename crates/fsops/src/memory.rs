@@ -8,7 +8,8 @@
 //! they are used.
 //!
 //! A table does not know which of the two it is. That is fast as long as tables are gone through in
-//! order, as they are, and right in any case.
+//! order, and right in any case. The bound is not strict: where a table is gone through in leaps, more
+//! can come back between two looks than fits. What was taken is known at the end.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;

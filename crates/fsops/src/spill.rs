@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags, fallocate, ioctl_setflags, open, unlink};
+use rustix::io::retry_on_intr;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
 /// What was put into files.
@@ -99,7 +100,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     let at = match mapped {
         Ok(at) => at,
         Err(error) => {
-            regions.failed = error.raw_os_error().or(Some(0));
+            regions.failed = error.raw_os_error().or(Some(libc::EIO));
             return None;
         }
     };
@@ -165,7 +166,8 @@ fn nameless(folder: &Path) -> io::Result<File> {
 
 /// Takes space for a file: a page without would end the process when it is written.
 fn reserve(file: &File, length: usize) -> io::Result<()> {
-    match fallocate(file, FallocateFlags::empty(), 0, length as u64) {
+    // A signal interrupts it on some file systems.
+    match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length as u64)) {
         Err(rustix::io::Errno::OPNOTSUPP) => {
             static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
             (0..length).step_by(ZEROES.len()).try_for_each(|at| {

@@ -2,13 +2,16 @@
 //!
 //! In a process of its own, as there is one allocator and one bound in each.
 
+#![expect(clippy::disallowed_methods, reason = "tests make the tree they look at")]
+
+use std::path::Path;
 use std::sync::Arc;
 
 use content::Facts;
 use device::Threads;
 use dupes::EagerHeads;
 use fsops::{Watch, memory};
-use testkit::{TempTree, assert_groups, naive_groups};
+use testkit::{Rules, TempTree, assert_groups, naive_truth};
 use walk::Filter;
 
 #[global_allocator]
@@ -21,19 +24,22 @@ const FILES: usize = 60_000;
 fn a_scan_beyond_its_memory_finds_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     memory::bound(16 << 20, folder.path());
-    let tree = TempTree::new_in("/dev/shm".as_ref());
+    let tree = TempTree::new_in(Path::new("/dev/shm"));
     for n in 0..FILES {
         let dir = tree.path().join(format!("{}", n / 500));
         if n % 500 == 0 {
             std::fs::create_dir(&dir).expect("a directory");
         }
         // A third is empty, the others are of 7 sizes, each content two or three times.
-        let content = if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
+        let content =
+            if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
         std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");
     }
     let threads = Threads { first: 2, grows: true };
+    let mut filter = Filter::default();
+    filter.empty = true;
     let options = walk::Options {
-        filter: Filter { empty: true, ..Filter::default() },
+        filter,
         one_file_system: false,
         threads,
         lanes: Arc::default(),
@@ -57,5 +63,6 @@ fn a_scan_beyond_its_memory_finds_the_same() {
     let groups = dupes::find(&found, &facts, &compare, &watch).expect("not stopped").groups;
     assert!(memory::spilled().most > 0, "nothing was put into files");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
-    assert_groups(&naive_groups(&tree), &groups.iter().map(|group| paths(group.files)).collect());
+    let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });
+    assert_groups(&truth.groups, &groups.iter().map(|group| paths(group.files)).collect());
 }
