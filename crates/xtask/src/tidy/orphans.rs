@@ -1,4 +1,5 @@
-//! No source file is forgotten: one that no `mod` names is neither compiled nor tested.
+//! No source file is forgotten: one that no `mod` names is neither compiled nor tested, and neither is
+//! a suite that its crate does not name.
 
 use std::fs;
 use std::io;
@@ -13,6 +14,11 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
         if ROOTS.iter().any(|name| path.ends_with(name)) {
+            if let Some((manifest, suite)) = suite(path)
+                && !fs::read_to_string(manifest)?.contains(&format!("path = \"{suite}\""))
+            {
+                complaints.push(format!("{}: its crate names no such test", shown(root, path)));
+            }
             continue;
         }
         let (name, parents) = place(path);
@@ -25,6 +31,15 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
         }
     }
     Ok(complaints)
+}
+
+/// Returns the manifest that has to name a suite of tests, and how, if the file is the start of one.
+fn suite(path: &Path) -> Option<(PathBuf, String)> {
+    let name = path.parent()?;
+    let tests = name.parent().filter(|tests| tests.ends_with("tests"))?;
+    let root = tests.parent()?;
+    let below = path.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+    path.ends_with("main.rs").then(|| (root.join("Cargo.toml"), below))
 }
 
 /// Returns the name of a file's module, and the files that may declare it.
@@ -45,7 +60,7 @@ fn declares(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{declares, place};
+    use super::{declares, place, suite};
     use std::path::Path;
 
     #[test]
@@ -54,6 +69,13 @@ mod tests {
             assert!(declares(&format!("//! Text.\n{line}\n"), "x"), "{line}");
         }
         assert!(!declares("mod xy;\n// see x;\n", "x"));
+    }
+
+    #[test]
+    fn a_suite_is_named_by_the_manifest_of_its_crate() {
+        let found = suite(Path::new("crates/x/tests/it/main.rs"));
+        assert_eq!(found, Some(("crates/x/Cargo.toml".into(), "tests/it/main.rs".into())));
+        assert_eq!(suite(Path::new("crates/x/src/main.rs")), None);
     }
 
     #[test]
