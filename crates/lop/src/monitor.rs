@@ -90,7 +90,8 @@ impl Shared {
     }
 
     fn look_on(&self) {
-        let (start, mut stalls, mut asked) = (Instant::now(), Stalls::default(), None);
+        let (start, mut asked) = (Instant::now(), None);
+        let mut stalls = Stalls::since(start);
         let mut line = self.line();
         while !line.done {
             if interrupt::caught().is_some() {

@@ -16,9 +16,8 @@ const LONG: Duration = Duration::from_secs(10);
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// What threads were found waiting for.
-#[derive(Default)]
 pub(crate) struct Stalls {
-    last: Option<Instant>,
+    last: Instant,
     /// Since when each call has been waited for, and whether that was told.
     known: HashMap<(u32, String), Stall>,
 }
@@ -30,13 +29,19 @@ struct Stall {
 }
 
 impl Stalls {
+    /// Returns one that has not looked yet, and does so first after a while: a scan that is over
+    /// until then needs no look.
+    pub(crate) fn since(now: Instant) -> Stalls {
+        Stalls { last: now, known: HashMap::new() }
+    }
+
     /// Looks, if it is time to; returns a message about what has not answered for long, each only
     /// once.
     pub(crate) fn look(&mut self, now: Instant) -> Option<Vec<u8>> {
-        if self.last.is_some_and(|last| now - last < PERIOD) {
+        if now - self.last < PERIOD {
             return None;
         }
-        self.last = Some(now);
+        self.last = now;
         let long = in_words(self.update(&fsops::waiting(), now))?;
         Some([&b"still waiting for "[..], &long].concat())
     }
@@ -94,7 +99,8 @@ mod tests {
 
     #[test]
     fn what_does_not_answer_is_told_once_and_again_only_after_it_did() {
-        let (start, mut stalls) = (Instant::now(), Stalls::default());
+        let start = Instant::now();
+        let mut stalls = Stalls::since(start);
         let at = |seconds| start + Duration::from_secs(seconds);
         let (a, b) = (waiting(1, "a"), waiting(2, "b"));
         assert!(stalls.update(&[a.clone(), b.clone()], at(0)).is_empty());
@@ -110,7 +116,8 @@ mod tests {
 
     #[test]
     fn threads_that_wait_for_one_thing_are_one_stall() {
-        let (now, mut stalls) = (Instant::now(), Stalls::default());
+        let now = Instant::now();
+        let mut stalls = Stalls::since(now);
         let two = [waiting(1, "a"), waiting(2, "a")];
         assert_eq!(stalls.now(), None);
         stalls.update(&two, now);
