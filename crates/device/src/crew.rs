@@ -161,6 +161,8 @@ impl Pace<'_> {
         if fetched && waited * 2 > busy {
             self.lane.note_wait(waited);
             (self.hire)();
+        } else {
+            self.lane.note_work(busy);
         }
     }
 }
