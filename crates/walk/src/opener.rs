@@ -12,12 +12,14 @@ use crate::tree::{DirId, FileId, Tree, push_component, to_path};
 pub struct Opener<'a> {
     tree: &'a Tree,
     open: Slots,
+    /// The root that was used last: what is not open is opened from there.
+    root: Option<(DirId, Dir)>,
 }
 
 impl<'a> Opener<'a> {
     /// Returns an opener that keeps at most `open_dirs` directories open.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
-        Opener { tree, open: Slots::new(open_dirs) }
+        Opener { tree, open: Slots::new(open_dirs), root: None }
     }
 
     /// Opens a file for reading. It may not be the file the walk saw: compare its metadata.
@@ -26,6 +28,7 @@ impl<'a> Opener<'a> {
             // Somebody else in the process needs descriptors too: give ours back, once.
             Err(e) if e.raw_os_error() == Some(OUT_OF_DESCRIPTORS) => {
                 self.open.clear();
+                self.root = None;
                 self.try_open(file)
             }
             result => result,
@@ -52,7 +55,7 @@ impl<'a> Opener<'a> {
     }
 
     /// Opens a directory from its nearest open ancestor, or from its root.
-    fn open_dir(&self, id: DirId) -> io::Result<Dir> {
+    fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
         let mut chain = Vec::new();
         let mut at = id;
         while let Some(parent) = self.tree.dir(at).parent {
@@ -62,10 +65,21 @@ impl<'a> Opener<'a> {
                 return dir.open_below(&self.join(&chain));
             }
         }
-        let given = &self.tree.root_of(at).given;
-        let root = if given.is_empty() { b".".to_vec() } else { given.clone() };
-        let root = Dir::open(&to_path(root))?;
-        if chain.is_empty() { Ok(root) } else { root.open_below(&self.join(&chain)) }
+        let below = self.join(&chain);
+        let root = self.root(at)?;
+        root.open_below(if below.is_empty() { b"." } else { &below })
+    }
+
+    fn root(&mut self, id: DirId) -> io::Result<&Dir> {
+        let root = match self.root.take() {
+            Some(known) if known.0 == id => known,
+            _ => {
+                let given = &self.tree.root_of(id).given;
+                let given = if given.is_empty() { b".".to_vec() } else { given.clone() };
+                (id, Dir::open(&to_path(given))?)
+            }
+        };
+        Ok(&self.root.insert(root).1)
     }
 
     fn join(&self, chain: &[DirId]) -> Vec<u8> {
