@@ -8,7 +8,8 @@
 //! A directory reached twice (a root given twice or inside another, a bind mount) is listed once.
 //! Mounts below the roots are put off until all that was found before is done. What is on one
 //! physical device is taken in order of path, devices side by side; a root inside another one comes
-//! last. So which of two paths a file is found under does not depend on which thread was faster.
+//! last. So which of two paths a file is found under does not depend on which thread was faster. The
+//! exception is a root that does not answer within a second: it is walked after all others.
 //!
 //! # Memory
 //!
@@ -21,6 +22,7 @@ mod listing;
 mod opener;
 mod queue;
 mod remembered;
+mod roots;
 mod slots;
 mod table;
 mod tree;

@@ -30,8 +30,8 @@ pub(crate) struct Common<'a> {
 
 /// Something to walk.
 pub(crate) enum Task {
-    /// A root that was opened.
-    Root(Root, Dir, Stat),
+    /// A root, and its device.
+    Root(Root, u64),
     /// A mount that was found.
     Mount(Found),
 }
@@ -100,14 +100,23 @@ impl<'a> Turn<'a> {
     pub(crate) fn run(mut self, tasks: Vec<Task>) -> Result<Turn<'a>, Interrupted> {
         for task in tasks {
             match task {
-                Task::Root(root, dir, stat) => self.root(root, &dir, &stat)?,
+                Task::Root(root, _) => self.root(root)?,
                 Task::Mount(found) => self.mount(&found)?,
             }
         }
         Ok(self)
     }
 
-    fn root(&mut self, mut root: Root, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
+    fn root(&mut self, mut root: Root) -> Result<(), Interrupted> {
+        let opened = Dir::open(&to_path(root.given.clone()));
+        let (dir, stat) = match opened.and_then(|dir| dir.stat().map(|stat| (dir, stat))) {
+            Ok(opened) => opened,
+            Err(source) => {
+                let reason = Reason::Failed { op: Op::Open, source };
+                self.problems.push(Problem { path: root.given, reason });
+                return Ok(());
+            }
+        };
         {
             let mut roots = self.common.roots.lock().unwrap_or_else(PoisonError::into_inner);
             self.listed.update(&self.common.table);
@@ -122,7 +131,7 @@ impl<'a> Turn<'a> {
         }
         let (id, device) = (root.dir, stat.device);
         let found = Found { root: Arc::new(root), root_device: device, id, device };
-        self.walk(&found, dir, stat)
+        self.walk(&found, &dir, &stat)
     }
 
     fn mount(&mut self, found: &Found) -> Result<(), Interrupted> {

@@ -1,8 +1,8 @@
 //! Walks the roots and the mounts below them: in each lane one after the other, the lanes side by side.
 
 use std::collections::HashMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -13,8 +13,9 @@ use fsops::{Dir, Interrupted, Op, Stage, Watch, own_descriptor_table};
 use crate::filter::Filter;
 use crate::list::FileList;
 use crate::listing::{Own, Store, Visitor};
+use crate::roots::{Answer, Looked, Looks};
 use crate::table::{Directories, Table, count};
-use crate::tree::{DirId, Problem, Reason, Root, Tree, to_path};
+use crate::tree::{Problem, Reason, Root, Tree, to_path};
 use crate::turn::{Common, Listed, Task, Turn};
 
 /// How to walk.
@@ -60,15 +61,22 @@ pub fn walk(
     };
     let mut walker = Walker {
         common: &common,
+        paths: roots,
         tree: Tree::default(),
-        stores: Vec::new(),
+        // The first has the files that are roots.
+        stores: vec![Store::new(common.shards.fetch_add(1, Relaxed))],
         listed: HashMap::new(),
         list: FileList::default(),
     };
-    let (apart, nested) = walker.sort_roots(roots);
+    let mut looks = Looks::at(roots);
+    let (apart, nested) = walker.sort_roots(looks.soon());
     walker.walk_all(apart)?;
     for root in nested {
         walker.walk_all(vec![root])?;
+    }
+    while let Some(answer) = looks.late(watch)? {
+        let root = walker.start(answer);
+        walker.walk_all(root.into_iter().collect())?;
     }
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let Common { table, roots, .. } = common;
@@ -84,9 +92,14 @@ pub fn walk(
     Ok(assemble(tree, table.into_inner(), stores))
 }
 
+/// A directory to begin at, and its device.
+type Start = (Root, u64);
+
 /// A walk under way.
 struct Walker<'a> {
     common: &'a Common<'a>,
+    /// The roots as given.
+    paths: &'a [PathBuf],
     tree: Tree,
     /// Finished workers' stores; each has a shard number of its own.
     stores: Vec<Store>,
@@ -96,41 +109,13 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    /// Tells directories from files, and roots inside of others from those apart; the latter can be
-    /// walked side by side.
-    fn sort_roots(&mut self, roots: &[PathBuf]) -> (Vec<Root>, Vec<Root>) {
-        use std::os::unix::ffi::{OsStrExt, OsStringExt};
-        let mut found: Vec<Root> = Vec::new();
-        for path in roots {
-            let is_dir = std::fs::metadata(path).is_ok_and(|m| m.is_dir());
-            let given = path.as_os_str().as_bytes().to_vec();
-            if !is_dir {
-                if self.stores.is_empty() {
-                    self.stores.push(Store::new(self.common.shards.fetch_add(1, Relaxed)));
-                }
-                match target(path) {
-                    Ok(file) => {
-                        let Common { options, table, .. } = self.common;
-                        self.list.add(&file, &options.filter, &mut self.stores[0], table);
-                    }
-                    Err(e) => self.problem(given, Op::Open, e),
-                }
-                continue;
-            }
-            match path.canonicalize() {
-                Ok(absolute) => found.push(Root {
-                    given,
-                    absolute: absolute.into_os_string().into_vec(),
-                    dir: DirId(0),
-                    whole: true,
-                }),
-                Err(e) => self.problem(given, Op::Open, e),
-            }
-        }
+    /// Keeps roots inside of others from those apart; the latter can be walked side by side.
+    fn sort_roots(&mut self, answers: Vec<Answer>) -> (Vec<Start>, Vec<Start>) {
+        let mut found: Vec<Start> = answers.into_iter().filter_map(|a| self.start(a)).collect();
         // What is above comes before what is below it.
-        found.sort_by(|a, b| a.absolute.cmp(&b.absolute));
-        let path = |root: &Root| to_path(root.absolute.clone());
-        let (mut apart, mut nested): (Vec<Root>, Vec<Root>) = (Vec::new(), Vec::new());
+        found.sort_by(|a, b| a.0.absolute.cmp(&b.0.absolute));
+        let path = |start: &Start| to_path(start.0.absolute.clone());
+        let (mut apart, mut nested): (Vec<Start>, Vec<Start>) = (Vec::new(), Vec::new());
         for root in found {
             let inside = apart.iter().any(|other| path(&root).starts_with(path(other)));
             if inside { nested.push(root) } else { apart.push(root) }
@@ -138,19 +123,29 @@ impl<'a> Walker<'a> {
         (apart, nested)
     }
 
+    /// Returns a directory to walk; a file is taken at once.
+    fn start(&mut self, (at, looked): Answer) -> Option<Start> {
+        match looked {
+            Ok(Looked::Directory(root, device)) => return Some((root, device)),
+            Ok(Looked::File(path)) => {
+                let Common { options, table, .. } = self.common;
+                self.list.add(&path, &options.filter, &mut self.stores[0], table);
+            }
+            Err(source) => {
+                let path = self.paths[at].as_os_str().as_bytes().to_vec();
+                let reason = Reason::Failed { op: Op::Open, source };
+                self.tree.problems.push(Problem { path, reason });
+            }
+        }
+        None
+    }
+
     /// Walks roots and then the mounts found below them, those found below these, and so on. What is
     /// in different lanes is walked side by side, what is in one in order of path: so which of two
     /// paths a directory is found under does not depend on which lane was faster.
-    fn walk_all(&mut self, roots: Vec<Root>) -> Result<(), Interrupted> {
-        let mut tasks = Vec::new();
-        for root in roots {
-            let opened = Dir::open(&to_path(root.given.clone()))
-                .and_then(|dir| dir.stat().map(|stat| (dir, stat)));
-            match opened {
-                Ok((dir, stat)) => tasks.push(Task::Root(root, dir, stat)),
-                Err(e) => self.problem(root.given, Op::Open, e),
-            }
-        }
+    fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
+        let mut tasks: Vec<Task> =
+            roots.into_iter().map(|(root, device)| Task::Root(root, device)).collect();
         while !tasks.is_empty() {
             let mut found = Vec::new();
             for turn in self.round(tasks) {
@@ -176,7 +171,7 @@ impl<'a> Walker<'a> {
         let mut by_lane: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
         for task in tasks {
             let device = match &task {
-                Task::Root(_, _, stat) => stat.device,
+                Task::Root(_, device) => *device,
                 Task::Mount(found) => found.device,
             };
             let lane = self.common.options.lanes.of(device);
@@ -204,10 +199,6 @@ impl<'a> Walker<'a> {
             };
             running.into_iter().map(join).collect()
         })
-    }
-
-    fn problem(&mut self, path: Vec<u8>, op: Op, source: io::Error) {
-        self.tree.problems.push(Problem { path, reason: Reason::Failed { op, source } });
     }
 }
 
@@ -241,14 +232,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree
 }
 
-/// Returns the path itself, or where it leads if it is a link.
-fn target(path: &Path) -> io::Result<PathBuf> {
-    let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    if is_link { path.canonicalize() } else { Ok(path.to_path_buf()) }
-}
-
 fn own_files(paths: &[PathBuf]) -> Option<Own> {
-    use std::os::unix::ffi::OsStrExt;
     let dir = Dir::open(paths.first()?.parent()?).and_then(|d| d.stat()).ok()?;
     let names = paths.iter().filter_map(|path| path.file_name()).map(|n| n.as_bytes().to_vec());
     Some(Own { dir: dir.key(), names: names.collect() })

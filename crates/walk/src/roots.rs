@@ -1,0 +1,125 @@
+//! Looks at the roots before the walk: which are directories, and on which device. One that does not
+//! answer, on a mount whose server is gone, holds up no other.
+
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use fsops::{Dir, Interrupted, Watch};
+
+use crate::tree::{DirId, Root};
+
+/// After so long without an answer a path is left for later: a disk that has to start spinning
+/// takes longer, but then nothing is lost except that it is walked last.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at whether the program has to stop.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// What a path stands for.
+pub(crate) enum Looked {
+    /// A directory, and its device.
+    Directory(Root, u64),
+    /// A file, at this path: a link stands for what it leads to.
+    File(PathBuf),
+}
+
+/// A path's place among those given, and what was found there.
+pub(crate) type Answer = (usize, io::Result<Looked>);
+
+/// Paths being looked at, in threads that nobody waits for.
+pub(crate) struct Looks {
+    shared: Arc<Shared>,
+    answers: Receiver<Answer>,
+    /// Not answered yet.
+    open: usize,
+}
+
+struct Shared {
+    paths: Vec<PathBuf>,
+    next: AtomicUsize,
+    answers: Sender<Answer>,
+}
+
+impl Looks {
+    pub(crate) fn at(paths: &[PathBuf]) -> Looks {
+        let (sender, answers) = channel();
+        let shared = Shared { paths: paths.to_vec(), next: AtomicUsize::new(0), answers: sender };
+        Looks { shared: Arc::new(shared), answers, open: paths.len() }
+    }
+
+    /// Returns what is known of those that answer in time, in the order given.
+    pub(crate) fn soon(&mut self) -> Vec<Answer> {
+        let mut known = Vec::with_capacity(self.open);
+        self.help();
+        while self.open > 0 {
+            match self.answers.recv_timeout(PATIENCE) {
+                Ok(answer) => {
+                    known.push(answer);
+                    self.open -= 1;
+                }
+                // Who waits for that one does not come to the others.
+                Err(_) if self.shared.next.load(Relaxed) < self.shared.paths.len() => self.help(),
+                Err(_) => break,
+            }
+        }
+        known.sort_unstable_by_key(|&(at, _)| at);
+        known
+    }
+
+    /// Waits for one of those that did not; `None` if there are none left.
+    pub(crate) fn late(&mut self, watch: &Watch) -> Result<Option<Answer>, Interrupted> {
+        while self.open > 0 {
+            watch.check()?;
+            match self.answers.recv_timeout(PERIOD) {
+                Ok(answer) => {
+                    self.open -= 1;
+                    return Ok(Some(answer));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts one more thread to it. For a single path there is nothing else to go on with.
+    fn help(&self) {
+        let shared = Arc::clone(&self.shared);
+        let alone = shared.paths.len() == 1;
+        if alone || Builder::new().spawn(move || shared.look()).is_err() {
+            self.shared.look();
+        }
+    }
+}
+
+impl Shared {
+    fn look(&self) {
+        loop {
+            let at = self.next.fetch_add(1, Relaxed);
+            let Some(path) = self.paths.get(at) else { return };
+            // Nobody listens any more if the walk was interrupted.
+            if self.answers.send((at, look(path))).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Finds out what a path stands for.
+fn look(path: &Path) -> io::Result<Looked> {
+    let is_dir = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_dir {
+        let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let target = if is_link { path.canonicalize()? } else { path.to_path_buf() };
+        return Ok(Looked::File(target));
+    }
+    let absolute = path.canonicalize()?.into_os_string().into_vec();
+    let device = Dir::open(path)?.stat()?.device;
+    let given = path.as_os_str().as_bytes().to_vec();
+    Ok(Looked::Directory(Root { given, absolute, dir: DirId(0), whole: true }, device))
+}
