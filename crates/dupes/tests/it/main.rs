@@ -8,6 +8,7 @@
 mod changes;
 mod child;
 mod determinism;
+mod extents;
 mod hostile;
 mod injected;
 mod limits;

@@ -1,0 +1,136 @@
+//! Files however they are stored, and moved about meanwhile: where bytes lie is a hint for the order
+//! of reading, and must never show in the answer.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use device::Io;
+use testkit::{FileSystem, TreeBuilder, assert_groups, naive_groups, skipped};
+
+use crate::mounts::mounted;
+use crate::reclaimable::{SHARING, reflink};
+use crate::scan::setup;
+
+/// Inside the inode, in one block, in one extent of some blocks, compressed in several pieces.
+const SIZES: [u64; 4] = [40, 3000, 70_000, 700_000];
+
+/// Writes a file of so many bytes that compress well, and differ by its number in the last only.
+fn compressible(path: &Path, number: u8, size: u64) {
+    let mut bytes: Vec<u8> =
+        (0..size).map(|at| u8::try_from(at / 512 % 7).expect("small")).collect();
+    *bytes.last_mut().expect("some") = number;
+    fs::write(path, bytes).expect("written");
+}
+
+/// Reserves space for a file that is not written: it reads as zeros.
+fn preallocated(path: &Path, size: u64) {
+    let made = Command::new("fallocate").arg("-l").arg(size.to_string()).arg(path).status();
+    assert!(made.expect("fallocate runs").success());
+}
+
+/// Files of each size that are equal and are stored in different ways.
+fn fill(dir: &Path, reflinks: bool, synced: bool) {
+    for size in SIZES {
+        let dir = dir.join(size.to_string());
+        TreeBuilder::new()
+            .seeded("written", 1, size)
+            .seeded("written again", 1, size)
+            .sparse("hole", size, &[])
+            .make(&dir);
+        let sets = [("x", 1), ("y", 2)];
+        for (name, number) in sets {
+            compressible(&dir.join(name), number, size);
+            compressible(&dir.join(format!("{name} again")), number, size);
+        }
+        fs::write(dir.join("zeros"), vec![0; usize::try_from(size).expect("small")])
+            .expect("written");
+        preallocated(&dir.join("preallocated"), size);
+        preallocated(&dir.join("half"), size);
+        let half = fs::File::options().write(true).open(dir.join("half"));
+        half.and_then(|mut half| half.write_all(&vec![0; 2048])).expect("written");
+        fs::File::options()
+            .write(true)
+            .open(dir.join("half"))
+            .and_then(|f| f.set_len(size))
+            .expect("cut");
+        if synced {
+            rustix::fs::sync();
+        }
+        if reflinks {
+            for name in ["written", "x", "y", "preallocated", "hole", "half"] {
+                reflink(&dir.join(name), &dir.join(format!("{name} shared")));
+            }
+        }
+    }
+}
+
+#[test]
+fn however_a_file_is_stored_its_bytes_count() {
+    for kind in FileSystem::ALL {
+        let Some(mount) = mounted(kind) else { continue };
+        let compressed = kind == FileSystem::Btrfs && mount.remount("compress-force=zstd").is_ok();
+        if kind == FileSystem::Btrfs && !compressed {
+            skipped("no compression");
+        }
+        for synced in [false, true] {
+            let dir = mount.path().join(synced.to_string());
+            fs::create_dir(&dir).expect("made");
+            fill(&dir, SHARING.contains(&kind), synced);
+            let scan = setup().scan(&[&dir]);
+            assert_groups(&naive_groups(&dir), &scan.groups());
+        }
+    }
+}
+
+#[test]
+fn files_that_move_while_they_are_read_stay_what_they_are() {
+    const SIZE: u64 = 1_500_000;
+    for kind in SHARING {
+        let Some(mount) = mounted(kind) else { continue };
+        let dir = mount.path();
+        // One byte near the end tells x from y, and `turns` is the one, then the other.
+        for (number, name) in [(1, "x"), (2, "y")] {
+            compressible(&dir.join(name), number, SIZE);
+            compressible(&dir.join(format!("{name} apart")), number, SIZE);
+            reflink(&dir.join(name), &dir.join(format!("{name} shared")));
+        }
+        fs::write(dir.join("turns"), "").expect("written");
+        rustix::fs::sync();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for name in ["x", "y"].into_iter().cycle() {
+                    reflink(&dir.join(name), &dir.join("turns"));
+                    // The other copy gets a new place.
+                    let apart = dir.join(format!("{name} apart"));
+                    let copy = dir.join("copy");
+                    fs::copy(&apart, &copy).and_then(|_| fs::rename(&copy, &apart)).expect("moved");
+                    if done.load(Relaxed) {
+                        return;
+                    }
+                }
+            });
+            for round in 0..30 {
+                let io = [Io::Hdd, Io::Ssd, Io::Cached][round % 3];
+                let scan = setup().io(io).scan_once(&[dir]);
+                for group in scan.groups() {
+                    let has = |name: &[u8]| group.iter().any(|path| path.ends_with(name));
+                    let (x, y) = (has(b"/x") || has(b"/x shared"), has(b"/y") || has(b"/y shared"));
+                    assert!(!(x && y), "{group:?}");
+                    assert!(!(has(b"/x apart") && has(b"/y apart")), "{group:?}");
+                }
+                let all: std::collections::BTreeSet<_> =
+                    scan.groups().into_iter().flatten().collect();
+                for name in [&b"/x"[..], b"/x shared", b"/y", b"/y shared"] {
+                    assert!(all.iter().any(|path| path.ends_with(name)), "{io:?}: one is missing");
+                }
+            }
+            done.store(true, Relaxed);
+        });
+        let scan = setup().scan(&[dir]);
+        assert_groups(&naive_groups(dir), &scan.groups());
+    }
+}
