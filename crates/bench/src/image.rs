@@ -9,6 +9,7 @@ use crate::Failure;
 use crate::arm::{Disk, Settings, Usage};
 use crate::corpus::{Counts, Spec, seal};
 use crate::scenario::Device;
+use crate::store::Store;
 use crate::system::tool;
 
 /// How often an unmount that finds the place busy is tried again, and the pause between.
@@ -82,6 +83,18 @@ impl Image {
         Ok((Self::at(path), counts))
     }
 
+    /// Returns the image of a tree in a store, which is made unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_tree`](Self::with_tree).
+    pub fn of(spec: &Spec, device: Device, store: &Store) -> Result<(Self, Counts), Failure> {
+        // An arm is in front of what is an image of ext4 like any other.
+        let device = if device == Device::Arm { Device::Ext4 } else { device };
+        let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
+        Self::with_tree(spec, &store.join(&name), device)
+    }
+
     /// Copies the image, holes as holes.
     ///
     /// # Errors
@@ -140,6 +153,11 @@ impl Mounted {
         self.disk.as_ref().map(Disk::usage)
     }
 
+    /// Returns the disk with an arm that it is behind, if it is behind one.
+    pub fn disk(&self) -> Option<&Disk> {
+        self.disk.as_ref()
+    }
+
     /// Unmounts it and mounts it again, which forgets all that was cached of it.
     ///
     /// # Errors
@@ -170,6 +188,10 @@ impl Mounted {
 impl Drop for Mounted {
     #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
+        if let Some(disk) = &self.disk {
+            // A disk that does not answer cannot be unmounted.
+            disk.heal();
+        }
         let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let detached = if mounted.lines().any(|line| line.starts_with(&format!("{} ", self.device)))
         {

@@ -8,6 +8,7 @@
 //! | [`scenario`], [`tools`], [`race`] | what is raced, who takes part, how it goes |
 //! | [`measure`], [`stats`] | one run and its figures, and what many runs come to |
 //! | [`record`], [`page`] | what a race leaves behind, and the page made of it |
+//! | [`way`] | where a disk's arm was |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
 //! It uses the program only as a stranger would, as a command, so that it can neither favour it
@@ -34,6 +35,7 @@ pub mod scenario;
 pub mod stats;
 pub mod store;
 pub mod tools;
+pub mod way;
 
 mod failure;
 mod system;

@@ -14,7 +14,7 @@ use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
-use bench::{Failure, arm, measure, page, race, record, tools};
+use bench::{Failure, arm, measure, page, race, record, tools, way};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -52,6 +52,17 @@ enum Command {
         /// The part of the disk's time that requests really take
         #[arg(long, default_value_t = arm::Settings::default().scale)]
         scale: f64,
+    },
+    /// Scan on a simulated hard disk and keep where its arm was, for docs/io.md
+    Way {
+        /// What to call it in the graph
+        name: String,
+        /// The binary of lop, if not the one built with this
+        #[arg(long, value_name = "FILE")]
+        lop: Option<PathBuf>,
+        /// Where the image is kept
+        #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
+        store: PathBuf,
     },
     #[command(hide = true)]
     Measure { task: PathBuf },
@@ -129,6 +140,7 @@ fn main() -> ExitCode {
             let settings = arm::Settings { scale, ..arm::Settings::default() };
             arm::serve(&backing, &point, &settings).map(|()| Vec::new())
         }
+        Command::Way { name, lop, store } => take_way(&name, lop.as_deref(), &store),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
             Vec::new()
@@ -230,6 +242,12 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
         }
     }
     Ok(complaints)
+}
+
+fn take_way(name: &str, given: Option<&Path>, store: &Path) -> Result<Vec<String>, Failure> {
+    let moments = way::take(&lop(given)?, &Store::open(store)?)?;
+    println!("kept as {}", way::keep(&root(), name, &moments)?.display());
+    page::write(&root()).map(|()| Vec::new())
 }
 
 /// Makes the page of a record that is not kept, to see that it can be made.

@@ -192,7 +192,7 @@ fn parse_name(folder: &str) -> Option<((String, u32), String)> {
     Some(((date.to_owned(), number.ok()?), kind.to_owned()))
 }
 
-fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
+pub(crate) fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
     let mut writer = csv::Writer::from_path(path).map_err(|e| Failure::at(path, e))?;
     for row in rows {
         writer.serialize(row).map_err(|e| Failure::at(path, e))?;
@@ -200,7 +200,7 @@ fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
     writer.flush().map_err(|e| Failure::at(path, e))
 }
 
-fn read_rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
+pub(crate) fn read_rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let mut reader = csv::Reader::from_path(path).map_err(|e| Failure::at(path, e))?;
     reader.deserialize().collect::<Result<_, _>>().map_err(|e| Failure::at(path, e))
 }

@@ -28,9 +28,11 @@
 mod model;
 mod server;
 mod transfer;
+mod trouble;
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
@@ -38,9 +40,11 @@ use std::thread::JoinHandle;
 use fuser::{BackgroundSession, Config, MountOption};
 
 pub use self::model::{Arm, Mechanics, Usage};
+pub use self::trouble::Trouble;
 
 use self::server::{DISK_NAME, Server};
 use self::transfer::SharedArm;
+use self::trouble::Health;
 use crate::Failure;
 
 /// The kernel's side of FUSE.
@@ -73,6 +77,7 @@ impl Default for Settings {
 pub struct Disk {
     point: PathBuf,
     arm: SharedArm,
+    health: Health,
     /// None once it is unmounted.
     session: Option<BackgroundSession>,
     threads: Vec<JoinHandle<()>>,
@@ -90,14 +95,15 @@ impl Disk {
         let (file, size_bytes) = open_backing(backing)?;
         let arm = SharedArm::new(Arm::new(Mechanics::DESKTOP, span(settings, size_bytes)?));
         check_point(point)?;
-        let (desk, threads) = transfer::start(arm.clone(), file, settings.scale)
+        let health = Health::default();
+        let (desk, threads) = transfer::start(arm.clone(), &health, file, settings.scale)
             .map_err(|e| Failure::new(format!("threads for a disk: {e}")))?;
         let server = Server::new(arm.clone(), desk, size_bytes);
         let mut config = Config::default();
         config.mount_options = vec![MountOption::FSName("lop-arm".to_owned())];
         let session = fuser::spawn_mount(server, point, &config)
             .map_err(|e| Failure::at(point, reason(&e)))?;
-        Ok(Self { point: point.to_path_buf(), arm, session: Some(session), threads })
+        Ok(Self { point: point.to_path_buf(), arm, health, session: Some(session), threads })
     }
 
     /// Returns the path of the file to put a loop device on.
@@ -108,6 +114,21 @@ impl Disk {
     /// Returns what the arm did since the disk was mounted.
     pub fn usage(&self) -> Usage {
         self.arm.usage()
+    }
+
+    /// Returns that, and where its head is, in bytes.
+    pub fn state(&self) -> (Usage, u64) {
+        self.arm.state()
+    }
+
+    /// Makes something wrong with a part of it, in bytes.
+    pub fn afflict(&self, part: Range<u64>, trouble: Trouble) {
+        self.health.add(part, trouble);
+    }
+
+    /// Ends whatever is wrong with it.
+    pub fn heal(&self) {
+        self.health.heal();
     }
 
     /// Unmounts it and waits for its threads.
@@ -122,6 +143,7 @@ impl Disk {
 
     fn end(&mut self) -> Result<(), Failure> {
         let Some(session) = self.session.take() else { return Ok(()) };
+        self.heal();
         if let Err(e) = session.umount_and_join() {
             detach(&self.point);
             return Err(Failure::at(&self.point, format!("cannot be unmounted: {e}")));

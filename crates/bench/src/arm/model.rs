@@ -98,6 +98,11 @@ impl Arm {
         self.usage
     }
 
+    /// Returns where its head is: behind the last byte that it read or wrote.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
     /// Returns the seconds until the head can read at `to`.
     pub fn positioning(&self, to: u64) -> f64 {
         let distance = to.abs_diff(self.head);

@@ -21,6 +21,7 @@ use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
 use rustix::fs::FallocateFlags;
 
 use super::model::{Arm, Usage};
+use super::trouble::Health;
 
 /// Threads that move bytes: enough that one slow read of the backing file delays no other.
 const MOVERS: usize = 4;
@@ -53,15 +54,19 @@ impl Transfer {
     }
 
     /// Does it and answers.
-    fn carry_out(self, backing: &File) {
+    fn carry_out(self, backing: &File, health: &Health) {
+        let (at, len) = self.place();
+        let met = health.meet(at, len);
         match self.what {
-            What::Read(len, reply) => match read(backing, self.at, len) {
+            What::Read(len, reply) => match met.and_then(|()| Ok(read(backing, at, len)?)) {
                 Ok(data) => reply.data(&data),
-                Err(e) => reply.error(e.into()),
+                Err(e) => reply.error(e),
             },
-            What::Write(data, reply) => match backing.write_all_at(&data, self.at) {
+            What::Write(data, reply) => match met
+                .and_then(|()| Ok(backing.write_all_at(&data, at)?))
+            {
                 Ok(()) => reply.written(data.len().try_into().expect("the kernel counts it so")),
-                Err(e) => reply.error(e.into()),
+                Err(e) => reply.error(e),
             },
         }
     }
@@ -103,9 +108,9 @@ enum Task {
 }
 
 impl Task {
-    fn carry_out(self, backing: &File) {
+    fn carry_out(self, backing: &File, health: &Health) {
         match self {
-            Self::Transfer(transfer) => transfer.carry_out(backing),
+            Self::Transfer(transfer) => transfer.carry_out(backing, health),
             Self::Allocation(allocation) => allocation.carry_out(backing),
         }
     }
@@ -123,6 +128,11 @@ impl SharedArm {
     /// Returns what it did so far; the request it is busy with is counted.
     pub(super) fn usage(&self) -> Usage {
         self.with(|arm| arm.usage())
+    }
+
+    /// Returns that, and where its head is.
+    pub(super) fn state(&self) -> (Usage, u64) {
+        self.with(|arm| (arm.usage(), arm.head()))
     }
 
     /// Runs `f` on it; no panic can leave it half changed.
@@ -164,6 +174,7 @@ fn hand_in<T>(to: &Sender<T>, request: T) {
 /// One cannot be started; those that were end by themselves.
 pub(super) fn start(
     arm: SharedArm,
+    health: &Health,
     backing: File,
     scale: f64,
 ) -> io::Result<(Desk, Vec<JoinHandle<()>>)> {
@@ -172,8 +183,8 @@ pub(super) fn start(
     let (backing, due) = (Arc::new(backing), Arc::new(Mutex::new(due)));
     let mut threads = Vec::with_capacity(MOVERS + 1);
     for _ in 0..MOVERS {
-        let (backing, due) = (Arc::clone(&backing), Arc::clone(&due));
-        threads.push(spawn("mover", move || be_mover(&backing, &due))?);
+        let (backing, due, health) = (Arc::clone(&backing), Arc::clone(&due), health.clone());
+        threads.push(spawn("mover", move || be_mover(&backing, &due, &health))?);
     }
     let served = tasks.clone();
     threads.push(spawn("arm", move || {
@@ -224,11 +235,11 @@ fn serve_nearest<T>(
     Some((next, arm.serve(at, len)))
 }
 
-fn be_mover(backing: &File, due: &Mutex<Receiver<Task>>) {
+fn be_mover(backing: &File, due: &Mutex<Receiver<Task>>, health: &Health) {
     loop {
         let task = due.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(task) = task else { return };
-        task.carry_out(backing);
+        task.carry_out(backing, health);
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `verdict` | how often lop is fastest, and where not |
 //! | `ranking` | ranks averaged over disks and caches |
 //! | `section`, `growth` | each record with its tables |
-//! | `bars`, `lines`, on a `canvas` | the graphs |
+//! | `bars`, `lines`, `ways`, on a `canvas` | the graphs |
 //! | `method` | how it is done, the machine, the tools |
 //! | `line_up` | what all of them are computed from |
 
@@ -23,6 +23,7 @@ mod method;
 mod ranking;
 mod section;
 mod verdict;
+mod ways;
 mod words;
 
 use std::collections::BTreeSet;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 use crate::race::KINDS;
 use crate::record::{Record, newest};
+use crate::way::{self, Moment};
 
 use line_up::LineUp;
 
@@ -47,6 +49,9 @@ const PAGE: &str = "benchmarks.md";
 
 /// The folder of the graphs, below `docs/`; all files in it are made here.
 const GRAPHS: &str = "benchmarks";
+
+/// The graph that `docs/io.md` shows.
+const WAYS: &str = "way-of-the-arm.svg";
 
 const OPENING: &str = "\
 # Benchmarks
@@ -75,13 +80,25 @@ pub fn render(records: &[Dated]) -> Vec<(PathBuf, String)> {
     files
 }
 
+/// Returns the graph of an arm's ways, by its path below `docs/`.
+pub fn render_ways(ways: &[(String, Vec<Moment>)]) -> (PathBuf, String) {
+    (Path::new(GRAPHS).join(WAYS), ways::svg(ways))
+}
+
+/// Returns all there is to write.
+fn all(root: &Path) -> Result<Vec<(PathBuf, String)>, Failure> {
+    let mut files = render(&read(root)?);
+    files.push(render_ways(&way::kept(root)?));
+    Ok(files)
+}
+
 /// Writes the page and its graphs below `root/docs`, and removes graphs no longer made.
 ///
 /// # Errors
 ///
 /// A record cannot be read, or a file not be written; others may be written already then.
 pub fn write(root: &Path) -> Result<(), Failure> {
-    let files = render(&read(root)?);
+    let files = all(root)?;
     let docs = root.join("docs");
     fs::create_dir_all(docs.join(GRAPHS)).map_err(|e| Failure::at(&docs, e))?;
     for (name, text) in &files {
@@ -101,7 +118,7 @@ pub fn write(root: &Path) -> Result<(), Failure> {
 ///
 /// A record or a folder cannot be read.
 pub fn check(root: &Path) -> Result<Vec<String>, Failure> {
-    let files = render(&read(root)?);
+    let files = all(root)?;
     let docs = root.join("docs");
     let mut complaints = Vec::new();
     for (name, text) in &files {

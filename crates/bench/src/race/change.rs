@@ -26,7 +26,7 @@ impl Race {
     /// Copies: the tree is mounted all the time, the copy goes to an empty image, or for
     /// [`Work::Again`] to one that this tool has filled in its untimed run.
     pub(super) fn mirror(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        let (image, counts) = self.image(&lineup.spec, lineup.device)?;
+        let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
         let source = image.mount(&self.options.store.join("mnt"), None)?;
         let entrants = self.entrants(lineup.work);
         let _copies: Vec<Scratch> =
@@ -50,7 +50,7 @@ impl Race {
 
     /// Deletes: each run, the untimed ones too, has its own copy of the image.
     pub(super) fn delete(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        let (image, counts) = self.image(&lineup.spec, lineup.device)?;
+        let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
         let mut faults = Vec::new();
         for (number, &cache) in lineup.caches.iter().enumerate() {

@@ -83,17 +83,9 @@ impl Race {
             let (root, counts) = spec.ensure(self.options.store.path())?;
             return Ok(Ground { root, counts, mounted: None });
         }
-        let (image, counts) = self.image(spec, device)?;
+        let (image, counts) = Image::of(spec, device, &self.options.store)?;
         let mounted = image.mount(&self.options.store.join("mnt"), arm_of(device).as_ref())?;
         Ok(Ground { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
-    }
-
-    /// Returns an image with the tree in its directory `tree`, which is made unless it is there.
-    pub(super) fn image(&self, spec: &Spec, device: Device) -> Result<(Image, Counts), Failure> {
-        // An arm is in front of what is an image of ext4 like any other.
-        let device = if device == Device::Arm { Device::Ext4 } else { device };
-        let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
-        Image::with_tree(spec, &self.options.store.join(&name), device)
     }
 
     /// Lets everybody answer once, compares the answers with what the tree holds, and notes what

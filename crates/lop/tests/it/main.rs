@@ -7,6 +7,7 @@
 
 mod asking;
 mod catalogs;
+mod disks;
 mod exits;
 mod formats;
 mod full;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bench::page;
+use bench::way::Moment;
 
 use super::races;
 
@@ -89,4 +90,24 @@ fn what_is_seen_is_also_said() {
     let lines = "Line chart of seconds for 1,000 to 1,000,000 names, both axes logarithmic; \
                  at 1,000,000: lop 4.77; yadf 11.8;";
     assert!(page.contains(lines), "{page}");
+}
+
+#[test]
+fn the_way_of_an_arm_is_drawn() {
+    let way = |seconds: u32| {
+        let moment = |n: u32| Moment {
+            busy_s: f64::from(n),
+            seeks: u64::from(n) * 1000,
+            at: u64::from(n % 7) << 30,
+        };
+        (0..=seconds).map(moment).collect::<Vec<_>>()
+    };
+    let ways = [("before".to_owned(), way(30)), ("now".to_owned(), way(3))];
+    let (path, svg) = page::render_ways(&ways);
+    assert_eq!(path, Path::new("benchmarks/way-of-the-arm.svg"));
+    assert_balanced(&svg);
+    for text in ["before: 30 s, 30,000 movements", "now: 3 s, 3,000 movements"] {
+        assert!(svg.contains(text), "{svg}");
+    }
+    assert_balanced(&page::render_ways(&[]).1);
 }

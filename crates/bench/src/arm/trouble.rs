@@ -1,0 +1,72 @@
+//! What can be wrong with a disk, to see what programs do then: sectors that cannot be read, requests
+//! that take long, or that nobody answers.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use fuser::Errno;
+
+/// What becomes of requests that touch a part of the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// They fail with an input/output error.
+    Error,
+    /// They take so much longer, some of them at once.
+    Delay(Duration),
+    /// They are not answered until the disk is healed.
+    Silence,
+}
+
+/// The troubles of a disk, as several threads see them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Health(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    troubles: Mutex<Vec<(Range<u64>, Trouble)>>,
+    healed: Condvar,
+}
+
+impl Health {
+    /// Adds a trouble with a part of the disk; of several with one byte the first counts.
+    pub(super) fn add(&self, part: Range<u64>, trouble: Trouble) {
+        self.lock().push((part, trouble));
+    }
+
+    /// Ends all troubles, and lets what waited go on.
+    pub(super) fn heal(&self) {
+        self.lock().clear();
+        self.0.healed.notify_all();
+    }
+
+    /// Waits for as long as a request of `len` bytes at `at` has to.
+    ///
+    /// # Errors
+    ///
+    /// It fails.
+    pub(super) fn meet(&self, at: u64, len: u64) -> Result<(), Errno> {
+        let mut troubles = self.lock();
+        loop {
+            let touched = troubles.iter().find(|(part, _)| part.start < at + len && at < part.end);
+            match touched.map(|&(_, trouble)| trouble) {
+                None => return Ok(()),
+                Some(Trouble::Error) => return Err(Errno::EIO),
+                Some(Trouble::Delay(longer)) => {
+                    drop(troubles);
+                    thread::sleep(longer);
+                    return Ok(());
+                }
+                Some(Trouble::Silence) => {
+                    let waited = self.0.healed.wait(troubles);
+                    troubles = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Range<u64>, Trouble)>> {
+        self.0.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,249 @@
+//! Disks that have trouble: sectors that cannot be read, one that turns slow, that stops answering,
+//! that is gone. Simulated ones with ext4 on them. Needs root and /dev/fuse.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use bench::arm::{Disk, Settings, Trouble};
+use bench::corpus::Counts;
+use bench::image::{Image, Mounted};
+use bench::scenario::Device;
+use testkit::{
+    Groups, Running, Signal, TempTree, TreeBuilder, When, assert_groups, groups_of, naive_groups,
+    naive_truth, parse_nul, skipped,
+};
+
+use crate::lop::{Lop, settle};
+
+/// As fast as it can, and only as slow as its trouble makes it.
+const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
+const ALL: Range<u64> = 0..u64::MAX;
+const SECTOR: u64 = 4096;
+const LARGE: u64 = 3 << 20;
+/// Long enough for a walk or the contents of some files to be under way when the disk changes.
+const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
+
+/// A mounted disk with a tree of which nothing is cached.
+struct Ailing {
+    mounted: Mounted,
+    // After what is mounted: a field is dropped after those before it.
+    _home: TempTree,
+}
+
+impl Ailing {
+    /// Makes one, or says why this machine cannot.
+    fn with(tree: &TreeBuilder) -> Option<Ailing> {
+        if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
+            skipped("only root with /dev/fuse can mount a disk that fails");
+            return None;
+        }
+        let home = TempTree::new();
+        let image = Image::make(&home.join("image"), Device::Arm, &Counts::default());
+        let mounted = image.and_then(|image| image.mount(&home.join("mnt"), Some(&SETTINGS)));
+        let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
+        tree.make(ailing.path());
+        settle();
+        // Now all files have their places.
+        ailing.cool();
+        Some(ailing)
+    }
+
+    fn path(&self) -> &Path {
+        self.mounted.path()
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    fn disk(&self) -> &Disk {
+        self.mounted.disk().expect("it is one")
+    }
+
+    /// Forgets what is cached.
+    fn cool(&self) {
+        self.mounted.remount().expect("nothing uses it");
+    }
+
+    /// Returns the sector with this byte of a file.
+    fn sector(&self, name: &str, byte: u64) -> Range<u64> {
+        let listing = Command::new("filefrag").args(["-e", "-b4096"]).arg(self.join(name)).output();
+        let listing = String::from_utf8(listing.expect("filefrag runs").stdout).expect("text");
+        // "   0:        0..     767:      34816..     35583:    768:             last,eof"
+        let mut extents = listing.lines().filter_map(|line| {
+            let mut numbers = line.split([':', '.']).filter_map(|word| word.trim().parse().ok());
+            let mut next = || numbers.next();
+            let (_, first, last, place): (u64, u64, u64, u64) =
+                (next()?, next()?, next()?, next()?);
+            (first..=last).contains(&(byte / SECTOR)).then_some(place + byte / SECTOR - first)
+        });
+        let sector =
+            extents.next_back().unwrap_or_else(|| panic!("no byte {byte}:\n{listing}")) * SECTOR;
+        sector..sector + SECTOR
+    }
+
+    /// Waits until the disk has served so many more requests, or the program has ended.
+    fn after(&self, requests: u64, running: &mut Running) {
+        let before = self.disk().usage().requests;
+        while self.disk().usage().requests < before + requests && running.is_running() {
+            sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Pairs in some directories, and two large ones.
+fn pairs(seed: u64) -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for i in 0..40 {
+        for copy in ["a", "b"] {
+            tree = tree.seeded(format!("d{}/{i}{copy}", i % 5), seed + i, 20_000 + 1000 * i);
+        }
+    }
+    tree.seeded("d1/large", seed + 50, LARGE).seeded("d2/large", seed + 50, LARGE)
+}
+
+fn scan(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
+    let scan = lop.command().args(["scan", "--format", "nul"]).args(args);
+    scan.args(roots).timeout(Duration::from_secs(90)).spawn()
+}
+
+/// Returns the groups without these files.
+fn without(groups: &Groups, names: &[PathBuf]) -> Groups {
+    use std::os::unix::ffi::OsStrExt;
+    let gone = |path: &[u8]| names.iter().any(|name| name.as_os_str().as_bytes() == path);
+    let left = groups.iter().map(|group| {
+        group.iter().filter(|path| !gone(path)).cloned().collect::<std::collections::BTreeSet<_>>()
+    });
+    left.filter(|group| group.len() > 1).collect()
+}
+
+#[test]
+fn sectors_that_cannot_be_read_cost_the_files_in_them_and_no_others() {
+    let tree = pairs(0).seeded("e/small", 3, 23_000).seeded("e/large", 50, LARGE);
+    let Some(ailing) = Ailing::with(&tree) else { return };
+    let truth = naive_groups(ailing.path());
+    let bad = [ailing.join("e/small"), ailing.join("e/large")];
+    let sectors = [ailing.sector("e/small", 22_000), ailing.sector("e/large", LARGE / 2)];
+    let lop = Lop::new();
+    for io in ["auto", "hdd", "ssd", "cached"] {
+        for sector in &sectors {
+            ailing.disk().afflict(sector.clone(), Trouble::Error);
+        }
+        ailing.cool();
+        let output = scan(&lop, &["--no-catalog", "--io", io], &[ailing.path()]).wait();
+        output.code(3);
+        for path in &bad {
+            let line = format!("{}: cannot read: Input/output error", path.display());
+            assert!(output.stderr_str().contains(&line), "{io}: {}", output.stderr_str());
+        }
+        assert_groups(&without(&truth, &bad), &parse_nul(&output.stdout));
+        ailing.disk().heal();
+        ailing.cool();
+        let output = scan(&lop, &["--no-catalog", "--io", io], &[ailing.path()]).wait();
+        assert_groups(&truth, &parse_nul(&output.success().stdout));
+    }
+}
+
+#[test]
+fn a_disk_that_turns_slow_is_waited_for() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    let truth = naive_groups(ailing.path());
+    for io in ["auto", "hdd", "ssd"] {
+        ailing.cool();
+        ailing.disk().afflict(ALL, SLOWLY);
+        let mut running = scan(&Lop::new(), &["--io", io], &[ailing.path()]);
+        ailing.after(20, &mut running);
+        ailing.disk().heal();
+        ailing.disk().afflict(ALL, Trouble::Delay(Duration::from_millis(40)));
+        assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
+        ailing.disk().heal();
+    }
+}
+
+#[test]
+fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
+    let tree = pairs(100).seeded("d1/on both", 7, 27_000);
+    let (Some(well), Some(ailing)) = (Ailing::with(&tree), Ailing::with(&pairs(0))) else { return };
+    let own = naive_groups(well.path());
+    let truth = naive_truth(&[well.path(), ailing.path()], testkit::Rules::default()).groups;
+    for requests in [3, 30, 60, 100] {
+        let lop = Lop::new();
+        ailing.cool();
+        ailing.disk().afflict(ALL, SLOWLY);
+        let mut running = scan(&lop, &[], &[well.path(), ailing.path()]);
+        ailing.after(requests, &mut running);
+        ailing.disk().heal();
+        ailing.disk().afflict(ALL, Trouble::Error);
+        let output = running.wait();
+        output.code(3);
+        let found = parse_nul(&output.stdout);
+        for group in &found {
+            assert!(truth.iter().any(|equal| group.is_subset(equal)), "{group:?} are not equal");
+        }
+        for group in &own {
+            assert!(found.iter().any(|found| group.is_subset(found)), "{group:?} are missing");
+        }
+        // What was remembered of the half is right too.
+        ailing.disk().heal();
+        ailing.cool();
+        let again = scan(&lop, &[], &[well.path(), ailing.path()]).wait();
+        assert_groups(&truth, &parse_nul(&again.success().stdout));
+    }
+}
+
+#[test]
+fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
+    let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
+        return;
+    };
+    let roots = [well.path(), ailing.path()];
+    let truth = naive_truth(&roots, testkit::Rules::default()).groups;
+    let held = ailing.sector("d3/3a", 0);
+    for ailing in [&well, &ailing] {
+        ailing.cool();
+    }
+    let before = well.disk().usage().bytes;
+    ailing.disk().afflict(held.clone(), Trouble::Silence);
+    let mut running = scan(&Lop::new(), &[], &roots);
+    let told = format!("still waiting for {}", ailing.join("d3").display());
+    assert!(running.wait_for(&When::Stderr(told.into())));
+    // Of all files of the other disk the heads were read, which is as far as it goes without.
+    let read = well.disk().usage().bytes - before;
+    assert!(read > 80 * 8192, "{read} bytes read of the other disk");
+    ailing.disk().heal();
+    assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
+    // And it need not be waited for.
+    ailing.cool();
+    ailing.disk().afflict(held, Trouble::Silence);
+    let mut running = scan(&Lop::new(), &[], &roots);
+    running.wait_for(&When::After(Duration::from_millis(1500)));
+    assert!(running.signal(Signal::INT));
+    let output = running.wait();
+    output.signal(Signal::INT);
+    assert!(output.stderr_str().contains("not waiting any more for "), "{}", output.stderr_str());
+}
+
+#[test]
+fn a_root_that_does_not_answer_from_the_start_holds_up_no_other() {
+    let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
+        return;
+    };
+    let roots = [ailing.join("d1"), ailing.join("d2/large"), well.path().to_path_buf()];
+    let mut truth = naive_truth(&[&roots[0], &roots[2]], testkit::Rules::default()).groups;
+    truth.extend(groups_of([[ailing.join("d1/large"), ailing.join("d2/large")]]));
+    for disk in [&well, &ailing] {
+        disk.cool();
+    }
+    let before = well.disk().usage().requests;
+    ailing.disk().afflict(ALL, Trouble::Silence);
+    let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+    let mut running = scan(&Lop::new(), &[], &roots);
+    let told = format!("still waiting for {}", ailing.path().display());
+    assert!(running.wait_for(&When::Stderr(told.into())));
+    assert!(well.disk().usage().requests > before + 5, "the other disk was not walked");
+    ailing.disk().heal();
+    assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
+}
