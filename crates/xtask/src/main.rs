@@ -27,7 +27,8 @@ Usage: cargo xtask COMMAND
   race       Race lop against its peers, and write docs/benchmarks.md; lists the races
   counts     Compare system calls, bytes and instructions with the stored ones
   page       Write docs/benchmarks.md again from the records
-  disk       Put a simulated hard disk in front of a file";
+  disk       Put a simulated hard disk in front of a file
+  way        Keep where its arm was during a scan, for the graph in docs/io.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         Some("generate") => generated::write(&root),
         Some("check") => generated::check(&root),
         Some("tidy") => tidy::run(&root),
-        Some("corpus" | "race" | "counts" | "page" | "disk") => {
+        Some("corpus" | "race" | "counts" | "page" | "disk" | "way") => {
             return instrument::run(&root, std::env::args_os().skip(1));
         }
         Some("help" | "-h" | "--help") => {
