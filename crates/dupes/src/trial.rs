@@ -19,6 +19,10 @@ const TOGETHER: usize = 8;
 /// Bytes of a read: the smallest there is, so that time is the way to it.
 const LENGTH: usize = 4096;
 
+/// Where fewer than one page in so many has to be fetched, contents are read as if none had: where
+/// memory is short some are always missing. If those take long, threads will be seen waiting.
+const MOSTLY: usize = 8;
+
 /// Files looked at, at most, to find some that are on a lane and have to be read.
 const LOOKS: usize = 4096;
 
@@ -39,8 +43,9 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted
         if spots.is_empty() {
             continue;
         }
+        let looked = spots.len();
         let spots = uncached(work, spots);
-        if spots.is_empty() {
+        if spots.len() * MOSTLY < looked {
             lane.note_cached();
             continue;
         }
