@@ -3,7 +3,8 @@
 //! In a warm cache a thread more than there are processors only costs. On cold storage one waits
 //! nearly all the time, and a device that serves many requests at once wants as many of them. Which
 //! of the two it is each thread sees for itself: it measures the time its pieces of work take, and
-//! asks the kernel now and then how much of it was spent on a processor.
+//! asks the kernel now and then how much of it was spent on a processor. When the lane has turned out to
+//! be cold, each that sees itself waiting doubles the crew.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -160,9 +161,12 @@ impl Pace<'_> {
         let busy = std::mem::take(&mut self.busy);
         if fetched && waited * 2 > busy {
             self.lane.note_wait(waited);
-            (self.hire)();
+            // Not before: where there are more threads than processors, waits are for those too.
+            if self.lane.is_cold() {
+                (self.hire)();
+            }
         } else {
-            self.lane.note_work(busy);
+            self.lane.note_work(worked.min(busy));
         }
     }
 }

@@ -21,16 +21,16 @@ pub enum Io {
     Cached,
 }
 
-/// What is to be seen of waiting before a device counts as cold: two movements of an arm, or some
-/// two hundred reads of an SSD. A scan in a warm cache has waits too, for locks and for memory, but
+/// What is to be seen of waiting before a device counts as cold: three movements of an arm, or some
+/// three hundred reads of an SSD. A scan in a warm cache has waits too, for locks and for memory, but
 /// shorter and fewer ones.
-const COLD: Duration = Duration::from_millis(20);
+const COLD: Duration = Duration::from_millis(30);
 
 /// How much work makes up for a wait, by its time.
 ///
 /// Where memory is short a file here and there has left the cache. That is no reason to work as if
-/// none were in it: of 180,000 files 280 had to be fetched, and the scan took half as long again.
-const WORK_PER_WAIT: u32 = 8;
+/// none were in it: where 600 of 180,000 files had to be fetched, the scan took a quarter longer.
+const WORK_PER_WAIT: u32 = 4;
 
 /// How much faster reads have to come of several requests at once to tell that there is no arm.
 ///
@@ -88,6 +88,8 @@ pub struct Conclusion {
 pub struct Lane {
     disk: Disk,
     io: Io,
+    /// How long threads waited, less what their work makes up for; from [`COLD`] on only upwards.
+    level_ns: AtomicU64,
     waited_ns: AtomicU64,
     /// 0 if it is not settled whether there is an arm, 1 if there is none, 2 if there is one.
     arm: AtomicU8,
@@ -104,8 +106,8 @@ impl Lane {
             Io::Hdd => ARM,
             Io::Ssd | Io::Cached => NO_ARM,
         };
-        let (waited_ns, arm) = (AtomicU64::new(0), AtomicU8::new(arm));
-        Lane { disk, io, waited_ns, arm, trial: Mutex::new(None) }
+        let (level_ns, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
+        Lane { disk, io, level_ns, waited_ns, arm: AtomicU8::new(arm), trial: Mutex::new(None) }
     }
 
     /// Returns the name of its disk, which no other lane has.
@@ -121,7 +123,7 @@ impl Lane {
     /// Returns whether anything has to be fetched from the device.
     pub fn is_cold(&self) -> bool {
         match self.io {
-            Io::Auto => self.waited_ns.load(Relaxed) >= nanos(COLD),
+            Io::Auto => self.level_ns.load(Relaxed) >= nanos(COLD),
             Io::Hdd | Io::Ssd => true,
             Io::Cached => false,
         }
@@ -134,6 +136,7 @@ impl Lane {
 
     /// Notes that threads have waited for the device.
     pub fn note_wait(&self, time: Duration) {
+        self.level_ns.fetch_add(nanos(time), Relaxed);
         self.waited_ns.fetch_add(nanos(time), Relaxed);
     }
 
@@ -143,17 +146,17 @@ impl Lane {
             let warm = waited < nanos(COLD);
             warm.then(|| waited.saturating_sub(nanos(time / WORK_PER_WAIT)))
         };
-        let _settled = self.waited_ns.fetch_update(Relaxed, Relaxed, less);
+        let _settled = self.level_ns.fetch_update(Relaxed, Relaxed, less);
     }
 
     /// Notes that something was found not to be cached.
     pub fn note_cold(&self) {
-        self.waited_ns.fetch_max(nanos(COLD), Relaxed);
+        self.level_ns.fetch_max(nanos(COLD), Relaxed);
     }
 
     /// Notes that what is to be read from now on was found to be cached, whatever was not before.
     pub fn note_cached(&self) {
-        self.waited_ns.store(0, Relaxed);
+        self.level_ns.store(0, Relaxed);
     }
 
     /// Returns whether there is an arm, as far as that is known.
