@@ -29,35 +29,49 @@ const LOOKS: usize = 4096;
 /// Bytes from one spot of a large file to the next.
 const SPREAD: u64 = 8 << 20;
 
-/// Looks at each lane before contents are read.
+/// Looks at each lane before contents are read, at all side by side: one may not answer.
 ///
 /// # Errors
 ///
 /// Only that the work was asked to stop.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
-    for lane in work.lanes() {
-        if lane.is_settled() {
-            continue;
-        }
-        let spots = scattered(work, classes, lane);
-        if spots.is_empty() {
-            continue;
-        }
-        let looked = spots.len();
-        let spots = uncached(work, spots);
-        if spots.len() * MOSTLY < looked {
-            lane.note_cached();
-            continue;
-        }
-        lane.note_cold();
-        work.watch.check()?;
-        if let Some((alone, together)) = spots.split_at_checked(READS)
-            && together.len() >= READS
-        {
-            lane.judge(Trial { alone: one_by_one(work, alone), together: at_once(work, together) });
-        }
+    match work.lanes() {
+        [only] => look_at(work, classes, only),
+        lanes => std::thread::scope(|scope| {
+            for lane in lanes {
+                scope.spawn(|| {
+                    own_descriptor_table();
+                    look_at(work, classes, lane);
+                });
+            }
+        }),
     }
-    Ok(())
+    work.watch.check()
+}
+
+fn look_at(work: &Work<'_>, classes: &SameSize, lane: &Lane) {
+    if lane.is_settled() {
+        return;
+    }
+    let spots = scattered(work, classes, lane);
+    let looked = spots.len();
+    if looked == 0 {
+        return;
+    }
+    let spots = uncached(work, spots);
+    if spots.len() * MOSTLY < looked {
+        lane.note_cached();
+        return;
+    }
+    lane.note_cold();
+    if work.watch.stopped() {
+        return;
+    }
+    if let Some((alone, together)) = spots.split_at_checked(READS)
+        && together.len() >= READS
+    {
+        lane.judge(Trial { alone: one_by_one(work, alone), together: at_once(work, together) });
+    }
 }
 
 /// A page of a file.

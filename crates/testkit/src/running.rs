@@ -138,9 +138,11 @@ impl Running {
     }
 
     /// Kills the program's process group, and reaps the program itself.
+    ///
+    /// One that waits for a disk which does not answer ends when that does: it is left behind.
     fn kill(&mut self) {
         let _ = kill_process_group(pid(&self.child), Signal::KILL);
-        drop(self.child.wait());
+        let _reaped = wait_exit(&mut self.child, Instant::now() + GRACE);
     }
 }
 

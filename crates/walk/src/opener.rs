@@ -17,7 +17,7 @@ pub struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    /// Returns an opener that keeps at most `open_dirs` directories open.
+    /// Returns an opener that keeps at most `open_dirs` directories open, and a root.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
         Opener { tree, open: Slots::new(open_dirs), root: None }
     }
@@ -65,21 +65,20 @@ impl<'a> Opener<'a> {
                 return dir.open_below(&self.join(&chain));
             }
         }
+        if chain.is_empty() {
+            return self.open_root(at);
+        }
         let below = self.join(&chain);
-        let root = self.root(at)?;
-        root.open_below(if below.is_empty() { b"." } else { &below })
+        let root = match self.root.take() {
+            Some(known) if known.0 == at => known,
+            _ => (at, self.open_root(at)?),
+        };
+        self.root.insert(root).1.open_below(&below)
     }
 
-    fn root(&mut self, id: DirId) -> io::Result<&Dir> {
-        let root = match self.root.take() {
-            Some(known) if known.0 == id => known,
-            _ => {
-                let given = &self.tree.root_of(id).given;
-                let given = if given.is_empty() { b".".to_vec() } else { given.clone() };
-                (id, Dir::open(&to_path(given))?)
-            }
-        };
-        Ok(&self.root.insert(root).1)
+    fn open_root(&self, id: DirId) -> io::Result<Dir> {
+        let given = &self.tree.root_of(id).given;
+        Dir::open(&to_path(if given.is_empty() { b".".to_vec() } else { given.clone() }))
     }
 
     fn join(&self, chain: &[DirId]) -> Vec<u8> {

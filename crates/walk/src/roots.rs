@@ -6,9 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fsops::{Dir, Interrupted, Watch};
 
@@ -53,38 +53,44 @@ impl Looks {
     }
 
     /// Returns what is known of those that answer in time, in the order given.
-    pub(crate) fn soon(&mut self) -> Vec<Answer> {
+    pub(crate) fn soon(&mut self, watch: &Watch) -> Result<Vec<Answer>, Interrupted> {
         let mut known = Vec::with_capacity(self.open);
+        let (mut helpers, mut since) = (1, Instant::now());
         self.help();
         while self.open > 0 {
-            match self.answers.recv_timeout(PATIENCE) {
-                Ok(answer) => {
-                    known.push(answer);
-                    self.open -= 1;
+            watch.check()?;
+            if let Some(answer) = self.answer() {
+                known.push(answer);
+                since = Instant::now();
+            } else if since.elapsed() >= PATIENCE {
+                if self.shared.next.load(Relaxed) >= self.shared.paths.len() {
+                    break;
                 }
-                // Who waits for that one does not come to the others.
-                Err(_) if self.shared.next.load(Relaxed) < self.shared.paths.len() => self.help(),
-                Err(_) => break,
+                // Who waits for that one does not come to the others; they may be on the same mount.
+                (0..helpers).for_each(|_| self.help());
+                (helpers, since) = (2 * helpers, Instant::now());
             }
         }
         known.sort_unstable_by_key(|&(at, _)| at);
-        known
+        Ok(known)
     }
 
     /// Waits for one of those that did not; `None` if there are none left.
     pub(crate) fn late(&mut self, watch: &Watch) -> Result<Option<Answer>, Interrupted> {
         while self.open > 0 {
             watch.check()?;
-            match self.answers.recv_timeout(PERIOD) {
-                Ok(answer) => {
-                    self.open -= 1;
-                    return Ok(Some(answer));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            if let Some(answer) = self.answer() {
+                return Ok(Some(answer));
             }
         }
         Ok(None)
+    }
+
+    /// Waits a little for an answer.
+    fn answer(&mut self) -> Option<Answer> {
+        let answer = self.answers.recv_timeout(PERIOD).ok()?;
+        self.open -= 1;
+        Some(answer)
     }
 
     /// Puts one more thread to it. For a single path there is nothing else to go on with.

@@ -165,7 +165,9 @@ impl<'a> Turn<'a> {
     /// Walks one mount.
     fn walk(&mut self, found: &Found, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
         let common = self.common;
-        let device = common.table.write().device(stat.device, || dir.volume());
+        // Asked before the table is locked: a mount may not answer.
+        let volume = dir.volume();
+        let device = common.table.write().device(stat.device, || volume);
         let device_index = match device {
             Ok(index) => index,
             Err(error) => {

@@ -62,6 +62,7 @@ pub fn walk(
     let mut walker = Walker {
         common: &common,
         paths: roots,
+        files: Vec::new(),
         tree: Tree::default(),
         // The first has the files that are roots.
         stores: vec![Store::new(common.shards.fetch_add(1, Relaxed))],
@@ -69,14 +70,16 @@ pub fn walk(
         list: FileList::default(),
     };
     let mut looks = Looks::at(roots);
-    let (apart, nested) = walker.sort_roots(looks.soon());
+    let (apart, nested) = walker.sort_roots(looks.soon(watch)?);
     walker.walk_all(apart)?;
     for root in nested {
         walker.walk_all(vec![root])?;
     }
+    walker.take_files();
     while let Some(answer) = looks.late(watch)? {
         let root = walker.start(answer);
         walker.walk_all(root.into_iter().collect())?;
+        walker.take_files();
     }
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let Common { table, roots, .. } = common;
@@ -100,6 +103,8 @@ struct Walker<'a> {
     common: &'a Common<'a>,
     /// The roots as given.
     paths: &'a [PathBuf],
+    /// Roots that are files, not taken yet.
+    files: Vec<PathBuf>,
     tree: Tree,
     /// Finished workers' stores; each has a shard number of its own.
     stores: Vec<Store>,
@@ -123,14 +128,19 @@ impl<'a> Walker<'a> {
         (apart, nested)
     }
 
-    /// Returns a directory to walk; a file is taken at once.
+    /// Takes the roots that are files, which nothing else waits for by now.
+    fn take_files(&mut self) {
+        let Common { options, table, .. } = self.common;
+        for path in std::mem::take(&mut self.files) {
+            self.list.add(&path, &options.filter, &mut self.stores[0], table);
+        }
+    }
+
+    /// Returns a directory to walk; a file is for later.
     fn start(&mut self, (at, looked): Answer) -> Option<Start> {
         match looked {
             Ok(Looked::Directory(root, device)) => return Some((root, device)),
-            Ok(Looked::File(path)) => {
-                let Common { options, table, .. } = self.common;
-                self.list.add(&path, &options.filter, &mut self.stores[0], table);
-            }
+            Ok(Looked::File(path)) => self.files.push(path),
             Err(source) => {
                 let path = self.paths[at].as_os_str().as_bytes().to_vec();
                 let reason = Reason::Failed { op: Op::Open, source };

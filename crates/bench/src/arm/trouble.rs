@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use fuser::Errno;
 
-/// What becomes of requests that touch a part of the disk.
+/// What becomes of requests that touch a part of the disk. As a disk has few hands, some that wait
+/// hold up all others too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// They fail with an input/output error.

@@ -45,7 +45,7 @@ fn panel(canvas: &super::canvas::Canvas, top: i32, span: f64, name: &str, way: &
     }
     let points: Vec<(i32, i32)> =
         way.iter().map(|moment| (x(moment.busy_s), y(float(moment.at)))).collect();
-    canvas.line(&points, 1, if name.contains("now") { OURS } else { FAINT });
+    canvas.line(&points, 1, if name == "now" { OURS } else { FAINT });
     canvas.line(&[(LEFT, bottom), (RIGHT, bottom)], 1, INK);
     let summary = format!("{name}: {:.0} s, {} movements", last.0, count(last.1));
     canvas.text((LEFT, bottom + 16), Anchor::Start, SMALL, &summary);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use device::Io;
 use testkit::{FileSystem, TreeBuilder, assert_groups, naive_groups, skipped};
 
+use crate::changes::SetOnDrop;
 use crate::mounts::mounted;
 use crate::reclaimable::{SHARING, reflink};
 use crate::scan::setup;
@@ -107,12 +108,16 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
                     // The other copy gets a new place.
                     let apart = dir.join(format!("{name} apart"));
                     let copy = dir.join("copy");
-                    fs::copy(&apart, &copy).and_then(|_| fs::rename(&copy, &apart)).expect("moved");
+                    // Written, as a copy would share the old place.
+                    let written = fs::read(&apart).and_then(|bytes| fs::write(&copy, bytes));
+                    let synced = written.and_then(|()| fs::File::open(&copy)?.sync_data());
+                    synced.and_then(|()| fs::rename(&copy, &apart)).expect("moved");
                     if done.load(Relaxed) {
                         return;
                     }
                 }
             });
+            let _stop = SetOnDrop(&done);
             for round in 0..30 {
                 let io = [Io::Hdd, Io::Ssd, Io::Cached][round % 3];
                 let scan = setup().io(io).scan_once(&[dir]);
@@ -128,7 +133,6 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
                     assert!(all.iter().any(|path| path.ends_with(name)), "{io:?}: one is missing");
                 }
             }
-            done.store(true, Relaxed);
         });
         let scan = setup().scan(&[dir]);
         assert_groups(&naive_groups(dir), &scan.groups());

@@ -85,10 +85,11 @@ impl Ailing {
         sector..sector + SECTOR
     }
 
-    /// Waits until the disk has served so many more requests, or the program has ended.
+    /// Waits until the disk has served so many more requests, which is in mid-scan.
     fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
-        while self.disk().usage().requests < before + requests && running.is_running() {
+        while self.disk().usage().requests < before + requests {
+            assert!(running.is_running(), "it has ended before {requests} requests");
             sleep(Duration::from_millis(1));
         }
     }
@@ -154,7 +155,8 @@ fn a_disk_that_turns_slow_is_waited_for() {
     for io in ["auto", "hdd", "ssd"] {
         ailing.cool();
         ailing.disk().afflict(ALL, SLOWLY);
-        let mut running = scan(&Lop::new(), &["--io", io], &[ailing.path()]);
+        let lop = Lop::new();
+        let mut running = scan(&lop, &["--io", io], &[ailing.path()]);
         ailing.after(20, &mut running);
         ailing.disk().heal();
         ailing.disk().afflict(ALL, Trouble::Delay(Duration::from_millis(40)));
@@ -169,12 +171,17 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
     let (Some(well), Some(ailing)) = (Ailing::with(&tree), Ailing::with(&pairs(0))) else { return };
     let own = naive_groups(well.path());
     let truth = naive_truth(&[well.path(), ailing.path()], testkit::Rules::default()).groups;
-    for requests in [3, 30, 60, 100] {
+    ailing.cool();
+    let before = ailing.disk().usage().requests;
+    let lop = Lop::new();
+    scan(&lop, &[], &[ailing.path()]).wait().success();
+    let all = ailing.disk().usage().requests - before;
+    for percent in [3, 25, 50, 75] {
         let lop = Lop::new();
         ailing.cool();
         ailing.disk().afflict(ALL, SLOWLY);
         let mut running = scan(&lop, &[], &[well.path(), ailing.path()]);
-        ailing.after(requests, &mut running);
+        ailing.after(all * percent / 100, &mut running);
         ailing.disk().heal();
         ailing.disk().afflict(ALL, Trouble::Error);
         let output = running.wait();
@@ -207,7 +214,8 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     }
     let before = well.disk().usage().bytes;
     ailing.disk().afflict(held.clone(), Trouble::Silence);
-    let mut running = scan(&Lop::new(), &[], &roots);
+    let lop = Lop::new();
+    let mut running = scan(&lop, &["--no-catalog"], &roots);
     let told = format!("still waiting for {}", ailing.join("d3").display());
     assert!(running.wait_for(&When::Stderr(told.into())));
     // Of all files of the other disk the heads were read, which is as far as it goes without.
@@ -218,7 +226,7 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     // And it need not be waited for.
     ailing.cool();
     ailing.disk().afflict(held, Trouble::Silence);
-    let mut running = scan(&Lop::new(), &[], &roots);
+    let mut running = scan(&lop, &["--no-catalog"], &roots);
     running.wait_for(&When::After(Duration::from_millis(1500)));
     assert!(running.signal(Signal::INT));
     let output = running.wait();
@@ -240,7 +248,8 @@ fn a_root_that_does_not_answer_from_the_start_holds_up_no_other() {
     let before = well.disk().usage().requests;
     ailing.disk().afflict(ALL, Trouble::Silence);
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-    let mut running = scan(&Lop::new(), &[], &roots);
+    let lop = Lop::new();
+    let mut running = scan(&lop, &[], &roots);
     let told = format!("still waiting for {}", ailing.path().display());
     assert!(running.wait_for(&When::Stderr(told.into())));
     assert!(well.disk().usage().requests > before + 5, "the other disk was not walked");
