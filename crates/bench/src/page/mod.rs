@@ -88,7 +88,10 @@ pub fn render_ways(ways: &[(String, Vec<Moment>)]) -> (PathBuf, String) {
 /// Returns all there is to write.
 fn all(root: &Path) -> Result<Vec<(PathBuf, String)>, Failure> {
     let mut files = render(&read(root)?);
-    files.push(render_ways(&way::kept(root)?));
+    let ways = way::kept(root)?;
+    if !ways.is_empty() {
+        files.push(render_ways(&ways));
+    }
     Ok(files)
 }
 
