@@ -86,6 +86,19 @@ impl Mount {
     ///
     /// The reason: not root, mkfs missing or failing, mount not permitted.
     pub fn new(kind: FileSystem, size_bytes: u64) -> Result<Self, String> {
+        Self::with_features(kind, size_bytes, &[])
+    }
+
+    /// Does so with further arguments for mkfs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Mount::new`].
+    pub fn with_features(
+        kind: FileSystem,
+        size_bytes: u64,
+        features: &[&str],
+    ) -> Result<Self, String> {
         needs_root()?;
         let home = TempTree::new();
         let (image, point) = (home.join("image"), home.join("mnt"));
@@ -94,7 +107,7 @@ impl Mount {
         if kind == FileSystem::Tmpfs {
             mount(&["-t", "tmpfs", "-o", &format!("size={size_bytes},mode=755"), "tmpfs"], &point)?;
         } else {
-            make_image(kind, &image, size_bytes)?;
+            make_image(kind, &image, size_bytes, features)?;
             let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
             mount(&["-t", kind.name(), "-o", "loop", image], &point)?;
         }
@@ -156,10 +169,15 @@ fn needs_root() -> Result<(), String> {
     if crate::is_root() { Ok(()) } else { Err("only root can mount".to_owned()) }
 }
 
-fn make_image(kind: FileSystem, image: &Path, size_bytes: u64) -> Result<(), String> {
+fn make_image(
+    kind: FileSystem,
+    image: &Path,
+    size_bytes: u64,
+    features: &[&str],
+) -> Result<(), String> {
     let sized = File::create(image).and_then(|file| file.set_len(size_bytes));
     sized.map_err(|e| format!("no image of {size_bytes} bytes: {e}"))?;
-    tool(kind.mkfs(), image)
+    tool(&[kind.mkfs(), features].concat(), image)
 }
 
 /// Mounts, again when all loop devices were taken by tests at the same moment.

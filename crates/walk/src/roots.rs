@@ -1,6 +1,7 @@
 //! Looks at the roots before the walk: which are directories, and on which device. One that does not
 //! answer, on a mount whose server is gone, holds up no other.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::tree::{DirId, Root};
 
 /// After so long without an answer a path is left for later: a disk that has to start spinning
 /// takes longer, but then nothing is lost except that it is walked last.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(1);
 /// Between two looks at whether the program has to stop.
 const PERIOD: Duration = Duration::from_millis(100);
 
@@ -35,8 +36,8 @@ pub(crate) type Answer = (usize, io::Result<Looked>);
 pub(crate) struct Looks {
     shared: Arc<Shared>,
     answers: Receiver<Answer>,
-    /// Not answered yet.
-    open: usize,
+    /// Those that have not answered yet.
+    open: BTreeSet<usize>,
 }
 
 struct Shared {
@@ -49,20 +50,20 @@ impl Looks {
     pub(crate) fn at(paths: &[PathBuf]) -> Looks {
         let (sender, answers) = channel();
         let shared = Shared { paths: paths.to_vec(), next: AtomicUsize::new(0), answers: sender };
-        Looks { shared: Arc::new(shared), answers, open: paths.len() }
+        Looks { shared: Arc::new(shared), answers, open: (0..paths.len()).collect() }
     }
 
     /// Returns what is known of those that answer in time, in the order given.
     pub(crate) fn soon(&mut self, watch: &Watch) -> Result<Vec<Answer>, Interrupted> {
-        let mut known = Vec::with_capacity(self.open);
+        let mut known = Vec::with_capacity(self.open.len());
         let (mut helpers, mut since) = (1, Instant::now());
         self.help();
-        while self.open > 0 {
+        while !self.open.is_empty() {
             watch.check()?;
             if let Some(answer) = self.answer() {
                 known.push(answer);
                 since = Instant::now();
-            } else if since.elapsed() >= PATIENCE {
+            } else if since.elapsed() >= SOON {
                 if self.shared.next.load(Relaxed) >= self.shared.paths.len() {
                     break;
                 }
@@ -75,12 +76,21 @@ impl Looks {
         Ok(known)
     }
 
-    /// Waits for one of those that did not; `None` if there are none left.
-    pub(crate) fn late(&mut self, watch: &Watch) -> Result<Option<Answer>, Interrupted> {
-        while self.open > 0 {
+    /// Waits for one of those that did not, which fail if they have not done so by `end`; `None` if
+    /// there are none left.
+    pub(crate) fn late(
+        &mut self,
+        end: Instant,
+        watch: &Watch,
+    ) -> Result<Option<Answer>, Interrupted> {
+        while !self.open.is_empty() {
             watch.check()?;
             if let Some(answer) = self.answer() {
                 return Ok(Some(answer));
+            }
+            if Instant::now() >= end {
+                let silent = self.open.pop_first();
+                return Ok(silent.map(|at| (at, Err(io::ErrorKind::TimedOut.into()))));
             }
         }
         Ok(None)
@@ -89,8 +99,8 @@ impl Looks {
     /// Waits a little for an answer.
     fn answer(&mut self) -> Option<Answer> {
         let answer = self.answers.recv_timeout(PERIOD).ok()?;
-        self.open -= 1;
-        Some(answer)
+        // Of one that has failed it comes too late.
+        self.open.remove(&answer.0).then_some(answer)
     }
 
     /// Puts one more thread to it. For a single path there is nothing else to go on with.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
 
 use device::{Lanes, Threads};
 use fsops::{Dir, Interrupted, Op, Stage, Watch, own_descriptor_table};
@@ -31,6 +32,8 @@ pub struct Options {
     pub lanes: Arc<Lanes>,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
+    /// How long to wait for roots that do not answer when all others have been walked.
+    pub patience: Duration,
     /// Files of one directory, by absolute path, that are the program's own and passed over.
     pub own: Vec<PathBuf>,
 }
@@ -76,7 +79,8 @@ pub fn walk(
         walker.walk_all(vec![root])?;
     }
     walker.take_files();
-    while let Some(answer) = looks.late(watch)? {
+    let end = Instant::now() + options.patience;
+    while let Some(answer) = looks.late(end, watch)? {
         let root = walker.start(answer);
         walker.walk_all(root.into_iter().collect())?;
         walker.take_files();

@@ -15,6 +15,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         threads: device::Threads { first: 2, grows: true },
         lanes: std::sync::Arc::default(),
         open_dirs: 8,
+        patience: std::time::Duration::from_secs(60),
         own: Vec::new(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();

@@ -44,6 +44,7 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         threads,
         lanes: Arc::default(),
         open_dirs: 16,
+        patience: std::time::Duration::from_secs(60),
         own: Vec::new(),
     };
     let compare = dupes::Options {

@@ -4,11 +4,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use device::Io;
-use testkit::{FileSystem, TreeBuilder, assert_groups, naive_groups, skipped};
+use testkit::{FileSystem, Mount, TreeBuilder, assert_groups, naive_groups, skipped};
 
 use crate::changes::SetOnDrop;
 use crate::mounts::mounted;
@@ -137,4 +137,55 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
         let scan = setup().scan(&[dir]);
         assert_groups(&naive_groups(dir), &scan.groups());
     }
+}
+
+/// Runs a command of `xfs_io` on a path, with `input`; returns the last word it says.
+fn xfs_io(command: &str, path: &Path, input: &[u8]) -> Result<String, String> {
+    let mut child = Command::new("xfs_io")
+        .args(["-c", command])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("xfs_io: {error}"))?;
+    let fed = child.stdin.take().expect("piped").write_all(input);
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if fed.is_err() || !output.status.success() || !output.stderr.is_empty() {
+        return Err(format!("xfs_io: {said}{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(said.split_whitespace().last().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn encrypted_files_are_equal_to_plain_ones_and_without_the_key_a_problem_each() {
+    let mount = Mount::with_features(FileSystem::Ext4, 64 << 20, &["-O", "encrypt"]);
+    let mount = match mount {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    let (plain, secret) = (mount.path().join("plain"), mount.path().join("secret"));
+    for dir in [&plain, &secret] {
+        fs::create_dir(dir).expect("made");
+    }
+    let key = match xfs_io("add_enckey", mount.path(), &[7; 64]) {
+        Ok(key) => key,
+        Err(reason) => return skipped(reason),
+    };
+    xfs_io(&format!("set_encpolicy -v 2 {key}"), &secret, b"").expect("encrypted from now on");
+    for dir in [&plain, &secret] {
+        fill(dir, false, true);
+    }
+    let alone = naive_groups(&plain);
+    for io in [Io::Auto, Io::Hdd, Io::Ssd, Io::Cached] {
+        let scan = setup().io(io).scan(&[mount.path()]);
+        assert_groups(&naive_groups(mount.path()), &scan.groups());
+    }
+    xfs_io(&format!("rm_enckey {key}"), mount.path(), b"").expect("locked");
+    let scan = setup().scan(&[mount.path()]);
+    assert_groups(&alone, &scan.groups());
+    let problems = scan.problems();
+    let files = SIZES.len() * 10;
+    assert_eq!(problems.len(), files, "{problems:?}");
 }

@@ -33,6 +33,7 @@ pub(crate) fn setup() -> Setup {
             threads: Threads { first: 2, grows: true },
             lanes: Arc::default(),
             open_dirs: 16,
+            patience: std::time::Duration::from_secs(60),
             own: Vec::new(),
         },
         find: dupes::Options {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::Catalog;
 use device::{Io, Lanes, Threads};
@@ -143,6 +144,10 @@ impl Workers {
     }
 }
 
+/// How long a root that does not answer is waited for after all others: the disks of a large array start
+/// one by one, each in 5 to 20 seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 impl Workers {
     /// Returns how to walk.
     pub(crate) fn walk(
@@ -157,6 +162,7 @@ impl Workers {
             threads: self.compare.threads,
             lanes: Arc::clone(&self.compare.lanes),
             open_dirs: self.walk_dirs,
+            patience: PATIENCE,
             own,
         }
     }

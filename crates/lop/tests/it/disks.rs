@@ -256,3 +256,33 @@ fn a_root_that_does_not_answer_from_the_start_holds_up_no_other() {
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
 }
+
+#[test]
+fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
+    let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
+        return;
+    };
+    let silent = ["d1", "d2/large"].map(|name| ailing.join(name));
+    let roots = [&silent[..], &[well.path().to_path_buf()]].concat();
+    ailing.cool();
+    ailing.disk().afflict(ALL, Trouble::Silence);
+    let options = walk::Options {
+        filter: walk::Filter::default(),
+        one_file_system: false,
+        threads: device::Threads { first: 2, grows: true },
+        lanes: std::sync::Arc::default(),
+        open_dirs: 8,
+        patience: Duration::from_millis(500),
+        own: Vec::new(),
+    };
+    let tree = walk::walk(&roots, &options, None, &fsops::Watch::default()).expect("not stopped");
+    assert_eq!(tree.files().len(), 82);
+    let problems: Vec<String> = tree
+        .problems
+        .iter()
+        .map(|problem| format!("{}: {}", String::from_utf8_lossy(&problem.path), problem.reason))
+        .collect();
+    let expected = silent.map(|path| format!("{}: cannot open: timed out", path.display()));
+    assert_eq!(problems, expected);
+    ailing.disk().heal();
+}

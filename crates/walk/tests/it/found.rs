@@ -19,6 +19,7 @@ pub(crate) fn options() -> Options {
         threads: Threads { first: 2, grows: true },
         lanes: Arc::default(),
         open_dirs: 8,
+        patience: std::time::Duration::from_secs(60),
         own: Vec::new(),
     }
 }
