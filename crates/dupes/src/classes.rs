@@ -3,6 +3,7 @@
 use fsops::Watch;
 use walk::{FileId, FileRecord, Tree};
 
+use crate::parallel::Work;
 use crate::sets::Sets;
 
 /// Sets of files of one size, in bytes.
@@ -52,17 +53,21 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, watch: &Watch) -> SameSize
 }
 
 /// Returns how many inodes the classes of more than one inode have.
-pub(crate) fn inodes_in(tree: &Tree, classes: &SameSize) -> u64 {
-    let inodes = classes.iter().map(|class| inodes(tree, class.files).count() as u64);
+pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
+    let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
 }
 
 /// Returns the names in a class, inode by inode.
+///
+/// The files of a large class are all over the tree, so that memory is looked at on the way.
 pub(crate) fn inodes<'a>(
-    tree: &'a Tree,
+    work: &'a Work<'_>,
     class: &'a [FileId],
 ) -> impl Iterator<Item = &'a [FileId]> {
+    let tree = work.tree;
     class.chunk_by(|&a, &b| {
+        let _later = work.watch.stopped();
         let (a, b) = (tree.file(a), tree.file(b));
         a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
     })

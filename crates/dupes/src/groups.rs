@@ -89,7 +89,7 @@ fn of_class(
     let (tree, facts) = (work.tree, work.facts);
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
-    for names in inodes(tree, class.files) {
+    for names in inodes(work, class.files) {
         spread(work, names);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         if let Some(content) = facts.content(names[0].0) {

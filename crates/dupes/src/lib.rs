@@ -91,7 +91,7 @@ pub fn find(
     let classes = classes::classes(tree, options.hardlinks, watch);
     let work = parallel::Work::new(tree, facts, options, watch);
     trial::run(&work, &classes)?;
-    let mut found = Found { candidates: classes::inodes_in(tree, &classes), ..Found::default() };
+    let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
     let sifted = sift::run(&work, &classes)?;
     found.known = found.candidates - sifted.unknown;
     found.problems.extend(sifted.problems);

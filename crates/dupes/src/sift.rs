@@ -42,7 +42,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
     let mut members: Vec<FileId> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         members.clear();
-        members.extend(inodes(work.tree, class.files).map(|names| leader(work.facts, names)));
+        members.extend(inodes(work, class.files).map(|names| leader(work.facts, names)));
         if members.len() < 2 {
             continue;
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
     sifted.problems = problems;
     let mut large = Large::default();
     for (index, before_arm) in heads_of {
-        let files = inodes(work.tree, classes.get(index).files).map(|names| names[0]);
+        let files = inodes(work, classes.get(index).files).map(|names| names[0]);
         split_by_head(work, files, before_arm, &mut sifted.sets, &mut large);
     }
     by_beginning(work, large, beginnings, &mut sifted)?;
