@@ -43,7 +43,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
     monitor.finish()?;
     let summary = Summary::new(&tree, &found, clock.total());
-    let heard = print_results(&scan, settings, &tree, &found, &summary)?;
+    let heard = print_results(&scan, settings, &tree, &found, &summary, &watch)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     problems::print(&all, settings);
@@ -196,11 +196,12 @@ fn print_results(
     tree: &Tree,
     found: &Found,
     summary: &Summary,
+    watch: &Watch,
 ) -> Result<bool, CommandError> {
     match scan.format {
         Some(format) => output::print(|out| {
             let mut writer = writer(format, out, settings.stdout);
-            write_groups(&mut *writer, tree, found)?;
+            write_groups(&mut *writer, tree, found, watch)?;
             writer.finish(&to_json(summary))
         }),
         None if settings.json => {
@@ -211,9 +212,16 @@ fn print_results(
     }
 }
 
-fn write_groups(writer: &mut dyn GroupWriter, tree: &Tree, found: &Found) -> io::Result<()> {
+fn write_groups(
+    writer: &mut dyn GroupWriter,
+    tree: &Tree,
+    found: &Found,
+    watch: &Watch,
+) -> io::Result<()> {
     let mut path = Vec::new();
     for group in found.groups.iter() {
+        // For the sake of memory; it is too late to stop.
+        let _stopped = watch.stopped();
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,
