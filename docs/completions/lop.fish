@@ -60,7 +60,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage
 hdd\t'A hard disk: read in the order of places'
 ssd\t'An SSD: many reads at once'
 cached\t'All in the page cache'"
-complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads [default: one per processor]' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads on each device [default: one per processor, more where they wait]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l memory -d 'Take at most SIZE of memory [default: a quarter of what there is]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'

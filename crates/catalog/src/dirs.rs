@@ -68,6 +68,17 @@ impl Dirs {
         self.by_id.get(&id).map(|&index| &self.rows[index])
     }
 
+    /// Returns the absolute path of a directory.
+    pub(crate) fn path(&self, id: i64) -> Vec<u8> {
+        let mut names = Vec::new();
+        let mut at = id;
+        while let Some(row) = self.row(at) {
+            names.push(&row.name[..]);
+            at = row.parent;
+        }
+        names.into_iter().rev().flat_map(|name| [&b"/"[..], name]).flatten().copied().collect()
+    }
+
     /// Returns the rows of a tree's directories, 0 for those that have none.
     pub(crate) fn of_tree(&self, tree: &Tree) -> Vec<i64> {
         let mut found: Vec<i64> = Vec::with_capacity(tree.dirs().len());

@@ -30,6 +30,7 @@ mod open;
 mod question;
 mod recall;
 mod rows;
+mod silent;
 mod volumes;
 
 pub use commit::{Copies, ScanRecord};

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::load::Placer;
 use crate::open::Catalog;
 use crate::rows::{Contents, FileRow};
+use crate::silent::retain_silent;
 use crate::volumes::Volumes;
 
 /// What the catalog knows of the files of a tree.
@@ -276,6 +277,16 @@ impl Recall {
                     wanted.push((dir, name.into(), row));
                 }
             })?;
+        }
+        let dir_of_volume = wanted.iter().map(|(dir, _, row)| (row.volume, *dir));
+        let mut silent: HashMap<i64, Vec<u8>> = HashMap::new();
+        for (volume, dir) in dir_of_volume {
+            silent.entry(volume).or_insert_with(|| memory.dirs.path(dir));
+        }
+        retain_silent(&mut silent);
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains_key(&row.volume))
+        {
+            memory.away.add(dir, &name, &row);
         }
         let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {

@@ -99,7 +99,7 @@ fn hire<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
     hired
 }
 
-/// Makes the crew twice as large: a device's depth is reached in five steps.
+/// Makes the crew twice as large: a device's depth is reached in four steps.
 fn hire_more<'scope, R: Send, F: Fn(&mut Pace<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,

@@ -88,7 +88,8 @@ pub struct Conclusion {
 pub struct Lane {
     disk: Disk,
     io: Io,
-    /// How long threads waited, less what their work makes up for; from [`COLD`] on only upwards.
+    /// How long threads waited, less what their work makes up for; from [`COLD`] on only upwards,
+    /// until [`Lane::note_cached`].
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
     /// 0 if it is not settled whether there is an arm, 1 if there is none, 2 if there is one.

@@ -117,9 +117,9 @@ impl Placed {
         let mut placed = Placed { space, place: record.inode, layout: None, wanted };
         let Ok(open) = worker.opener.open(file) else { return placed };
         let range = reach.range(record.size);
-        if open.is_cached(range.start, range.end - range.start) {
+        if open.is_cached(range.start, range.end - range.start) == Some(true) {
             placed.place = 0;
-        } else if let Some(place) = open.place(range.start) {
+        } else if let Ok(Some(place)) = open.place(range.start) {
             placed.place = place;
             if reach.to > 0 && tree.device_of(record.dir).volume.same_place_is_same_content() {
                 let unchanged = || open.stat().is_ok_and(|now| tree.unchanged(file, &now));

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use device::{Lane, Trial};
-use fsops::{Interrupted, own_descriptor_table};
+use fsops::{File, Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
 use crate::classes::SameSize;
 use crate::parallel::Work;
 
-/// Reads one by one, and as many again together.
+/// Reads one by one, and at least as many together.
 const READS: usize = 24;
 
 /// How many at once when together.
@@ -53,13 +53,11 @@ fn look_at(work: &Work<'_>, classes: &SameSize, lane: &Lane) {
     if lane.is_settled() {
         return;
     }
-    let spots = scattered(work, classes, lane);
-    let looked = spots.len();
-    if looked == 0 {
+    let (known, spots) = uncached(work, &scattered(work, classes, lane));
+    if known == 0 {
         return;
     }
-    let spots = uncached(work, spots);
-    if spots.len() * MOSTLY < looked {
+    if spots.len() * MOSTLY < known {
         lane.note_cached();
         return;
     }
@@ -106,16 +104,29 @@ fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
         .collect()
 }
 
-fn uncached(work: &Work<'_>, mut spots: Vec<Spot>) -> Vec<Spot> {
+/// Returns of how many spots it can be told whether they have to be fetched, and those that have.
+fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     let mut opener = Opener::new(work.tree, 1);
-    spots.retain(|&Spot { file, offset }| {
-        let length = (work.tree.file(file).size - offset).min(LENGTH as u64);
-        // What has no place on the device is not read from it: holes, and memory.
-        opener
-            .open(file)
-            .is_ok_and(|open| !open.is_cached(offset, length) && open.place(offset).is_some())
-    });
-    spots
+    let mut known = 0;
+    let mut fetched = |&spot: &Spot| {
+        let open = opener.open(spot.file).ok()?;
+        let length = (work.tree.file(spot.file).size - spot.offset).min(LENGTH as u64);
+        let cached = open.is_cached(spot.offset, length)?;
+        known += 1;
+        (!cached && is_stored(&open, spot.offset)).then_some(spot)
+    };
+    let uncached = spots.iter().filter_map(&mut fetched).collect();
+    (known, uncached)
+}
+
+/// Returns whether there is anything to fetch at all: holes and what is inside the inode are not read
+/// from the device.
+fn is_stored(file: &File, offset: u64) -> bool {
+    match file.place(offset) {
+        Ok(place) => place.is_some(),
+        // Networks, and small file systems for sticks.
+        Err(_) => file.next_data(offset).is_ok_and(|data| data == Some(offset)),
+    }
 }
 
 /// Returns the median time of reads that come one after the other.

@@ -27,7 +27,7 @@ struct Counts {
 /// Returns how many pages of a range of a file are in the page cache, or `None` if the kernel does
 /// not say.
 #[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
-pub(crate) fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
+fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     let mut range = Range { offset, length };
     let mut counts = Counts::default();
     // SAFETY: both structs have the kernel's layout and live through the call, which reads the
@@ -39,8 +39,13 @@ pub(crate) fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Op
     (answer == 0).then_some(counts.cached)
 }
 
+/// Returns whether a range of a file is all in the page cache, or `None` if the kernel does not say.
+pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
+    Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
+}
+
 /// Returns how many pages a range touches.
-pub(crate) fn pages_of(offset: u64, length: u64) -> u64 {
+fn pages_of(offset: u64, length: u64) -> u64 {
     let page = rustix::param::page_size() as u64;
     match length {
         0 => 0,
@@ -50,7 +55,16 @@ pub(crate) fn pages_of(offset: u64, length: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::pages_of;
+    use std::os::fd::AsFd;
+
+    use super::{is_cached, pages_of};
+
+    #[test]
+    fn what_was_written_a_moment_ago_is_cached() {
+        let mut file = tempfile::tempfile().expect("a file");
+        std::io::Write::write_all(&mut file, &[1; 5000]).expect("written");
+        assert_ne!(is_cached(file.as_fd(), 0, 5000), Some(false));
+    }
 
     #[test]
     fn a_range_touches_whole_pages() {

@@ -52,17 +52,13 @@ struct Request<const N: usize> {
     extents: [RawExtent; N],
 }
 
-/// Returns where on the device the first bytes at or after `offset` lie.
-///
-/// It is of use to order reads by, and for nothing else: what lies where may change at any time.
-/// `None` means that there is no saying: only a hole is left, the bytes have no place yet, or the
-/// file system does not know.
-pub(crate) fn place(file: &File, offset: u64) -> Option<u64> {
+/// Returns where on the device the first bytes at or after `offset` lie: see [`File::place`].
+pub(crate) fn place(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let mut request = Request::<1>::new(offset);
-    request.ask(file).ok()?;
-    let extent = request.extents.first().filter(|_| request.mapped > 0)?;
-    let inside = offset.saturating_sub(extent.logical);
-    (extent.flags & EXTENT_UNPLACED == 0).then_some(extent.physical + inside)
+    request.ask(file)?;
+    let extent = request.extents.first().filter(|_| request.mapped > 0);
+    let placed = extent.filter(|extent| extent.flags & EXTENT_UNPLACED == 0);
+    Ok(placed.map(|extent| extent.physical + offset.saturating_sub(extent.logical)))
 }
 
 /// Storage that a file shares to its last byte.

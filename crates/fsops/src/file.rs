@@ -80,9 +80,15 @@ impl File {
         }
     }
 
-    /// Returns where on its device the first bytes at or after `offset` lie, if that can be said;
-    /// of use to order reads by, and for nothing else.
-    pub fn place(&self, offset: u64) -> Option<u64> {
+    /// Returns where on its device the first bytes at or after `offset` lie; of use to order reads by,
+    /// and for nothing else.
+    ///
+    /// `None` if they lie nowhere: in a hole, inside the inode, or not written yet.
+    ///
+    /// # Errors
+    ///
+    /// That the file system does not say.
+    pub fn place(&self, offset: u64) -> io::Result<Option<u64>> {
         crate::extents::place(self, offset)
     }
 
@@ -93,15 +99,15 @@ impl File {
     }
 
     /// Returns whether `length` bytes from `offset` on are all in the page cache, without fetching
-    /// any.
+    /// any; `None` if there is no telling.
     ///
     /// # Platform behavior
     ///
-    /// `cachestat(2)`. Before Linux 6.5, and for files of others on some kernels, there is no
-    /// telling, and the answer is no.
-    pub fn is_cached(&self, offset: u64, length: u64) -> bool {
-        crate::cache::pages_cached(self.fd(), offset, length)
-            .is_some_and(|pages| pages >= crate::cache::pages_of(offset, length))
+    /// `cachestat(2)`: not before Linux 6.5, and later not for files that somebody else owns and the
+    /// process may not write. To ask by a read that must not wait (`RWF_NOWAIT`) is no way around that:
+    /// it starts to fetch what is missing.
+    pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
+        crate::cache::is_cached(self.fd(), offset, length)
     }
 
     /// Has the kernel fetch `length` bytes from `offset` on into the page cache, without waiting for

@@ -3,9 +3,9 @@
 //! What grows with the number of files are tables of many megabytes; everything else is small. So
 //! [`Allocator`] looks at large allocations only. As long as they fit into their part of the bound
 //! they are memory like any other. Beyond it they are mapped from files without a name in a folder for
-//! temporary files: the kernel can write such pages out and read them again, and when the
-//! process comes near its bound a thread lets go of all of them at once, to come back one by one as
-//! they are used.
+//! temporary files: the kernel can write such pages out and read them again, and when an
+//! eighth of the bound is mapped all of them are let go of at once, to come back one by one as they are
+//! used.
 //!
 //! A table does not know which of the two it is. That is fast as long as tables are gone through in
 //! order, and right in any case. The bound is not strict: where a table is gone through in leaps, more
@@ -20,7 +20,7 @@ use rustix::mm::{MapFlags, MremapFlags, ProtFlags, mmap_anonymous, mremap, munma
 
 use crate::spill;
 
-/// Allocations from this size on are looked at: smaller ones are less than 1/50 of the least bound.
+/// Allocations from this size on are looked at: smaller ones are less than 1/256 of the least bound.
 const LARGE: usize = 1 << 20;
 
 /// Large allocations are aligned to pages of this size; those that want more are left alone.

@@ -178,7 +178,7 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
     }
 }
 
-/// Lets go of pages if the process has come near its bound; costs nothing as long as nothing is in
+/// Lets go of pages if an eighth of the bound is mapped; costs nothing as long as nothing is in
 /// files.
 pub(crate) fn relieve() {
     /// How often it is called for each look: a look takes as long as some ten pages to come back.

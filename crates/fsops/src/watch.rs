@@ -1,7 +1,7 @@
 //! Counters an engine keeps while it works, and the flag that stops it.
 //!
 //! One struct of atomics rather than a trait with callbacks: the engines add to it in batches
-//! and never wait, and whoever shows progress reads it at leisure from another thread.
+//! and never wait for whoever shows progress, which reads it at leisure from another thread.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};

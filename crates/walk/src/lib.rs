@@ -9,7 +9,8 @@
 //! Mounts below the roots are put off until all that was found before is done. What is on one
 //! physical device is taken in order of path, devices side by side; a root inside another one comes
 //! last. So which of two paths a file is found under does not depend on which thread was faster. The
-//! exception is a root that does not answer within a second: it is walked after all others.
+//! exception is a root that does not answer within a second: it is walked after all others, and given up
+//! if it never does.
 //!
 //! # Memory
 //!

@@ -98,9 +98,13 @@ impl Looks {
 
     /// Waits a little for an answer.
     fn answer(&mut self) -> Option<Answer> {
-        let answer = self.answers.recv_timeout(PERIOD).ok()?;
-        // Of one that has failed it comes too late.
-        self.open.remove(&answer.0).then_some(answer)
+        loop {
+            let answer = self.answers.recv_timeout(PERIOD).ok()?;
+            // Of one that has failed it comes too late.
+            if self.open.remove(&answer.0) {
+                return Some(answer);
+            }
+        }
     }
 
     /// Puts one more thread to it. For a single path there is nothing else to go on with.

@@ -95,13 +95,13 @@ pub(crate) struct ScanArgs {
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
 
-    /// Work with N threads [default: one per processor]
+    /// Work with N threads on each device [default: one per processor, more where they wait]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Take at most SIZE of memory [default: a quarter of what there is]
     ///
-    /// What does not fit is kept in files without a name below TMPDIR, or /var/tmp. If more was taken
+    /// At least 256M. What does not fit is kept in files without a name below TMPDIR, or /var/tmp. If more was taken
     /// for a moment all the same, that is said at the end.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,

@@ -286,3 +286,27 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
     assert_eq!(problems, expected);
     ailing.disk().heal();
 }
+
+#[test]
+fn a_disk_that_is_only_remembered_does_not_hold_up_a_scan_of_another() {
+    let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
+        return;
+    };
+    let own = naive_groups(well.path());
+    let both = [well.path(), ailing.path()];
+    let lop = Lop::new();
+    let before = scan(&lop, &[], &both).wait();
+    ailing.cool();
+    ailing.disk().afflict(ALL, Trouble::Silence);
+    let mut running = scan(&lop, &[], &[well.path()]);
+    assert!(running.wait_for(&When::Stderr("Scanned   82 files".into())));
+    // The thread that asked cannot end before the disk answers.
+    ailing.disk().heal();
+    assert_groups(&own, &parse_nul(&running.wait().success().stdout));
+    // Nothing is forgotten of the other.
+    let read = ailing.disk().usage().bytes;
+    let after = scan(&lop, &[], &both).wait();
+    assert_groups(&parse_nul(&before.success().stdout), &parse_nul(&after.success().stdout));
+    let read = ailing.disk().usage().bytes - read;
+    assert!(read < LARGE, "{read} bytes read again");
+}
