@@ -3,8 +3,9 @@
 //! # How
 //!
 //! 1. Files are sorted by size (`classes`). A size that only one inode has is done, unread.
-//! 2. Classes of few files are compared at once, side by side. For larger ones the heads are
-//!    read first, in the order of the tree, and the class splits by them (`sift`).
+//! 2. Classes of few files are compared at once, side by side, where all is cached. For others the
+//!    heads are read first, in the order of the tree, or, before an arm, up to a megabyte of each by its
+//!    place (`order`), and the class splits by them (`sift`).
 //! 3. What is still together is compared by its bytes (`compare`), or, where more files are
 //!    alike than can be held open, by BLAKE3 of growing prefixes.
 //!
