@@ -1,7 +1,10 @@
 //! The directories of a catalog, in memory while it is compared with a tree.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use walk::{DirId, Tree};
 
@@ -69,14 +72,10 @@ impl Dirs {
     }
 
     /// Returns the absolute path of a directory.
-    pub(crate) fn path(&self, id: i64) -> Vec<u8> {
-        let mut names = Vec::new();
-        let mut at = id;
-        while let Some(row) = self.row(at) {
-            names.push(&row.name[..]);
-            at = row.parent;
-        }
-        names.into_iter().rev().flat_map(|name| [&b"/"[..], name]).flatten().copied().collect()
+    pub(crate) fn path(&self, id: i64) -> PathBuf {
+        let above = std::iter::successors(self.row(id), |row| self.row(row.parent));
+        let names: Vec<&OsStr> = above.map(|row| OsStr::from_bytes(&row.name)).collect();
+        [OsStr::new("/")].into_iter().chain(names.into_iter().rev()).collect()
     }
 
     /// Returns the rows of a tree's directories, 0 for those that have none.

@@ -30,7 +30,6 @@ mod open;
 mod question;
 mod recall;
 mod rows;
-mod silent;
 mod volumes;
 
 pub use commit::{Copies, ScanRecord};

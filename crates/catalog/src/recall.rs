@@ -4,7 +4,9 @@
 //! files are unchanged, which rows a commit has to write, and which are gone. A file whose
 //! directory was moved is found again by its inode.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use content::Facts;
 use walk::{DirId, FileId, FileRecord, Tree};
@@ -15,7 +17,6 @@ use crate::error::Error;
 use crate::load::Placer;
 use crate::open::Catalog;
 use crate::rows::{Contents, FileRow};
-use crate::silent::retain_silent;
 use crate::volumes::Volumes;
 
 /// What the catalog knows of the files of a tree.
@@ -71,6 +72,10 @@ impl Stored {
         }
     }
 }
+
+/// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
+/// seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 type Orphans = HashMap<(i64, u64), FileRow>;
 
@@ -278,14 +283,8 @@ impl Recall {
                 }
             })?;
         }
-        let dir_of_volume = wanted.iter().map(|(dir, _, row)| (row.volume, *dir));
-        let mut silent: HashMap<i64, Vec<u8>> = HashMap::new();
-        for (volume, dir) in dir_of_volume {
-            silent.entry(volume).or_insert_with(|| memory.dirs.path(dir));
-        }
-        retain_silent(&mut silent);
-        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains_key(&row.volume))
-        {
+        let silent = silent_volumes(&memory.dirs, &wanted);
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
             memory.away.add(dir, &name, &row);
         }
         let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
@@ -309,6 +308,18 @@ impl Recall {
         }
         Ok(())
     }
+}
+
+/// Returns the volumes that do not answer: a mount whose server is gone would hold up a scan that does
+/// not even go there.
+fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
+    let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
+    for (dir, _, row) in wanted {
+        dir_of.entry(row.volume).or_insert(*dir);
+    }
+    let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
+    let silent = walk::silent(&paths, PATIENCE);
+    (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
 }
 
 /// Returns a file of the tree as the row it would be, with nothing known of its content.

@@ -9,9 +9,9 @@
 //!
 //! What `/sys` says of a device is a first guess, as virtual disks and controllers lie. Whether
 //! anything is cold is seen by a walk: threads that wait more than they work are waiting for storage.
-//! Before contents are read it is asked of some files. Until then nothing is done differently than in a warm cache, so what is warm costs
-//! nothing. Whether there is an arm is settled by a trial ([`Lane::judge`]): several requests at
-//! once help a device without one and not one that has.
+//! Before contents are read it is asked of some files. Until then nothing is done differently than in a
+//! warm cache, so what is warm costs nothing. Whether there is an arm is settled by a trial
+//! ([`Lane::judge`]): several requests at once help a device without one and not one that has.
 
 mod crew;
 mod disk;

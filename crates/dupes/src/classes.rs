@@ -67,7 +67,7 @@ pub(crate) fn inodes<'a>(
 ) -> impl Iterator<Item = &'a [FileId]> {
     let tree = work.tree;
     class.chunk_by(|&a, &b| {
-        let _later = work.watch.stopped();
+        work.watch.make_room();
         let (a, b) = (tree.file(a), tree.file(b));
         a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
     })

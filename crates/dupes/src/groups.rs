@@ -62,7 +62,7 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, watch: &Watch) {
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
     groups.sort_by(|a, b| {
-        watch.make_room();
+        watch.give_way();
         Reverse(a.reclaimable)
             .cmp(&Reverse(b.reclaimable))
             .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
@@ -132,8 +132,8 @@ fn spread(work: &Work<'_>, names: &[FileId]) {
 }
 
 impl Collected {
-    /// Makes a group of equal inodes of this size, given by their names; returns whether they are two files or
-    /// more.
+    /// Makes a group of equal inodes of this size, given by their names; returns whether they are two
+    /// files or more.
     fn group<'a>(
         &mut self,
         work: &Work<'_>,

@@ -163,3 +163,27 @@ fn read(opener: &mut Opener<'_>, spot: Spot) -> Duration {
     let _unread = open.read_at(&mut [0; LENGTH], spot.offset);
     start.elapsed()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+    use std::path::Path;
+
+    use fsops::Dir;
+    use testkit::{TempTree, TreeBuilder};
+
+    use super::is_stored;
+
+    #[test]
+    fn where_places_are_not_told_holes_still_are() {
+        // No FIEMAP in memory.
+        let tree = TempTree::new_in(Path::new("/dev/shm"));
+        TreeBuilder::new().seeded("data", 1, 8192).sparse("hole", 1 << 20, &[]).make(tree.path());
+        let dir = Dir::open(tree.path()).expect("a directory");
+        let open =
+            |name: &str| dir.open_file(&CString::new(name).expect("a name")).expect("a file");
+        assert!(open("data").place(0).is_err());
+        assert!(is_stored(&open("data"), 4096));
+        assert!(!is_stored(&open("hole"), 4096));
+    }
+}

@@ -61,21 +61,26 @@ impl Watch {
     /// Whoever works asks this often, and so the memory of the process is looked at here too, once
     /// there is any need for that.
     pub fn stopped(&self) -> bool {
-        spill::relieve();
+        self.make_room();
         self.stop.load(Relaxed)
     }
 
-    /// Waits while the process lets go of memory, for which it may need a while. For what is long and
-    /// cannot be stopped, such as a sort of what there is for every file.
-    #[inline]
+    /// Looks at the memory of the process, as [`Watch::stopped`] does, on behalf of what is long and
+    /// cannot be stopped.
     pub fn make_room(&self) {
+        spill::relieve();
+    }
+
+    /// Waits while the process lets go of memory: what a sort can do at each comparison.
+    #[inline]
+    pub fn give_way(&self) {
         spill::give_way();
     }
 
-    /// Compares two values on behalf of a sort, making room.
+    /// Compares two values on behalf of a sort, giving way.
     #[inline]
     pub fn compare<T: Ord>(&self, a: &T, b: &T) -> Ordering {
-        self.make_room();
+        self.give_way();
         a.cmp(b)
     }
 

@@ -36,6 +36,7 @@ pub use list::from_list;
 pub use listing::Visitor;
 pub use opener::Opener;
 pub use remembered::Remembered;
+pub use roots::silent;
 pub use tree::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,
 };

@@ -107,14 +107,26 @@ impl Looks {
         }
     }
 
-    /// Puts one more thread to it. For a single path there is nothing else to go on with.
+    /// Puts one more thread to it; without one there is no way but to wait.
     fn help(&self) {
         let shared = Arc::clone(&self.shared);
-        let alone = shared.paths.len() == 1;
-        if alone || Builder::new().spawn(move || shared.look()).is_err() {
+        if Builder::new().spawn(move || shared.look()).is_err() {
             self.shared.look();
         }
     }
+}
+
+/// Returns which of some paths do not answer within `patience`, by their place among them. An error is
+/// an answer.
+pub fn silent(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
+    let end = Instant::now() + patience;
+    let mut looks = Looks::at(paths);
+    // Nobody stops it.
+    let _answers = looks.soon(&Watch::default());
+    while !looks.open.is_empty() && Instant::now() < end {
+        looks.answer();
+    }
+    looks.open
 }
 
 impl Shared {

@@ -5,6 +5,7 @@
     reason = "tests change the trees they made to see what the engine makes of it"
 )]
 
+mod cached;
 mod changes;
 mod child;
 mod determinism;

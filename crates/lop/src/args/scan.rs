@@ -101,8 +101,8 @@ pub(crate) struct ScanArgs {
 
     /// Take at most SIZE of memory [default: a quarter of what there is]
     ///
-    /// At least 256M. What does not fit is kept in files without a name below TMPDIR, or /var/tmp. If more was taken
-    /// for a moment all the same, that is said at the end.
+    /// At least 256M. What does not fit is kept in files without a name below TMPDIR, or /var/tmp. If
+    /// more was taken for a moment all the same, that is said at the end.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,
 

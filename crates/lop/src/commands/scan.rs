@@ -220,8 +220,7 @@ fn write_groups(
 ) -> io::Result<()> {
     let mut path = Vec::new();
     for group in found.groups.iter() {
-        // For the sake of memory; it is too late to stop.
-        let _stopped = watch.stopped();
+        watch.make_room();
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,
