@@ -10,6 +10,7 @@
 //! | [`tree`], [`content`], [`deep`], [`temp`] | describe a tree, make it, remove it again |
 //! | [`hostile`], [`random`] | trees nobody would write by hand |
 //! | [`oracle`], [`formats`], [`groups`], [`peers`] | what the duplicates are, who says so, how answers differ |
+//! | [`snapshot`] | whether a tree is what it was, and what became of its contents |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 
@@ -35,6 +36,7 @@ pub mod random;
 mod remove;
 pub mod running;
 pub mod sandbox;
+pub mod snapshot;
 pub mod temp;
 pub mod tree;
 
@@ -56,6 +58,7 @@ pub use remove::remove_tree;
 pub use running::{Running, When};
 pub use rustix::process::Signal;
 pub use sandbox::{NOBODY, Sandbox};
+pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};
 pub use temp::TempTree;
 pub use tree::{Made, TreeBuilder};
 

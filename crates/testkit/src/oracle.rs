@@ -151,11 +151,15 @@ fn sort_in(
 }
 
 fn sha256(path: &Path) -> io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
+    sha256_of(File::open(path)?)
+}
+
+/// Returns the SHA-256 of everything that can be read.
+pub(crate) fn sha256_of(mut reader: impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let n = file.read(&mut buffer)?;
+        let n = reader.read(&mut buffer)?;
         if n == 0 {
             return Ok(digest.finalize().into());
         }
