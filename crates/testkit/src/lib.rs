@@ -11,6 +11,7 @@
 //! | [`hostile`], [`random`] | trees nobody would write by hand |
 //! | [`oracle`], [`formats`], [`groups`], [`peers`] | what the duplicates are, who says so, how answers differ |
 //! | [`snapshot`] | whether a tree is what it was, and what became of its contents |
+//! | [`attacker`] | somebody who moves things under a program while it works |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 
@@ -19,6 +20,7 @@
     reason = "testkit makes and removes the trees of tests; it never touches a user's files"
 )]
 
+pub mod attacker;
 pub mod content;
 pub mod deep;
 pub mod formats;
@@ -40,6 +42,7 @@ pub mod snapshot;
 pub mod temp;
 pub mod tree;
 
+pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};

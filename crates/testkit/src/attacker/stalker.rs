@@ -1,0 +1,102 @@
+//! Swaps names as they are made: between a program's making of a temporary name and its use of it.
+//!
+//! inotify tells of each new name in the directories watched, new directories included. A rename is
+//! not a new name, so the attacker's own doings are not told of.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+
+use super::dice::Dice;
+use super::mover::{Hand, Name};
+use super::places::{Place, enter};
+use super::{Ground, Swap};
+
+/// How many directories are watched at most, a descriptor each; those beyond are not.
+const WATCHED: usize = 200;
+
+/// The directories watched, by the number of their watch.
+#[derive(Debug)]
+pub(super) struct Watch {
+    inotify: OwnedFd,
+    dirs: BTreeMap<i32, OwnedFd>,
+}
+
+/// Watches the directories that there are, and the bell that is rung at the end.
+pub(super) fn watch(ground: &Ground, bell: &Path) -> io::Result<Watch> {
+    let inotify = inotify::init(CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&inotify, bell, WatchFlags::CREATE)?;
+    let mut watch = Watch { inotify, dirs: BTreeMap::new() };
+    for root in &ground.roots {
+        watch.add_tree(ground, root.try_clone()?)?;
+    }
+    Ok(watch)
+}
+
+/// Swaps fresh names until told to stop.
+pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
+    let mut hand = Hand::new(ground);
+    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
+    let Ok(inotify) = watch.inotify.try_clone() else {
+        return;
+    };
+    let mut events = Reader::new(&inotify, &mut buffer);
+    while let Ok(event) = events.next() {
+        if !ground.goes_on() {
+            return;
+        }
+        let is_dir = event.events().contains(ReadFlags::ISDIR);
+        let Some((name, dir)) = event.file_name().zip(watch.dirs.get(&event.wd())) else {
+            continue;
+        };
+        if swap(&mut hand, Name { dir, name }, is_dir, &mut dice) {
+            ground.count(Swap::Fresh);
+        }
+        if is_dir && let Ok(child) = enter(ground, dir, name) {
+            drop(watch.add_tree(ground, child));
+        }
+    }
+}
+
+impl Watch {
+    /// Watches a directory and all below it; one that went meanwhile does no harm.
+    fn add_tree(&mut self, ground: &Ground, dir: OwnedFd) -> io::Result<()> {
+        let mut unlisted = vec![dir];
+        while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < WATCHED) {
+            let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
+            let number = inotify::add_watch(&self.inotify, path, WatchFlags::CREATE)?;
+            let Ok(place) = Place::list(dir) else {
+                continue;
+            };
+            let room = WATCHED.saturating_sub(self.dirs.len() + unlisted.len());
+            let below = place.dirs.iter().take(room);
+            unlisted.extend(below.filter_map(|name| place.enter(ground, name).ok()));
+            self.dirs.insert(number, place.dir);
+        }
+        Ok(())
+    }
+}
+
+/// Does to a fresh name one of the things that the options permit.
+fn swap(hand: &mut Hand, fresh: Name, is_dir: bool, dice: &mut Dice) -> bool {
+    match dice.below(3) {
+        0 => hand.for_link(fresh, is_dir, dice),
+        1 => hand.away(fresh, dice),
+        _ => neighbour(fresh, is_dir, dice)
+            .is_some_and(|name| hand.exchange(fresh, Name { dir: fresh.dir, name: &name }, is_dir)),
+    }
+}
+
+/// Returns another name of the same kind in the directory.
+fn neighbour(fresh: Name, is_dir: bool, dice: &mut Dice) -> Option<CString> {
+    let place = Place::list(fresh.dir.try_clone().ok()?).ok()?;
+    let names = if is_dir { &place.dirs } else { &place.files };
+    let others: Vec<&CStr> =
+        names.iter().map(CString::as_c_str).filter(|name| *name != fresh.name).collect();
+    dice.pick(&others).map(|name| (*name).to_owned())
+}
