@@ -31,7 +31,9 @@ pub struct Invocation<'a> {
     stdin: Vec<u8>,
     stdout_limit: Option<u64>,
     signals: Vec<(Signal, When)>,
-    timeout: Duration,
+    /// A program and arguments that run the binary, given after these.
+    wrapper: Vec<OsString>,
+    pub(crate) timeout: Duration,
 }
 
 impl<'a> Invocation<'a> {
@@ -46,6 +48,7 @@ impl<'a> Invocation<'a> {
             stdin: Vec::new(),
             stdout_limit: None,
             signals: Vec::new(),
+            wrapper: Vec::new(),
             timeout: sandbox.timeout,
         }
     }
@@ -115,6 +118,19 @@ impl<'a> Invocation<'a> {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// Has the binary run by another program, which gets it and its arguments after its own.
+    pub(crate) fn under(mut self, wrapper: Vec<OsString>) -> Self {
+        self.wrapper = wrapper;
+        self
+    }
+
+    /// Makes an empty file in the sandbox, out of the program's sight, and returns its path.
+    pub(crate) fn scratch_file(&self, prefix: &str) -> PathBuf {
+        let made = tempfile::Builder::new().prefix(prefix).tempfile_in(self.sandbox.root.path());
+        let kept = made.and_then(|file| file.into_temp_path().keep().map_err(|e| e.error));
+        kept.unwrap_or_else(|e| panic!("no file {prefix} in the sandbox: {e}"))
     }
 
     /// Runs the program to its end.
@@ -201,6 +217,7 @@ impl<'a> Invocation<'a> {
             Some(_) => self.binary_for_others(),
             None => self.sandbox.binary.clone(),
         };
+        argv.extend(self.wrapper.iter().cloned());
         argv.push(binary.into());
         argv.extend(self.args.iter().cloned());
         argv

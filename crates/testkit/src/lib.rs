@@ -13,6 +13,7 @@
 //! | [`snapshot`] | whether a tree is what it was, and what became of its contents |
 //! | [`attacker`] | somebody who moves things under a program while it works |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
+//! | [`kill`] | kill it at a chosen moment, fail one of its system calls |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 
 #![expect(
@@ -27,6 +28,7 @@ pub mod formats;
 pub mod groups;
 pub mod hostile;
 pub mod invocation;
+pub mod kill;
 mod listing;
 pub mod mounts;
 pub mod oracle;
@@ -51,6 +53,7 @@ pub use groups::{
 };
 pub use hostile::{Hostile, hostile_tree};
 pub use invocation::Invocation;
+pub use kill::{Calls, Growth, Killed, Strace, Traced, kill_after, kill_when_grown};
 pub use mounts::{FileSystem, Mount};
 pub use oracle::{Rules, Truth, naive_groups, naive_truth};
 pub use output::{Ending, Output};

@@ -1,0 +1,133 @@
+//! Kills a program at a chosen moment, or fails one of its system calls.
+//!
+//! | the moment | by | how exact |
+//! |---|---|---|
+//! | some time after the start | [`kill_after`] | some 100 µs; draw the delays at random |
+//! | a file grew by some lines or bytes | [`kill_when_grown`] | the program goes on for some 100 µs |
+//! | before its N-th call of a kind | [`Strace::kill`] | exact for each thread |
+//! | its N-th call of a kind fails | [`Strace::fail`] | exact for each thread |
+//!
+//! Each returns the run's [`Output`] and whether it came to that: a program that ended first was not
+//! killed, and a test that is to find something by killing counts those that were.
+
+mod strace;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::invocation::Invocation;
+use crate::output::{Ending, Output};
+use crate::running::Running;
+
+pub use strace::{Calls, Strace, Traced};
+
+/// The rest between two looks at a file.
+const LOOK: Duration = Duration::from_micros(50);
+/// How much of a delay is waited for awake: a sleep may last this much longer than asked for.
+const AWAKE: Duration = Duration::from_micros(200);
+
+/// A run that was to be killed.
+#[derive(Debug)]
+#[must_use = "a run that nobody looks at tests nothing"]
+pub struct Killed {
+    /// What the run left.
+    pub output: Output,
+    /// Whether the signal ended it, rather than its own end.
+    pub fired: bool,
+}
+
+/// By how much a file has to grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By this many line feeds.
+    Lines(u64),
+    /// By this many bytes.
+    Bytes(u64),
+}
+
+/// Runs a program and sends it SIGKILL this long after its start.
+///
+/// The time runs from the return of `execve`, so a very short delay hits the dynamic linker.
+///
+/// # Panics
+///
+/// When it cannot be started or hangs.
+pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
+    let running = invocation.spawn();
+    let moment = Instant::now() + delay;
+    thread::sleep(delay.saturating_sub(AWAKE));
+    while Instant::now() < moment {
+        std::hint::spin_loop();
+    }
+    kill(running)
+}
+
+/// Runs a program and sends it SIGKILL when a file at or below `path` has grown so much.
+///
+/// Counts from what the file held before the start, nothing for a new one; `path` need not exist
+/// then. A file that is replaced by another of its name counts as the same.
+///
+/// # Panics
+///
+/// When it cannot be started or hangs.
+pub fn kill_when_grown(invocation: &Invocation, path: impl AsRef<Path>, growth: Growth) -> Killed {
+    let path = path.as_ref();
+    let before = sizes(path, growth);
+    let mut running = invocation.spawn();
+    let deadline = Instant::now() + invocation.timeout;
+    // The timeout is for `wait` to report.
+    while running.is_running() && Instant::now() < deadline && !grown(path, growth, &before) {
+        thread::sleep(LOOK);
+    }
+    if grown(path, growth, &before) {
+        return kill(running);
+    }
+    Killed { output: running.wait(), fired: false }
+}
+
+fn kill(mut running: Running) -> Killed {
+    running.signal(Signal::KILL);
+    let output = running.wait();
+    let fired = output.ending == Ending::Signal(Signal::KILL.as_raw());
+    Killed { output, fired }
+}
+
+fn grown(path: &Path, growth: Growth, before: &BTreeMap<PathBuf, u64>) -> bool {
+    let (Growth::Lines(by) | Growth::Bytes(by)) = growth;
+    let had = |path: &Path| before.get(path).copied().unwrap_or(0);
+    sizes(path, growth).iter().any(|(path, size)| *size >= had(path) + by)
+}
+
+/// Returns the size of every regular file at or below `path`; what goes meanwhile has none.
+fn sizes(path: &Path, growth: Growth) -> BTreeMap<PathBuf, u64> {
+    let (mut sizes, mut unlisted) = (BTreeMap::new(), vec![path.to_path_buf()]);
+    while let Some(path) = unlisted.pop() {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+                unlisted.extend(entries.map(|entry| entry.path()));
+            }
+            Ok(metadata) if metadata.is_file() => {
+                let size = match growth {
+                    Growth::Bytes(_) => metadata.len(),
+                    Growth::Lines(_) => lines(&path),
+                };
+                sizes.insert(path, size);
+            }
+            _ => {}
+        }
+    }
+    sizes
+}
+
+fn lines(path: &Path) -> u64 {
+    let bytes = fs::read(path).unwrap_or_default();
+    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+}

@@ -1,0 +1,255 @@
+//! Chosen system calls of a program: killed before them, failed, or only listed; by strace(1).
+//!
+//! # What N counts
+//!
+//! strace counts for each *thread* and each *name of a call* apart (seen with 6.1, and so said in
+//! strace(1): "per syscall and per tracee"):
+//!
+//! * of several threads that all come to their N-th call, [`Strace::fail`] fails the N-th of each,
+//!   and [`Strace::kill`] kills all with the one that comes to it first;
+//! * N beyond what any one thread does never fires, though all together did many more;
+//! * with a set such as `rename,renameat2`, each name has an N-th call of its own: it is *not* the
+//!   N-th call of the set. To walk through all moments of a program, take one name at a time, and
+//!   for each N from 1 until it did not fire;
+//! * a child process counts from 1, but `exec` does not start again: what the dynamic linker opens,
+//!   maps and reads is counted, and what the shell of
+//!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
+//!
+//! With [`Calls::at`] only calls that name a path count, which leaves the linker out.
+//!
+//! # What a kill means
+//!
+//! The signal comes on entry: the call that fires did not happen, all before it did. (Not so with
+//! `--seccomp-bpf`, which is therefore not used: with strace 6.1 the signal is then lost.) To stop a
+//! program after a call, kill it before the next of any name.
+//!
+//! # Limits
+//!
+//! The run's signals and the process id are strace's. strace ends as the program does. A program that
+//! is set-id, or traces or is traced itself, cannot be run so. N is at most 65,535.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::invocation::Invocation;
+use crate::output::{Ending, Output};
+use crate::process::{find_tool, run_tool};
+
+/// Far longer than a trial of strace takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// strace, tried: it is installed and may trace.
+#[derive(Debug, Clone)]
+pub struct Strace {
+    tool: PathBuf,
+}
+
+/// Which system calls are meant.
+#[derive(Debug, Clone)]
+pub struct Calls {
+    names: String,
+    nth: u32,
+    onwards: bool,
+    paths: Vec<PathBuf>,
+}
+
+/// A run under strace.
+#[derive(Debug)]
+#[must_use = "a run that nobody looks at tests nothing"]
+pub struct Traced {
+    /// What the run left.
+    pub output: Output,
+    /// The calls of the chosen names, in the order in which they began, as strace writes them.
+    pub calls: Vec<String>,
+    /// Those among them that were failed, or the one before which the program was killed.
+    pub fired: Vec<String>,
+}
+
+impl Traced {
+    /// Returns whether it came to the call that was to fail or not to happen.
+    pub fn fired(&self) -> bool {
+        !self.fired.is_empty()
+    }
+}
+
+impl Calls {
+    /// Means every call of these names, as strace's `trace=` takes them: `rename,renameat2`, `%file`.
+    ///
+    /// A name that the machine does not have is an error unless marked so: `?rename`.
+    pub fn of(names: &str) -> Self {
+        Self { names: names.to_owned(), nth: 1, onwards: true, paths: Vec::new() }
+    }
+
+    /// Means the `nth` call, from 1, of each name by each thread; see above.
+    ///
+    /// # Panics
+    ///
+    /// When strace cannot count so far.
+    #[track_caller]
+    pub fn nth(names: &str, nth: u32) -> Self {
+        assert!((1..=65_535).contains(&nth), "strace counts from 1 to 65535, not to {nth}");
+        Self { nth, onwards: false, ..Self::of(names) }
+    }
+
+    /// Means those after it too.
+    #[must_use]
+    pub fn onwards(mut self) -> Self {
+        self.onwards = true;
+        self
+    }
+
+    /// Counts only calls that name this path, or a descriptor open on it.
+    ///
+    /// A path counts as the program writes it: for calls relative to a directory's descriptor give
+    /// that directory, or the name alone. Several such paths add up.
+    #[must_use]
+    pub fn at(mut self, path: impl AsRef<Path>) -> Self {
+        self.paths.push(path.as_ref().to_path_buf());
+        self
+    }
+
+    fn when(&self) -> String {
+        format!("{}{}", self.nth, if self.onwards { "+" } else { "" })
+    }
+}
+
+impl Strace {
+    /// Returns strace, or why it cannot be used: for the caller to print with
+    /// [`skipped`](crate::skipped).
+    ///
+    /// # Errors
+    ///
+    /// It is not installed, or this process may not trace.
+    pub fn find() -> Result<Self, String> {
+        let tool = find_tool("strace").ok_or("strace is not installed")?;
+        let mut trial = Command::new(&tool);
+        trial.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
+        let finished = run_tool(trial.arg("/bin/true"), PATIENCE);
+        if finished.status.success() {
+            return Ok(Self { tool });
+        }
+        Err(format!("strace may not trace here, or cannot inject: {}", finished.account()))
+    }
+
+    /// Runs a program and kills it before that call.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs, or strace does not know the call.
+    #[track_caller]
+    pub fn kill(&self, invocation: Invocation, calls: &Calls) -> Traced {
+        self.run(invocation, calls, Some(Injection::Kill))
+    }
+
+    /// Runs a program and fails those calls with an error such as `ENOSPC`: they do not happen.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs, or strace does not know the call or the error.
+    #[track_caller]
+    pub fn fail(&self, invocation: Invocation, calls: &Calls, error: &str) -> Traced {
+        self.run(invocation, calls, Some(Injection::Error(error)))
+    }
+
+    /// Runs a program and lists those calls, all of them, with nothing done to them.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs, or strace does not know the call.
+    #[track_caller]
+    pub fn list(&self, invocation: Invocation, calls: &Calls) -> Traced {
+        self.run(invocation, calls, None)
+    }
+
+    #[track_caller]
+    fn run(&self, invocation: Invocation, calls: &Calls, injection: Option<Injection>) -> Traced {
+        let log = invocation.scratch_file("strace");
+        let open = fs::set_permissions(&log, Permissions::from_mode(0o666));
+        open.unwrap_or_else(|e| panic!("no log for strace: {}: {e}", log.display()));
+        let output = invocation.under(self.command(&log, calls, injection)).run();
+        let text = fs::read(&log).unwrap_or_default();
+        drop(fs::remove_file(&log));
+        if text.is_empty() && self.complains(&output) {
+            output.fail("strace does not run this");
+        }
+        let calls = lines(&String::from_utf8_lossy(&text));
+        let killed = output.ending == Ending::Signal(Signal::KILL.as_raw());
+        let is_it = |call: &&String| match injection {
+            Some(Injection::Error(_)) => call.ends_with("(INJECTED)"),
+            // Other threads were killed in the middle of theirs.
+            Some(Injection::Kill) => {
+                killed && call.ends_with(" = ?") && !call.contains("<unfinished ...>")
+            }
+            None => false,
+        };
+        let fired = calls.iter().filter(is_it).cloned().collect();
+        Traced { output, calls, fired }
+    }
+
+    /// Returns whether strace refused its arguments: then the program did not run.
+    fn complains(&self, output: &Output) -> bool {
+        let name = self.tool.as_os_str().as_bytes();
+        let ours = output.stderr.strip_prefix(name).is_some_and(|rest| rest.starts_with(b": "));
+        ours && output.ending == Ending::Code(1)
+    }
+
+    fn command(
+        &self,
+        log: &Path,
+        calls: &Calls,
+        injection: Option<Injection>,
+    ) -> Vec<std::ffi::OsString> {
+        let mut command = vec![self.tool.clone().into_os_string()];
+        command.extend(["-f", "-qq", "-y", "-e", "signal=none", "-o"].map(Into::into));
+        command.push(log.into());
+        for path in &calls.paths {
+            assert!(!path.as_os_str().as_bytes().is_empty(), "strace needs a path");
+            command.extend(["-P".into(), path.into()]);
+        }
+        command.extend(["-e".into(), format!("trace={}", calls.names).into()]);
+        let what = match injection {
+            Some(Injection::Kill) => "signal=SIGKILL".to_owned(),
+            Some(Injection::Error(error)) => format!("error={error}"),
+            None => return command,
+        };
+        let inject = format!("inject={}:{what}:when={}", calls.names, calls.when());
+        command.extend(["-e".into(), inject.into()]);
+        command
+    }
+}
+
+/// What is done to a call.
+#[derive(Debug, Clone, Copy)]
+enum Injection<'a> {
+    Kill,
+    Error(&'a str),
+}
+
+/// Returns the calls in a log, with what another thread's call cut in two made one again.
+pub(super) fn lines(log: &str) -> Vec<String> {
+    let mut calls: Vec<String> = Vec::new();
+    let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in log.lines() {
+        let (thread, call) = line.split_once(' ').unwrap_or((line, ""));
+        let call = call.trim_start();
+        if let Some(start) = call.strip_suffix(" <unfinished ...>") {
+            unfinished.insert(thread, calls.len());
+            calls.push(format!("{thread} {start}"));
+        } else if let Some((_, end)) = call.split_once(" resumed>")
+            && call.starts_with("<... ")
+            && let Some(begun) = unfinished.remove(thread)
+        {
+            calls[begun].push_str(end);
+        } else if !call.starts_with("+++") {
+            calls.push(format!("{thread} {call}"));
+        }
+    }
+    calls
+}
