@@ -10,7 +10,7 @@
 //! Each returns the run's [`Output`] and whether it came to that: a program that ended first was not
 //! killed, and a test that is to find something by killing counts those that were.
 
-mod strace;
+pub mod strace;
 #[cfg(test)]
 mod tests;
 

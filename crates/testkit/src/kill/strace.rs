@@ -87,7 +87,7 @@ impl Calls {
         Self { names: names.to_owned(), nth: 1, onwards: true, paths: Vec::new() }
     }
 
-    /// Means the `nth` call, from 1, of each name by each thread; see above.
+    /// Means the `nth` call, from 1, of each name by each thread; see the [module](self).
     ///
     /// # Panics
     ///
