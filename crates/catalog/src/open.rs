@@ -59,6 +59,11 @@ impl Catalog {
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
+    /// Returns the folder for the journals of what was done with files of a catalog at `path`.
+    pub fn runs(path: &Path) -> PathBuf {
+        with_suffix(path, ".runs")
+    }
+
     /// Opens the catalog at `path` for questions.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
         let missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;

@@ -42,7 +42,7 @@ pub use eager::EagerHeads;
 pub use groups::Group;
 pub use parallel::Work;
 pub use sets::{Set, Sets};
-pub use verify::{State, Validated, states, validate};
+pub use verify::{State, Validated, states, unchanged, validate};
 
 /// How to compare.
 #[derive(Clone, Debug)]

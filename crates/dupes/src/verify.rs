@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, ReadError, Stretch, read_head, read_on};
-use fsops::{Interrupted, Kind, Op, Stage};
+use fsops::{Interrupted, Kind, Op, Stage, Stat};
 use walk::{FileId, Problem, Reason};
 
 use crate::parallel::Work;
@@ -38,6 +38,26 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
         states[at] = state;
     }
     Ok(states)
+}
+
+/// Returns the metadata of those of `files`, in their order, that are what they were.
+///
+/// # Errors
+///
+/// Only that `watch` asked to stop.
+pub fn unchanged(work: &Work<'_>, files: &[FileId]) -> Result<Vec<Option<Stat>>, Interrupted> {
+    let numbered: Vec<(usize, FileId)> = files.iter().copied().enumerate().collect();
+    let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
+        let now = worker.opener.stat(file).ok();
+        let same = |now: &Stat| now.kind == Kind::File && worker.work.tree.unchanged(file, now);
+        list.push((at, now.filter(same)));
+        Ok(())
+    })?;
+    let mut stats = vec![None; files.len()];
+    for (at, stat) in lists.into_iter().flatten() {
+        stats[at] = stat;
+    }
+    Ok(stats)
 }
 
 /// Returns what has become of one file.

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -153,6 +153,10 @@ impl Dir {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
         File::open_at(self.fd.as_fd(), name)
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Returns the identity of the file system the directory is on.

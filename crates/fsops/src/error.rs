@@ -22,6 +22,18 @@ pub enum Op {
     Lock,
     /// Removing a name.
     Remove,
+    /// Giving a file a further name, or making a symbolic link.
+    Link,
+    /// Writing bytes.
+    Write,
+    /// Waiting until bytes are on the disk.
+    Sync,
+    /// Setting metadata.
+    Change,
+    /// Making files share their extents.
+    Share,
+    /// Comparing two files.
+    Compare,
 }
 
 impl Op {
@@ -36,6 +48,12 @@ impl Op {
             Op::Rename => "rename",
             Op::Lock => "lock",
             Op::Remove => "remove",
+            Op::Link => "link",
+            Op::Write => "write",
+            Op::Sync => "sync",
+            Op::Change => "change",
+            Op::Share => "share the extents of",
+            Op::Compare => "compare",
         }
     }
 }

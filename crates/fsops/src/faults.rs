@@ -2,9 +2,13 @@
 //!
 //! Compiled in with the feature `faults` only. A rule names the operation and the end of the file
 //! name it applies to; every matching call fails until the rules are cleared.
+//!
+//! Calls that change a file system are counted besides, over all threads, so that a test can have each
+//! of them fail, or be the last before the process is killed.
 
 use std::io;
 use std::sync::RwLock;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use crate::Op;
 
@@ -35,5 +39,52 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
     match faults.iter().find(|f| f.op == op && name.ends_with(&f.name_suffix)) {
         Some(fault) => Err(io::Error::from_raw_os_error(fault.errno)),
         None => Ok(()),
+    }
+}
+
+/// What happens to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// It fails with this error number.
+    Fail(i32),
+    /// The process is killed (`SIGKILL`) before it.
+    Kill,
+}
+
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
+static BLOW: AtomicI64 = AtomicI64::new(0);
+
+/// Has the `number`-th change from now on, counted from 0, struck by `blow`.
+pub fn strike(number: u64, blow: Blow) {
+    let blow = match blow {
+        Blow::Fail(errno) => i64::from(errno),
+        Blow::Kill => 0,
+    };
+    BLOW.store(blow, Relaxed);
+    CHANGES.store(0, Relaxed);
+    STRUCK.store(number, Relaxed);
+}
+
+/// Returns how many changes there were since the last call of [`strike`].
+pub fn changes() -> u64 {
+    CHANGES.load(Relaxed)
+}
+
+pub(crate) fn change() -> io::Result<()> {
+    if CHANGES.fetch_add(1, Relaxed) != STRUCK.load(Relaxed) {
+        return Ok(());
+    }
+    match i32::try_from(BLOW.load(Relaxed)) {
+        Ok(errno) if errno != 0 => Err(io::Error::from_raw_os_error(errno)),
+        _ => die(),
+    }
+}
+
+fn die() -> ! {
+    let _sent =
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    loop {
+        std::thread::park();
     }
 }

@@ -46,6 +46,14 @@ impl File {
         })
     }
 
+    pub(crate) fn from_fd(fd: OwnedFd) -> File {
+        File {
+            fd,
+            #[cfg(feature = "faults")]
+            name: Vec::new(),
+        }
+    }
+
     /// Returns the metadata of the open file, whatever its name is by now.
     pub fn stat(&self) -> io::Result<Stat> {
         Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
@@ -76,6 +84,17 @@ impl File {
             Ok(at) => Ok(Some(at)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(Some(offset)),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Returns where the next hole at or after `offset` starts, at the latest where the file ends.
+    ///
+    /// A file system that does not know holes answers as if there were none.
+    pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
+        match rustix::fs::seek(&self.fd, SeekFrom::Hole(offset)) {
+            Ok(at) => Ok(at),
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(u64::MAX),
             Err(e) => Err(e.into()),
         }
     }

@@ -14,15 +14,18 @@
 //! and path when an error is kept or shown.
 
 mod cache;
+mod change;
 mod dir;
 mod error;
 mod extents;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod file;
+mod lease;
 mod limits;
 pub mod memory;
 mod publish;
+mod share;
 mod signals;
 mod spill;
 mod stat;
@@ -30,16 +33,21 @@ mod usage;
 mod volume;
 mod waiting;
 mod watch;
+mod written;
+mod xattr;
 
 pub use dir::{Dir, DirBuffer, DirItem};
 pub use error::{Context, Error, Op};
 pub use extents::{SharedLayout, Storage};
 pub use file::File;
-pub use limits::{own_descriptor_table, raise_descriptor_limit};
+pub use lease::{Granted, Lease};
+pub use limits::{effective_user, own_descriptor_table, raise_descriptor_limit};
 pub use publish::{Lock, create_dir_private, publish_new, remove_file};
+pub use share::Shared;
 pub use signals::SignalsElsewhere;
 pub use stat::{FileKey, Kind, Stat};
 pub use usage::ThreadUsage;
 pub use volume::Volume;
 pub use waiting::{Waiting, waiting};
 pub use watch::{Interrupted, Stage, Watch};
+pub use written::{Log, NewFile, Xattr};

@@ -1,6 +1,11 @@
-//! How many descriptors the process may hold, and descriptor tables of a thread's own.
+//! Who the process is, how many descriptors it may hold, and descriptor tables of a thread's own.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Returns the number of the user with whose rights the process works.
+pub fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
 
 /// Raises the soft limit on open descriptors to the hard one; returns the limit now in force.
 pub fn raise_descriptor_limit() -> usize {

@@ -53,6 +53,14 @@ pub struct Stat {
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
+    /// Access time, nanoseconds since the epoch.
+    pub atime_ns: i64,
+    /// File type and permissions, as in `st_mode`.
+    pub mode: u32,
+    /// The owner's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
 }
 
 /// The smallest mask that answers every field of [`Stat`].
@@ -63,6 +71,10 @@ pub(crate) const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::NLINK)
     .union(StatxFlags::MTIME)
     .union(StatxFlags::CTIME)
+    .union(StatxFlags::ATIME)
+    .union(StatxFlags::MODE)
+    .union(StatxFlags::UID)
+    .union(StatxFlags::GID)
     .union(StatxFlags::MNT_ID);
 
 impl Stat {
@@ -76,6 +88,13 @@ impl Stat {
     /// Returns the inode's identity.
     pub fn key(&self) -> FileKey {
         FileKey { device: self.device, inode: self.inode }
+    }
+
+    /// Returns whether `self` and `other` are the same inode with the same bytes, as far as metadata
+    /// tells: identity, size and mtime. A link made or removed in between, or a rename, makes no
+    /// difference.
+    pub fn same_content(&self, other: &Stat) -> bool {
+        self.key() == other.key() && self.size == other.size && self.mtime_ns == other.mtime_ns
     }
 
     /// Returns whether `self` and `other` are the same inode with nothing changed between them:
@@ -104,6 +123,10 @@ impl From<Statx> for Stat {
             links: raw.stx_nlink,
             mtime_ns: time(raw.stx_mtime),
             ctime_ns: time(raw.stx_ctime),
+            atime_ns: time(raw.stx_atime),
+            mode: u32::from(raw.stx_mode),
+            uid: raw.stx_uid,
+            gid: raw.stx_gid,
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum Stage {
     Compare,
     /// Writing the catalog.
     Commit,
+    /// Changing files.
+    Act,
 }
 
 /// The work was stopped on request; nothing was changed by it.
@@ -96,7 +98,7 @@ impl Watch {
 
     /// Returns what is being done now.
     pub fn stage(&self) -> Stage {
-        [Stage::Walk, Stage::Heads, Stage::Compare, Stage::Commit]
+        [Stage::Walk, Stage::Heads, Stage::Compare, Stage::Commit, Stage::Act]
             [usize::from(self.stage.load(Relaxed))]
     }
 }

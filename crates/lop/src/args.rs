@@ -5,6 +5,7 @@
 
 #![expect(clippy::doc_markdown, reason = "the comments are printed as they are")]
 
+mod act;
 mod ask;
 mod scan;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use act::{By, DedupeArgs, UndoArgs};
 pub(crate) use ask::{
     DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
@@ -133,6 +135,8 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
+    Dedupe(DedupeArgs),
+    Undo(UndoArgs),
     /// Read remembered files again and compare them with their digests
     ///
     /// A file whose content is no longer what the catalog says although its size and times are

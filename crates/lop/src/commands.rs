@@ -1,5 +1,6 @@
 //! The commands, one file each. They put the libraries together and print; no algorithms here.
 
+mod dedupe;
 mod dups;
 mod file;
 mod generate;
@@ -7,6 +8,7 @@ mod ls;
 mod refresh;
 mod report;
 mod scan;
+mod undo;
 mod uniques;
 mod validate;
 
@@ -25,6 +27,8 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Ls(args) => ls::run(&args, settings),
         Command::Dups(args) => dups::run(&args, settings),
         Command::Uniques(args) => uniques::run(&args, settings),
+        Command::Dedupe(args) => dedupe::run(&args, settings),
+        Command::Undo(args) => undo::run(&args, settings),
         Command::Validate => validate::run(settings),
         Command::Refresh => refresh::run(settings),
     }

@@ -17,6 +17,7 @@ mod memory;
 mod monitor;
 mod names;
 mod output;
+mod plans;
 mod problems;
 mod progress;
 mod quantity;

@@ -61,6 +61,7 @@ impl Progress {
             Step::Walk => self.walking(watch, now),
             Step::Compare => self.comparing(watch, now),
             Step::Commit => "Writing the catalog".to_string(),
+            Step::Act => acting(watch),
         };
         if now.at - self.newer.at >= WINDOW / 2 {
             (self.older, self.newer) = (self.newer, now);
@@ -114,6 +115,7 @@ enum Step {
     Walk,
     Compare,
     Commit,
+    Act,
 }
 
 fn step_of(stage: Stage) -> Step {
@@ -121,7 +123,12 @@ fn step_of(stage: Stage) -> Step {
         Stage::Walk => Step::Walk,
         Stage::Heads | Stage::Compare => Step::Compare,
         Stage::Commit => Step::Commit,
+        Stage::Act => Step::Act,
     }
+}
+
+fn acting(watch: &Watch) -> String {
+    format!("Changing files: {} done", count(watch.files_done.load(Relaxed)))
 }
 
 fn rate(amount: u64, time: Duration) -> u64 {

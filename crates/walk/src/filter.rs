@@ -9,6 +9,10 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::tree::Skipped;
 
+/// What the names of directories begin with that lop keeps files in which it took out of trees; they
+/// are not entered.
+pub const STORE_PREFIX: &str = ".lop-quarantine-";
+
 /// A pattern that cannot be understood.
 #[derive(Debug, thiserror::Error)]
 #[error("pattern {pattern:?}: {reason}")]
@@ -126,6 +130,10 @@ impl Filter {
         is_dir: bool,
         skipped: &mut Skipped,
     ) -> bool {
+        if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
+            skipped.excluded += 1;
+            return false;
+        }
         if !self.hidden && name.first() == Some(&b'.') {
             skipped.hidden += 1;
             return false;

@@ -22,6 +22,7 @@ mod list;
 mod listing;
 mod opener;
 mod queue;
+mod reach;
 mod remembered;
 mod roots;
 mod slots;
@@ -31,10 +32,11 @@ mod turn;
 mod walker;
 mod worker;
 
-pub use filter::{Filter, FilterError};
+pub use filter::{Filter, FilterError, STORE_PREFIX};
 pub use list::from_list;
 pub use listing::Visitor;
 pub use opener::Opener;
+pub use reach::{Reach, split};
 pub use remembered::Remembered;
 pub use roots::silent;
 pub use tree::{

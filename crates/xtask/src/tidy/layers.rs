@@ -5,12 +5,13 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may use those of lower layers.
-const LAYERS: [(&str, u8); 7] = [
+const LAYERS: [(&str, u8); 8] = [
     ("fsops", 0),
     ("device", 1),
     ("walk", 2),
     ("content", 2),
     ("catalog", 3),
+    ("action", 3),
     ("dupes", 4),
     ("lop", 6),
 ];

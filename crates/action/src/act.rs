@@ -1,0 +1,146 @@
+//! What is done with one file, by kind.
+
+use std::io;
+
+use fsops::{FileKey, Interrupted, Lease, Op, Shared, Stat};
+
+use crate::apply::Worker;
+use crate::error::Reason;
+use crate::kind::Kind;
+use crate::place::{New, Place, Taken};
+use crate::settle::{Going, Kept};
+
+impl Worker<'_> {
+    /// Does with a file what is to be done; returns how many bytes are free by that.
+    ///
+    /// # Errors
+    ///
+    /// Why not. The file is then what it was, unless the reason is [`Reason::Left`].
+    pub(crate) fn act(
+        &mut self,
+        one: &Going<'_>,
+        kept: &Kept<'_>,
+        ours: &std::collections::HashMap<FileKey, Stat>,
+    ) -> Result<u64, Reason> {
+        let file = &one.opened.file;
+        let lease = one.staging.is_some().then(|| file.keep_writers_away());
+        if let Some(Lease::Written) = lease {
+            return Err(Reason::Written);
+        }
+        let now = file.stat().map_err(Reason::failed(Op::Stat))?;
+        let planned = ours.get(&now.key()).unwrap_or(&one.opened.stat);
+        if !now.same_version(planned) {
+            return Err(Reason::Changed);
+        }
+        let freed = self.frees(one, &now);
+        let Some(staging) = &one.staging else {
+            return self.share(one, kept).map(|()| freed);
+        };
+        self.note_times(one)?;
+        let place = Place::of(&one.opened.dir, &one.opened.name, staging, one.n);
+        let new = match (self.shared.how.kind, &one.link) {
+            (Kind::Hardlink, _) => New::Link(kept.stat.key()),
+            (_, Some(target)) => New::Symlink(target.clone()),
+            _ => New::Nothing,
+        };
+        match self.change_name(&place, &now, kept, &new) {
+            Ok(()) => Ok(freed),
+            Err(reason) => place.roll_back(&new).and(Err(reason)),
+        }
+    }
+
+    fn change_name(
+        &self,
+        place: &Place<'_>,
+        was: &Stat,
+        kept: &Kept<'_>,
+        new: &New,
+    ) -> Result<(), Reason> {
+        let staging = &place.staging.dir;
+        let taken = match new {
+            New::Link(_) => {
+                staging.link_file(kept.file, &place.new).map_err(Reason::failed(Op::Link))?;
+                place.swap()?
+            }
+            New::Symlink(target) => {
+                staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
+                place.swap()?
+            }
+            New::Nothing | New::Copy(_) => place.take_out()?,
+        };
+        check_taken(&taken, was)?;
+        // After it was taken out: of two runs that take each other's kept file, one sees that.
+        check_kept(kept, new)?;
+        if self.shared.how.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
+    }
+
+    fn share(&self, one: &Going<'_>, kept: &Kept<'_>) -> Result<(), Reason> {
+        let file = &one.opened.file;
+        let layout = file.shared_layout();
+        if layout.is_some() && layout == kept.file.shared_layout() {
+            return Err(Reason::Same);
+        }
+        let watch = self.shared.watch;
+        let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
+        match file.share_extents_of(kept.file, kept.stat.size, stop) {
+            Ok(Shared::Whole) => Ok(()),
+            Ok(Shared::Differs) => Err(Reason::Differs),
+            Err(source) => Err(Reason::Failed { op: Op::Share, source }),
+        }
+    }
+
+    /// Returns how many bytes an action on a file frees: none while it has other names, or others have
+    /// its extents.
+    fn frees(&self, one: &Going<'_>, now: &Stat) -> u64 {
+        let kind = self.shared.how.kind;
+        let goes = kind == Kind::Reflink || now.links == 1 && kind != Kind::Quarantine;
+        if !goes || one.opened.file.shared_layout().is_some() { 0 } else { now.allocated }
+    }
+
+    /// Remembers the times of a file's directory if they are to be given back.
+    fn note_times(&mut self, one: &Going<'_>) -> Result<(), Reason> {
+        if !self.shared.how.directory_times {
+            return Ok(());
+        }
+        let stat = one.opened.dir.stat().map_err(Reason::failed(Op::Stat))?;
+        let mut times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        times.entry(stat.key()).or_insert((stat.atime_ns, stat.mtime_ns));
+        self.touched.insert(stat.key(), one.opened.dir.clone());
+        Ok(())
+    }
+
+    /// Gives directories that were touched back the times that they had.
+    pub(crate) fn restore_times(&mut self) {
+        for (key, dir) in self.touched.drain() {
+            let times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(&(atime, mtime)) = times.get(&key) {
+                // The names are what matters; a time that cannot be set is no failure.
+                let _refused = dir.set_times(atime, mtime);
+            }
+        }
+    }
+}
+
+/// Makes sure that what was taken out is what was compared.
+fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
+    match taken.stat.same_content(was) {
+        true => Ok(()),
+        false if taken.stat.key() == was.key() => Err(Reason::Changed),
+        false => Err(Reason::Swapped),
+    }
+}
+
+/// Makes sure that the kept file is still there. A hard link is one of its names itself.
+fn check_kept(kept: &Kept<'_>, new: &New) -> Result<(), Reason> {
+    let now = match new {
+        New::Link(_) => kept.file.stat(),
+        _ => kept.dir.stat_child(kept.name),
+    };
+    match now {
+        Ok(now) if now.same_content(kept.stat) => Ok(()),
+        Ok(now) if now.key() == kept.stat.key() => Err(Reason::KeptChanged),
+        Ok(_) => Err(Reason::KeptGone),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::KeptGone),
+        Err(source) => Err(Reason::KeptFailed { op: Op::Stat, source }),
+    }
+}

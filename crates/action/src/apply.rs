@@ -1,0 +1,205 @@
+//! Carries groups out: in batches, several at a time, each noted in the journal before anything is done.
+//!
+//! A thread takes a batch of groups, opens the files that are to go and notes what they are, and waits
+//! once for the disk. Then it goes through them group by group (`settle`). While one waits, others work.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use content::Scratch;
+use device::{Crew, Lane, Pace, Threads};
+use fsops::{Dir, FileKey, Interrupted, Stage, Watch, own_descriptor_table};
+use walk::Reach;
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::{Journal, Lines, Record};
+use crate::kind::Kind;
+use crate::store::{Stores, Used};
+use crate::target::{Group, Version};
+
+/// How to carry out.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// What is done with each redundant file.
+    pub kind: Kind,
+    /// Whether directories get back the times that they had before names in them changed.
+    pub directory_times: bool,
+    /// Threads on each device.
+    pub threads: Threads,
+    /// Directories that a thread may keep open.
+    pub open_dirs: usize,
+    /// Files that a thread may keep open; at least 2.
+    pub open_files: usize,
+}
+
+/// Groups whose kept files are on one device.
+pub struct Lot<'a> {
+    /// The device.
+    pub lane: Arc<Lane>,
+    /// The groups, in an order that suits the device.
+    pub groups: Box<dyn Iterator<Item = Group> + Send + 'a>,
+}
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Files that were acted on.
+    pub done: u64,
+    /// Files that were already what they were to become.
+    pub already: u64,
+    /// Bytes that are free by that.
+    pub freed: u64,
+    /// Files that were left as they were, with the reason.
+    pub refused: Vec<Refusal>,
+    /// By tag, what a file's name stands for now; nothing where it is gone or is a symbolic link. Kept
+    /// files too, whose status change time is another after a link was made.
+    pub changed: Vec<(u32, Option<Version>)>,
+}
+
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.done += other.done;
+        self.already += other.already;
+        self.freed = self.freed.saturating_add(other.freed);
+        self.refused.extend(other.refused);
+        self.changed.extend(other.changed);
+    }
+}
+
+/// What all threads of a run share.
+pub(crate) struct Shared<'a> {
+    pub(crate) how: &'a How,
+    pub(crate) journal: &'a Journal,
+    pub(crate) stores: &'a Stores,
+    pub(crate) watch: &'a Watch,
+    /// The times of directories before the run touched them, if they are to be given back.
+    pub(crate) times: Mutex<HashMap<FileKey, (i64, i64)>>,
+}
+
+/// One thread's state.
+pub(crate) struct Worker<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) lane: &'a Lane,
+    pub(crate) reach: Reach,
+    pub(crate) used: Used,
+    pub(crate) scratch: Scratch,
+    /// Lines that are still to be appended to the journal.
+    pub(crate) lines: Lines,
+    pub(crate) outcome: Outcome,
+    /// Directories that this batch has touched.
+    pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
+}
+
+/// Carries groups out.
+///
+/// # Errors
+///
+/// That the journal cannot be written, or a stop was asked for: what was done until then is in the
+/// journal, and each file has one of its names. What came of single files is in the outcome, which
+/// comes along.
+pub(crate) fn apply(shared: &Shared<'_>, lots: Vec<Lot<'_>>) -> (Outcome, Result<(), Error>) {
+    shared.watch.enter(Stage::Act);
+    let mut outcome = Outcome::default();
+    let mut answer = Ok(());
+    for (part, ended) in in_lots(shared, lots) {
+        outcome.add(part);
+        answer = answer.and(ended);
+    }
+    shared.stores.tidy(&mut Reach::new(1));
+    outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
+    (outcome, answer)
+}
+
+fn in_lots(shared: &Shared<'_>, mut lots: Vec<Lot<'_>>) -> Vec<(Outcome, Result<(), Error>)> {
+    if lots.len() < 2 {
+        return lots.pop().map(|lot| in_lot(shared, lot)).unwrap_or_default();
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = lots
+            .into_iter()
+            .map(|lot| {
+                scope.spawn(move || {
+                    own_descriptor_table();
+                    in_lot(shared, lot)
+                })
+            })
+            .collect();
+        let join = |lot: std::thread::ScopedJoinHandle<'_, _>| {
+            lot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        running.into_iter().flat_map(join).collect()
+    })
+}
+
+fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)> {
+    let Lot { lane, groups } = lot;
+    let groups = Mutex::new(groups);
+    let crew = Crew { lane: &lane, threads: shared.how.threads, pieces: None };
+    crew.run(|pace: &mut Pace<'_>| {
+        let mut worker = Worker {
+            shared,
+            lane: &lane,
+            reach: Reach::new(shared.how.open_dirs),
+            used: Used::default(),
+            scratch: Scratch::default(),
+            lines: Lines::default(),
+            outcome: Outcome::default(),
+            touched: HashMap::new(),
+        };
+        let answer = loop {
+            let batch = take(&groups, shared.how.open_files);
+            if batch.is_empty() {
+                break Ok(());
+            }
+            pace.begin();
+            if let Err(error) = worker.batch(&batch) {
+                // The others stop too.
+                shared.watch.stop();
+                break Err(error);
+            }
+            pace.tick();
+        };
+        let noted = worker.note(false);
+        (worker.outcome, answer.and(noted))
+    })
+}
+
+/// Takes groups with as many files as may be open at once, and at least one group.
+fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize) -> Vec<Group> {
+    let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut batch, mut files) = (Vec::new(), 0);
+    while files < most {
+        let Some(group) = groups.next() else { break };
+        files += group.others.len() + 1;
+        batch.push(group);
+    }
+    batch
+}
+
+impl Worker<'_> {
+    /// Notes that nothing was done with a file.
+    pub(crate) fn refuse(&mut self, path: &[u8], intent: Option<u64>, reason: Reason) {
+        if let Some(n) = intent {
+            self.lines.push(&Record::Not { n, why: reason.to_string() });
+        }
+        self.outcome.refused.push(Refusal { path: path.to_vec(), reason });
+    }
+
+    /// Writes the intents of a batch, or what came of them.
+    pub(crate) fn note(&mut self, urgent: bool) -> Result<(), Error> {
+        self.shared.journal.append(&self.lines, urgent)?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// Returns an error once a stop was asked for.
+    pub(crate) fn check(&self) -> Result<(), Interrupted> {
+        self.shared.watch.check()
+    }
+
+    pub(crate) fn count_done(&self) {
+        self.shared.watch.files_done.fetch_add(1, Relaxed);
+    }
+}

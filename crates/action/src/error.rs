@@ -1,0 +1,110 @@
+//! Why a run could not go on, and why a file was left as it is.
+
+use std::io;
+use std::path::PathBuf;
+
+use fsops::Op;
+
+/// Why a run could not begin, or go on. What was done until then is in the journal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file of lop's own cannot be used.
+    #[error(transparent)]
+    File(#[from] fsops::Error),
+    /// A journal is not one, or was written by a later version.
+    #[error("{} is not a journal that this lop can read: {why}", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoRun(u64),
+    /// All runs are undone, or there is none.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// The work was stopped on request.
+    #[error(transparent)]
+    Interrupted(#[from] fsops::Interrupted),
+}
+
+/// Why nothing was done with a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A system call failed.
+    #[error("cannot {}: {source}", op.verb())]
+    Failed {
+        /// What was tried.
+        op: Op,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The same for the file that stays.
+    #[error("cannot {} the kept file: {source}", op.verb())]
+    KeptFailed {
+        /// What was tried.
+        op: Op,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// It is no longer what it was when it was decided about.
+    #[error("changed since it was planned")]
+    Changed,
+    /// The kept file is not.
+    #[error("the kept file changed since it was planned")]
+    KeptChanged,
+    /// The kept file has lost its name.
+    #[error("the kept file is no longer where it was")]
+    KeptGone,
+    /// The bytes differ.
+    #[error("is not equal to the kept file")]
+    Differs,
+    /// It is another name of the kept file, or the same name by another path.
+    #[error("is the kept file itself")]
+    Same,
+    /// Some program has it open for writing.
+    #[error("is open for writing")]
+    Written,
+    /// Some program has the kept file open for writing.
+    #[error("the kept file is open for writing")]
+    KeptWritten,
+    /// Something else took its place just then.
+    #[error("something else took its place meanwhile")]
+    Swapped,
+    /// It could not be given its name back.
+    #[error("could not be given its name back; it is {}", PathBuf::from(std::ffi::OsString::from(
+        String::from_utf8_lossy(at).into_owned())).display())]
+    Left {
+        /// Where it is now.
+        at: Vec<u8>,
+    },
+    /// Something else has its name, which undo does not overwrite.
+    #[error("something else has its name now")]
+    Taken,
+    /// What it was is no longer to be had: its equal has changed or is gone.
+    #[error("cannot be brought back: its equal has changed or is gone")]
+    Lost,
+}
+
+impl Reason {
+    pub(crate) fn failed(op: Op) -> impl Fn(io::Error) -> Reason {
+        move |source| Reason::Failed { op, source }
+    }
+
+    pub(crate) fn kept_failed(op: Op) -> impl Fn(io::Error) -> Reason {
+        move |source| Reason::KeptFailed { op, source }
+    }
+}
+
+/// A file that nothing was done with.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// Why.
+    pub reason: Reason,
+}

@@ -1,0 +1,42 @@
+//! What can be done with a file that is equal to one that stays.
+
+use serde::{Deserialize, Serialize};
+
+/// What is done with each redundant file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Its name is removed.
+    Delete,
+    /// Its name becomes one of the kept file.
+    Hardlink,
+    /// It shares the extents of the kept file, and stays a file of its own.
+    Reflink,
+    /// Its name becomes a symbolic link to the kept file.
+    Symlink,
+    /// It is moved into a store on its file system.
+    Quarantine,
+}
+
+impl Kind {
+    /// Returns the kind in a word, as it is typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Delete => "delete",
+            Kind::Hardlink => "hardlink",
+            Kind::Reflink => "reflink",
+            Kind::Symlink => "symlink",
+            Kind::Quarantine => "quarantine",
+        }
+    }
+
+    /// Returns whether the file has to be on the kept file's file system.
+    pub fn needs_one_file_system(self) -> bool {
+        matches!(self, Kind::Hardlink | Kind::Reflink)
+    }
+
+    /// Returns whether names change, so that a store is needed on the way.
+    pub(crate) fn changes_names(self) -> bool {
+        self != Kind::Reflink
+    }
+}

@@ -1,0 +1,190 @@
+//! One name and what is done to it, so that at every moment each file has one of two names: its own, or
+//! one in the run's private directory.
+//!
+//! A name is never overwritten and never removed where somebody else could put another file under it
+//! at that moment. It is exchanged with, or moved to, a name in the private directory; then what came
+//! is looked at, and either that is what was meant, or it is given back.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::rc::Rc;
+
+use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
+
+use crate::error::Reason;
+use crate::store::Staging;
+
+/// How often something that keeps changing is given back before that is given up.
+const ATTEMPTS: u32 = 16;
+
+/// A name in a user's directory, and the names beside it that an intent may use.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) dir: &'a Rc<Dir>,
+    pub(crate) name: &'a CStr,
+    pub(crate) staging: &'a Staging,
+    /// In the private directory: what is made for the place, and then what was exchanged with it.
+    pub(crate) new: CString,
+    /// In the private directory: what was taken out where nothing can be exchanged.
+    pub(crate) old: CString,
+}
+
+/// What was made to take a file's place; known again by this.
+#[derive(Clone, Debug)]
+pub(crate) enum New {
+    /// Nothing: the file only goes.
+    Nothing,
+    /// A further name of this file.
+    Link(FileKey),
+    /// A symbolic link with this in it.
+    Symlink(Vec<u8>),
+    /// A file with this inode number that was made for it.
+    Copy(u64),
+}
+
+/// Where the file is that was in the place.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    name: CString,
+    pub(crate) stat: Stat,
+}
+
+impl<'a> Place<'a> {
+    /// Returns the place of a file that intent `n` is about.
+    pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
+        let own = |text: String| CString::new(text).unwrap_or_default();
+        Place { dir, name, staging, new: own(format!("{n}")), old: own(format!("{n}.old")) }
+    }
+
+    /// Returns the place as undo uses it, beside what the action may have left.
+    pub(crate) fn of_undo(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
+        let own = |text: String| CString::new(text).unwrap_or_default();
+        let (new, old) = (own(format!("{n}.copy")), own(format!("{n}.over")));
+        Place { new, old, ..Place::of(dir, name, staging, n) }
+    }
+
+    /// Takes the file out into the private directory.
+    pub(crate) fn take_out(&self) -> Result<Taken, Reason> {
+        self.dir
+            .take_out(self.name, &self.staging.dir, &self.new)
+            .map_err(Reason::failed(Op::Rename))?;
+        self.taken(&self.new)
+    }
+
+    /// Puts what is ready in the private directory in the place of the file, which then is there.
+    pub(crate) fn swap(&self) -> Result<Taken, Reason> {
+        let staging = &self.staging.dir;
+        match self.dir.exchange(self.name, staging, &self.new) {
+            Ok(()) => self.taken(&self.new),
+            Err(e) if cannot_exchange(&e) => {
+                let failed = Reason::failed(Op::Rename);
+                self.dir.take_out(self.name, staging, &self.old).map_err(&failed)?;
+                staging.move_new(&self.new, self.dir, self.name).map_err(&failed)?;
+                self.taken(&self.old)
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
+        }
+    }
+
+    fn taken(&self, name: &CStr) -> Result<Taken, Reason> {
+        let stat = self.staging.dir.stat_child(name).map_err(Reason::failed(Op::Stat))?;
+        Ok(Taken { name: name.into(), stat })
+    }
+
+    /// Returns whether what was taken out is this.
+    pub(crate) fn is_expected(&self, taken: &Taken, new: &New) -> bool {
+        match new {
+            // The copy that took its place is equal to it, so it may be the last name.
+            New::Link(key) => taken.stat.key() == *key,
+            other => is_new(&self.staging.dir, &taken.name, &taken.stat, other)
+                .is_ok_and(|is_new| is_new),
+        }
+    }
+
+    /// Removes what was taken out.
+    pub(crate) fn remove(&self, taken: &Taken) -> Result<(), Reason> {
+        self.staging.dir.remove_name(&taken.name).map_err(Reason::failed(Op::Remove))
+    }
+
+    /// Brings everything back to what it was before the intent, from whatever has become of it: what was
+    /// made is removed, and what was taken out gets its name back.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Left`] if something else has the name, or it cannot be given back. It then stays in the
+    /// private directory.
+    pub(crate) fn roll_back(&self, new: &New) -> Result<(), Reason> {
+        for name in [&self.new, &self.old] {
+            self.give_back(name, new).map_err(|source| match source {
+                None => Reason::Left { at: self.staging.path_of(name) },
+                Some(source) => Reason::Failed { op: Op::Rename, source },
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Empties one name of the private directory; an error of `None` says that the name in the user's
+    /// directory is taken.
+    fn give_back(&self, name: &CStr, new: &New) -> Result<(), Option<io::Error>> {
+        let staging = &self.staging.dir;
+        for _ in 0..ATTEMPTS {
+            let Some(here) = look(staging, name)? else { return Ok(()) };
+            if is_new(staging, name, &here, new)? {
+                return Ok(staging.remove_name(name)?);
+            }
+            let given = match look(self.dir, self.name)? {
+                None => staging.move_new(name, self.dir, self.name),
+                // Two names of it, as a rename in two steps leaves them, or a hard link.
+                Some(there) if there.key() == here.key() => staging.remove_name(name),
+                Some(there) if is_new(self.dir, self.name, &there, new)? => {
+                    self.change_places(name)
+                }
+                Some(_) => return Err(None),
+            };
+            match given {
+                Ok(()) => {}
+                // Something came in between: look again.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Some(e)),
+            }
+        }
+        Err(None)
+    }
+
+    /// Exchanges what is in the private directory with what is in the place.
+    fn change_places(&self, name: &CStr) -> io::Result<()> {
+        let staging = &self.staging.dir;
+        match self.dir.exchange(self.name, staging, name) {
+            Err(e) if cannot_exchange(&e) => {
+                let free = if name == self.new.as_c_str() { &self.old } else { &self.new };
+                self.dir.take_out(self.name, staging, free)?;
+                staging.move_new(name, self.dir, self.name)
+            }
+            answer => answer,
+        }
+    }
+}
+
+/// Returns whether an entry is what was made for this intent, and may be removed.
+fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &New) -> io::Result<bool> {
+    Ok(match new {
+        New::Nothing => false,
+        New::Link(key) => stat.key() == *key && stat.links > 1,
+        New::Symlink(target) => stat.kind == Entry::Symlink && dir.read_symlink(name)? == *target,
+        New::Copy(inode) => stat.kind == Entry::File && stat.inode == *inode,
+    })
+}
+
+fn look(dir: &Dir, name: &CStr) -> io::Result<Option<Stat>> {
+    match dir.stat_child(name) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Returns whether an error says that the file system has no exchange.
+fn cannot_exchange(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}

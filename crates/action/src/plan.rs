@@ -1,0 +1,210 @@
+//! Decides about the files of a group: which stays, which go, and what is to be said about that.
+
+use std::collections::BTreeMap;
+
+use fsops::{FileKey, Stat};
+
+use crate::keep::{self, Rule, choose};
+use crate::kind::Kind;
+use crate::target::Target;
+
+/// One name of a file that is equal to others.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The file, as it is now.
+    pub target: Target,
+    /// Its metadata.
+    pub stat: Stat,
+    /// Why it may not be changed, if so.
+    pub protected: Option<Protection>,
+    /// Number of the first named path that it is below.
+    pub root: usize,
+}
+
+/// Why a file may not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// It is below a protected directory.
+    Asked,
+    /// It is not below a named path.
+    Outside,
+}
+
+/// Why a file stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It may not be changed.
+    Protected(Protection),
+    /// This rule chose it.
+    Rule(String),
+    /// No rule told files apart; it is the first by path.
+    First,
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Why::Protected(Protection::Asked) => f.write_str("protected"),
+            Why::Protected(Protection::Outside) => f.write_str("not below a named path"),
+            Why::Rule(rule) => f.write_str(rule),
+            Why::First => f.write_str("first by path"),
+        }
+    }
+}
+
+/// What is to be done with the files of a group, or of that part of it that is on one file system.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file that others are compared with.
+    pub keep: Member,
+    /// Why it stays.
+    pub why: Why,
+    /// Further names and files that stay.
+    pub stay: Vec<(Member, Why)>,
+    /// What goes, names of one inode next to each other.
+    pub others: Vec<Member>,
+}
+
+/// Plans a group; more than one plan if the kind works within one file system only, none if nothing can
+/// go.
+///
+/// At least one file stays, whatever the rules say.
+pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
+    let mut parts: BTreeMap<u64, Vec<Member>> = BTreeMap::new();
+    for member in members {
+        let device = if kind.needs_one_file_system() { member.stat.device } else { 0 };
+        parts.entry(device).or_default().push(member);
+    }
+    parts.into_values().filter_map(|members| part(members, rules)).collect()
+}
+
+fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
+    let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
+    for member in members {
+        inodes.entry(member.stat.key()).or_default().push(member);
+    }
+    let mut files: Vec<Vec<Member>> = inodes.into_values().collect();
+    for names in &mut files {
+        names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
+    }
+    // An inode stays as a whole if one of its names may not be changed.
+    let protection = |names: &[Member]| names.iter().find_map(|name| name.protected);
+    let (protected, free): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|names| protection(names).is_some());
+    let (mut stay, mut go) = (Vec::new(), free);
+    let (kept, why) = if protected.is_empty() {
+        if go.len() < 2 {
+            return None;
+        }
+        let (at, rule) = chosen(&go, rules);
+        (go.remove(at), rule.map_or(Why::First, |rule| Why::Rule(rule.to_string())))
+    } else {
+        let mut protected = protected;
+        let kept = protected.remove(chosen(&protected, rules).0);
+        for names in protected {
+            let why = protection(&names).map_or(Why::First, Why::Protected);
+            stay.extend(names.into_iter().map(|name| (name, why.clone())));
+        }
+        let why = protection(&kept).map_or(Why::First, Why::Protected);
+        (kept, why)
+    };
+    if go.is_empty() {
+        return None;
+    }
+    go.sort_by(|a, b| a[0].target.path.cmp(&b[0].target.path));
+    let mut names = kept.into_iter();
+    let keep = names.next()?;
+    stay.splice(0..0, names.map(|name| (name, why.clone())));
+    Some(Plan { keep, why, stay, others: go.into_iter().flatten().collect() })
+}
+
+fn chosen<'r>(files: &[Vec<Member>], rules: &'r [Rule]) -> (usize, Option<&'r Rule>) {
+    let paths: Vec<Vec<&[u8]>> = files
+        .iter()
+        .map(|names| names.iter().map(|name| name.target.path.as_slice()).collect())
+        .collect();
+    let seen: Vec<keep::File<'_>> = files
+        .iter()
+        .zip(&paths)
+        .map(|(names, paths)| keep::File {
+            paths,
+            mtime_ns: names[0].stat.mtime_ns,
+            device: names[0].stat.device,
+            root: names.iter().map(|name| name.root).min().unwrap_or(0),
+        })
+        .collect();
+    choose(&seen, rules)
+}
+
+/// What is lost with a file besides its bytes, or is odd about an action on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warning {
+    /// The kept file has another owner or group.
+    Owner,
+    /// The kept file has other permissions.
+    Mode,
+    /// The kept file has another modification time.
+    Mtime,
+    /// The kept file has other extended attributes.
+    Xattrs,
+    /// The kept file is on another device.
+    Device,
+    /// The file has names that lop does not know, so nothing is freed.
+    Links,
+}
+
+impl Warning {
+    /// Returns the warning in a word or two.
+    pub fn text(self) -> &'static str {
+        match self {
+            Warning::Owner => "other owner",
+            Warning::Mode => "other mode",
+            Warning::Mtime => "other mtime",
+            Warning::Xattrs => "other attributes",
+            Warning::Device => "kept on another device",
+            Warning::Links => "has further names",
+        }
+    }
+}
+
+impl Plan {
+    /// Returns what is to be said about a file that goes.
+    pub fn warnings(&self, other: &Member, kind: Kind) -> Vec<Warning> {
+        let (kept, stat) = (&self.keep.stat, &other.stat);
+        let names = self.names_of(stat.key());
+        let differs = [
+            (Warning::Owner, (kept.uid, kept.gid) != (stat.uid, stat.gid)),
+            (Warning::Mode, kept.mode != stat.mode),
+            (Warning::Mtime, kept.mtime_ns != stat.mtime_ns),
+            (Warning::Device, kept.device != stat.device),
+            (Warning::Links, u64::from(stat.links) > names),
+        ];
+        // A file that shares extents stays a file of its own.
+        let all = kind != Kind::Reflink;
+        differs.into_iter().filter(|&(_, is)| is && all).map(|(warning, _)| warning).collect()
+    }
+
+    /// Returns how many bytes it frees to let the others go, as far as metadata tells.
+    pub fn frees(&self, kind: Kind) -> u64 {
+        if kind == Kind::Quarantine {
+            return 0;
+        }
+        let mut seen = Vec::new();
+        let mut bytes = 0u64;
+        for other in &self.others {
+            let key = other.stat.key();
+            if seen.contains(&key) {
+                continue;
+            }
+            seen.push(key);
+            if kind == Kind::Reflink || u64::from(other.stat.links) <= self.names_of(key) {
+                bytes = bytes.saturating_add(other.stat.allocated);
+            }
+        }
+        bytes
+    }
+
+    fn names_of(&self, key: FileKey) -> u64 {
+        self.others.iter().filter(|other| other.stat.key() == key).count() as u64
+    }
+}

@@ -1,0 +1,184 @@
+//! Brings a run to an end that was cut off, by a crash or by a kill.
+//!
+//! The journal says what was about to be done, the file system what was done of it. Every file that is
+//! in the run's private directory gets its name back, and what was made to take its place is removed.
+
+use std::ffi::CString;
+use std::rc::Rc;
+
+use fsops::{Dir, FileKey, Stat};
+use walk::Reach;
+
+use crate::error::Error;
+use crate::journal::{Entry, Fate, Intent, Journal, Lines, Past, Record};
+use crate::kind::Kind;
+use crate::place::{New, Place};
+use crate::runs::now_ms;
+use crate::store::{self, Staging};
+use crate::target::Version;
+
+/// Directories kept open.
+const OPEN_DIRS: usize = 64;
+
+/// An intent's place on the disk, open.
+pub(crate) struct Site {
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) staging: Option<Staging>,
+}
+
+/// Gets from intents to their places.
+pub(crate) struct Sites<'a> {
+    past: &'a Past,
+    pub(crate) reach: Reach,
+}
+
+impl<'a> Sites<'a> {
+    pub(crate) fn new(past: &'a Past) -> Self {
+        Sites { past, reach: Reach::new(OPEN_DIRS) }
+    }
+
+    /// Opens the place that an intent is about.
+    pub(crate) fn of(&mut self, intent: &Intent) -> std::io::Result<Site> {
+        let staging = self.staging(intent)?;
+        let (dir, name) = self.reach.site(&intent.path.0)?;
+        Ok(Site { dir, name, staging })
+    }
+
+    /// Opens the private directory of an intent, if it has one and that is still there.
+    pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        let Some((path, _)) = self.past.stores.get(&number) else { return Ok(None) };
+        match store::open(number, path, &mut self.reach) {
+            Ok(staging) => Ok(Some(staging)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Makes the private directory of an intent again if it is gone, and opens it.
+    pub(crate) fn staging_again(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let store = intent.store.and_then(|number| self.past.stores.get_key_value(&number));
+        let Some((number, (path, _))) = store else { return Ok(None) };
+        store::make_again(path, &mut self.reach)?;
+        store::open(*number, path, &mut self.reach).map(Some)
+    }
+
+    /// Returns the file system that an intent's file is on.
+    pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
+        let store = intent.store.and_then(|number| self.past.stores.get(&number));
+        store.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+    }
+}
+
+/// Returns whether a file on the disk is a version that the journal knows, on a file system that it
+/// knows under `fsid`: device numbers are others after a restart.
+pub(crate) fn is(now: &Stat, dir: &Dir, version: &Version, fsid: u64) -> bool {
+    let same_disk = || {
+        now.device == version.device
+            || fsid != 0 && dir.volume().is_ok_and(|volume| volume.fsid == fsid)
+    };
+    now.inode == version.inode
+        && now.size == version.size
+        && now.mtime_ns == version.mtime_ns
+        && same_disk()
+}
+
+/// Brings a run to an end.
+///
+/// # Errors
+///
+/// That the journal cannot be written. A file that cannot be given its name back stays where it is, and
+/// is tried again next time.
+pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
+    let mut sites = Sites::new(past);
+    let mut lines = Lines::default();
+    let (mut done, mut failed) = (0, 0);
+    for entry in past.entries.values() {
+        let fate = match entry.fate {
+            Fate::Open => settle(&mut sites, entry),
+            Fate::Done if past.undoing => {
+                sweep_copies(&mut sites, entry);
+                Some(Fate::Done)
+            }
+            known => Some(known),
+        };
+        let n = entry.intent.n;
+        match fate {
+            Some(Fate::NotDone) => failed += 1,
+            Some(_) => done += 1,
+            None => {}
+        }
+        if entry.fate == Fate::Open {
+            match fate {
+                Some(Fate::Done) => lines.push(&Record::Did { n, freed: 0 }),
+                Some(_) => lines.push(&Record::Not { n, why: "the run was cut off".into() }),
+                None => {}
+            }
+        }
+    }
+    if past.ended_ms.is_none() {
+        let freed = past.freed;
+        lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
+    }
+    if past.undoing {
+        lines.push(&Record::UndoEnd);
+    }
+    journal.append(&lines, true)?;
+    for (path, _) in past.stores.values() {
+        store::remove_empty(path, &mut sites.reach);
+    }
+    Ok(())
+}
+
+/// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
+/// can be done now.
+fn settle(sites: &mut Sites<'_>, entry: &Entry) -> Option<Fate> {
+    let intent = &entry.intent;
+    if intent.kind == Kind::Reflink {
+        return Some(Fate::Done);
+    }
+    let site = sites.of(intent).ok()?;
+    if let Some(staging) = &site.staging {
+        let place = Place::of(&site.dir, &site.name, staging, intent.n);
+        let taken = staging.dir.stat_child(&place.new).ok();
+        let is_there = taken
+            .is_some_and(|stat| is(&stat, &staging.dir, &intent.was.version, sites.fsid(intent)));
+        if intent.kind == Kind::Quarantine && is_there {
+            return Some(Fate::Done);
+        }
+        // The device may have another number than it had, and the link is on that of the store.
+        let device = taken.map_or(intent.kept.device, |stat| stat.device);
+        place.roll_back(&new_of(intent, device)).ok()?;
+    }
+    let now = site.dir.stat_child(&site.name);
+    let as_before =
+        now.is_ok_and(|now| is(&now, &site.dir, &intent.was.version, sites.fsid(intent)));
+    Some(if as_before { Fate::NotDone } else { Fate::Done })
+}
+
+/// Returns what an intent made to take a file's place.
+pub(crate) fn new_of(intent: &Intent, device: u64) -> New {
+    match (intent.kind, &intent.link) {
+        (Kind::Hardlink, _) => New::Link(FileKey { device, inode: intent.kept.inode }),
+        (_, Some(link)) => New::Symlink(link.0.clone()),
+        _ => New::Nothing,
+    }
+}
+
+/// Removes what an undo that was cut off has left in the private directory.
+fn sweep_copies(sites: &mut Sites<'_>, entry: &Entry) {
+    let Ok(site) = sites.of(&entry.intent) else { return };
+    let Some(staging) = &site.staging else { return };
+    let place = Place::of_undo(&site.dir, &site.name, staging, entry.intent.n);
+    match entry.made {
+        Some(inode) => {
+            // What cannot be given back stays, and is tried again.
+            let _left = place.roll_back(&New::Copy(inode));
+        }
+        // Nothing was exchanged with it before its number was noted: it is but a copy.
+        None => {
+            let _none = staging.dir.remove_name(&place.new);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The folder with the journals: runs that are begun, listed, and brought to an end after a crash.
+//!
+//! One process at a time changes anything on behalf of a folder; others wait for its lock.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fsops::{Context, Dir, DirBuffer, Lock, Op, Watch, create_dir_private};
+
+use crate::apply::{self, How, Lot, Outcome, Shared};
+use crate::error::Error;
+use crate::journal::{FORMAT, Fate, Journal, Past, Record};
+use crate::kind::Kind;
+use crate::recover::recover;
+use crate::store::Stores;
+use crate::undo::{self, Undone};
+
+/// How a journal's name ends, after the run's number.
+const SUFFIX: &str = ".jsonl";
+
+/// A run as its journal tells of it.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Its number.
+    pub run: u64,
+    /// What was done with files.
+    pub kind: Kind,
+    /// When it began, milliseconds since the epoch.
+    pub started_ms: i64,
+    /// When it ended; nothing if it was cut off.
+    pub ended_ms: Option<i64>,
+    /// Files that were acted on.
+    pub done: u64,
+    /// Of those, files that were brought back.
+    pub undone: u64,
+    /// Of those, files that were removed from quarantine.
+    pub purged: u64,
+    /// Files that were left as they were.
+    pub failed: u64,
+    /// Bytes that were freed.
+    pub freed: u64,
+}
+
+/// The folder with the journals, locked.
+#[derive(Debug)]
+pub struct Runs {
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+impl Runs {
+    /// Opens the folder, made if it is missing, and brings runs to an end that were cut off: what they
+    /// had taken out of its place gets its name back.
+    ///
+    /// If another process holds the lock, `waiting` is called once with that process's number.
+    pub fn open(folder: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Runs, Error> {
+        create_dir_private(folder)?;
+        let lock = Lock::take(&folder.join("lock"), waiting)?;
+        let runs = Runs { folder: folder.into(), _lock: lock };
+        for run in numbers(&runs.folder)? {
+            // A journal that cannot be read is no reason not to go on: what it says stays as it is.
+            if let Ok(past) = Past::read(&runs.path(run)) {
+                runs.finish(run, &past)?;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Returns all runs of a folder, the oldest first; none if there is no such folder.
+    pub fn list(folder: &Path) -> Result<Vec<Summary>, Error> {
+        let summary = |run| Ok(summary(run, &Past::read(&folder.join(format!("{run}{SUFFIX}")))?));
+        numbers(folder)?.into_iter().map(summary).collect()
+    }
+
+    /// Carries out groups as a new run; returns its number and what came of it.
+    ///
+    /// The second value tells whether the run went to its end.
+    pub fn apply(
+        &self,
+        how: &How,
+        lots: Vec<Lot<'_>>,
+        watch: &Watch,
+    ) -> Result<(u64, Outcome, Result<(), Error>), Error> {
+        let run = numbers(&self.folder)?.last().map_or(1, |last| last + 1);
+        let started_ms = now_ms();
+        let id = format!("{started_ms}-{}-{run}", std::process::id());
+        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 0)?;
+        let by = how.kind;
+        journal.note(&Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms })?;
+        let stores = Stores::new(&id);
+        let times = Mutex::new(HashMap::new());
+        let shared = Shared { how, journal: &journal, stores: &stores, watch, times };
+        let (outcome, answer) = apply::apply(&shared, lots);
+        let Outcome { done, freed, ref refused, .. } = outcome;
+        let failed = refused.len() as u64;
+        let ended = journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed });
+        Ok((run, outcome, answer.and(ended)))
+    }
+
+    /// Brings back what a run changed; returns the number of the run. Without a number it is the last
+    /// run that something is left to bring back of.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Runs::apply`].
+    pub fn undo(
+        &self,
+        run: Option<u64>,
+        watch: &Watch,
+    ) -> Result<(u64, Undone, Result<(), Error>), Error> {
+        let (run, past) = self.pick(run)?;
+        let next = past.entries.keys().last().map_or(1, |last| last + 1);
+        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), next)?;
+        let (undone, answer) = undo::undo(&past, &journal, watch);
+        Ok((run, undone, answer))
+    }
+
+    fn pick(&self, run: Option<u64>) -> Result<(u64, Past), Error> {
+        if let Some(run) = run {
+            if !self.path(run).exists() {
+                return Err(Error::NoRun(run));
+            }
+            return Ok((run, Past::read(&self.path(run))?));
+        }
+        for run in numbers(&self.folder)?.into_iter().rev() {
+            let past = Past::read(&self.path(run))?;
+            if past.entries.values().any(|entry| entry.fate == Fate::Done) {
+                return Ok((run, past));
+            }
+        }
+        Err(Error::NothingToUndo)
+    }
+
+    /// Brings a run that was cut off to an end.
+    fn finish(&self, run: u64, past: &Past) -> Result<(), Error> {
+        let cut_off = past.ended_ms.is_none()
+            || past.undoing
+            || past.entries.values().any(|entry| entry.fate == Fate::Open);
+        if !cut_off {
+            return Ok(());
+        }
+        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
+        recover(past, &journal)
+    }
+
+    fn path(&self, run: u64) -> PathBuf {
+        self.folder.join(format!("{run}{SUFFIX}"))
+    }
+}
+
+fn summary(run: u64, past: &Past) -> Summary {
+    let count = |fates: &[Fate]| {
+        past.entries.values().filter(|entry| fates.contains(&entry.fate)).count() as u64
+    };
+    Summary {
+        run,
+        kind: past.by,
+        started_ms: past.started_ms,
+        ended_ms: past.ended_ms,
+        done: count(&[Fate::Done, Fate::Undone, Fate::Purged]),
+        undone: count(&[Fate::Undone]),
+        purged: count(&[Fate::Purged]),
+        failed: count(&[Fate::NotDone]),
+        freed: past.freed,
+    }
+}
+
+/// Returns the numbers of all runs in a folder, ascending.
+fn numbers(folder: &Path) -> Result<Vec<u64>, Error> {
+    let dir = match Dir::open(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        dir => dir.context(Op::Open, || folder)?,
+    };
+    let mut numbers = Vec::new();
+    let listed = dir.for_each(&mut DirBuffer::default(), |item| {
+        let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(SUFFIX));
+        numbers.extend(name.and_then(|name| name.parse::<u64>().ok()));
+    });
+    listed.context(Op::List, || folder)?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Returns the time, milliseconds since the epoch.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,386 @@
+//! A batch of groups from the open files to the changed names.
+//!
+//! For each file in turn: it and the kept file are open, are what they were when it was decided, and
+//! are equal byte by byte; nobody writes to them; then its name changes, and what came out under it is
+//! looked at once more before it is removed.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io;
+use std::rc::Rc;
+
+use content::{Manner, ReadError, partition};
+use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
+use walk::split;
+
+use crate::apply::Worker;
+use crate::error::{Error, Reason};
+use crate::journal::{Former, Intent, Record};
+use crate::kind::Kind;
+use crate::name::Name;
+use crate::store::{NoStore, Staging};
+use crate::target::{Group, Target, Version};
+
+/// Files that are compared side by side: more at once share the processor's cache too thinly.
+const ABREAST: usize = 31;
+
+/// A file that is open, with its name.
+pub(crate) struct Opened<'g> {
+    pub(crate) target: &'g Target,
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) file: File,
+    /// What it was when it was opened, or after the last change of ours.
+    pub(crate) stat: Stat,
+}
+
+/// A file that is to go.
+pub(crate) struct Going<'g> {
+    pub(crate) opened: Opened<'g>,
+    pub(crate) n: u64,
+    pub(crate) staging: Option<Staging>,
+    /// What a symbolic link in its place has in it.
+    pub(crate) link: Option<Vec<u8>>,
+}
+
+/// Inodes that this group has changed, as they are now: their status change time is not what was
+/// planned any more.
+type Ours = HashMap<FileKey, Stat>;
+
+impl Worker<'_> {
+    /// Carries out a batch.
+    ///
+    /// # Errors
+    ///
+    /// See [`crate::Error`]; what was begun is either done or as it was.
+    pub(crate) fn batch(&mut self, groups: &[Group]) -> Result<(), Error> {
+        let most = self.shared.how.open_files.max(2);
+        let mut ours: Vec<Ours> = groups.iter().map(|_| Ours::new()).collect();
+        let (mut chunk, mut files) = (Vec::new(), 0);
+        for (at, group) in groups.iter().enumerate() {
+            for others in group.others.chunks(most - 1) {
+                if files + others.len() + 1 > most && files > 0 {
+                    self.chunk(&std::mem::take(&mut chunk), &mut ours)?;
+                    files = 0;
+                }
+                files += others.len() + 1;
+                chunk.push((at, &group.keep, others));
+            }
+        }
+        self.chunk(&chunk, &mut ours)
+    }
+
+    /// Carries out parts of groups, given by the group's number, whose files can be open at once.
+    fn chunk(
+        &mut self,
+        parts: &[(usize, &Target, &[Target])],
+        ours: &mut [Ours],
+    ) -> Result<(), Error> {
+        self.check()?;
+        let mut open = Vec::with_capacity(parts.len());
+        for &(at, keep, others) in parts {
+            open.push((at, self.open_group(keep, others, &ours[at])?));
+        }
+        self.note(true)?;
+        for (at, group) in open {
+            let Some((keep, going)) = group else { continue };
+            self.settle(keep, going, &mut ours[at])?;
+        }
+        self.restore_times();
+        self.note(false)
+    }
+
+    /// Opens the files of a group and notes what is to be done.
+    fn open_group<'g>(
+        &mut self,
+        keep: &'g Target,
+        others: &'g [Target],
+        ours: &Ours,
+    ) -> Result<Option<(Opened<'g>, Vec<Going<'g>>)>, Error> {
+        let kept = match self.open(keep, ours) {
+            Ok(kept) => kept,
+            Err(reason) => {
+                for other in others {
+                    self.refuse(&other.path, None, of_kept(&reason));
+                }
+                return Ok(None);
+            }
+        };
+        let mut going = Vec::with_capacity(others.len());
+        for other in others {
+            match self.open_going(&kept, other, ours) {
+                Ok(open) => going.push(open),
+                Err(NoStore::Here(reason)) => self.refuse(&other.path, None, reason),
+                Err(NoStore::Anywhere(error)) => return Err(error),
+            }
+        }
+        Ok(Some((kept, going)))
+    }
+
+    /// Opens a file and makes sure that it is what was planned.
+    fn open<'g>(&mut self, target: &'g Target, ours: &Ours) -> Result<Opened<'g>, Reason> {
+        let failed = Reason::failed(Op::Open);
+        let (dir, name) = self.reach.site(&target.path).map_err(&failed)?;
+        let file = dir.open_file(&name).map_err(&failed)?;
+        let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
+        let known = ours.get(&stat.key()).is_some_and(|known| known.same_version(&stat));
+        if stat.kind != Entry::File || !(known || Version::from(&stat) == target.version) {
+            return Err(Reason::Changed);
+        }
+        Ok(Opened { target, dir, name, file, stat })
+    }
+
+    fn open_going<'g>(
+        &mut self,
+        kept: &Opened<'_>,
+        target: &'g Target,
+        ours: &Ours,
+    ) -> Result<Going<'g>, NoStore> {
+        let here = NoStore::Here;
+        let opened = self.open(target, ours).map_err(here)?;
+        if opened.stat.key() == kept.stat.key() {
+            return Err(here(Reason::Same));
+        }
+        let kind = self.shared.how.kind;
+        let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
+        let synced = self.sync(kept).and_then(|()| self.sync(&opened));
+        synced.map_err(|e| here(Reason::Failed { op: Op::Sync, source: e }))?;
+        let link =
+            (kind == Kind::Symlink).then(|| relative(split(&target.path).0, &kept.target.path));
+        let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
+        let fsid = kept.dir.volume().map_err(Reason::kept_failed(Op::Stat)).map_err(here)?.fsid;
+        let n = self.shared.journal.number();
+        self.lines.push(&Record::Will(Intent {
+            n,
+            kind,
+            path: Name(target.path.clone()),
+            keep: Name(kept.target.path.clone()),
+            store: staging.as_ref().map(|staging| staging.number),
+            link: link.clone().map(Name),
+            was: Former::new(&opened.stat, xattrs),
+            kept: (&kept.stat).into(),
+            kept_fsid: fsid,
+        }));
+        Ok(Going { opened, n, staging, link })
+    }
+
+    fn staging(&mut self, opened: &Opened<'_>) -> Result<Staging, NoStore> {
+        let Worker { shared, reach, used, .. } = self;
+        let dir_path = split(&opened.target.path).0;
+        used.staging(shared.stores, &opened.stat, dir_path, reach, shared.journal)
+    }
+
+    /// Has a file's bytes on the disk before anything that relies on them.
+    fn sync(&self, opened: &Opened<'_>) -> io::Result<()> {
+        if !self.shared.how.kind.changes_names() {
+            return Ok(());
+        }
+        self.shared.stores.sync(opened.stat.device, &opened.dir)
+    }
+
+    /// Compares the files of a group and acts on those that are equal to the kept one.
+    fn settle(
+        &mut self,
+        mut kept: Opened<'_>,
+        mut going: Vec<Going<'_>>,
+        ours: &mut Ours,
+    ) -> Result<(), Error> {
+        while !going.is_empty() {
+            let rest = going.split_off(going.len().min(ABREAST));
+            let some = std::mem::replace(&mut going, rest);
+            let equal = match self.equal(&kept, some) {
+                Ok(equal) => equal,
+                Err((stopped, some)) => {
+                    for one in some.into_iter().chain(going) {
+                        self.lines.push(&Record::Not { n: one.n, why: stopped.to_string() });
+                    }
+                    return Err(stopped.into());
+                }
+            };
+            self.act_on(&mut kept, equal, ours);
+        }
+        if self.shared.how.kind == Kind::Hardlink && ours.contains_key(&kept.stat.key()) {
+            self.outcome.changed.push((kept.target.tag, Some((&kept.stat).into())));
+        }
+        Ok(())
+    }
+
+    /// Returns those files that are equal to the kept one, byte by byte. The kernel compares what is to
+    /// share extents.
+    fn equal<'g>(
+        &mut self,
+        kept: &Opened<'_>,
+        going: Vec<Going<'g>>,
+    ) -> Result<Vec<Going<'g>>, (Interrupted, Vec<Going<'g>>)> {
+        if self.shared.how.kind == Kind::Reflink || kept.stat.size == 0 {
+            return Ok(going);
+        }
+        let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
+        let files: Vec<&File> = all().map(|opened| &opened.file).collect();
+        let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
+        let manner = Manner { sparse, digest: false, quantum: self.lane.quantum() };
+        let size = kept.stat.size;
+        let watch = self.shared.watch;
+        let (parts, failures) = match partition(&files, size, manner, &mut self.scratch, watch) {
+            Ok(answer) => answer,
+            Err(stopped) => return Err((stopped, going)),
+        };
+        let mut verdicts: Vec<Option<Reason>> =
+            files.iter().map(|_| Some(Reason::Differs)).collect();
+        for part in parts.iter().filter(|part| part.members.contains(&0)) {
+            for &member in &part.members {
+                verdicts[member] = None;
+            }
+        }
+        for failure in failures {
+            verdicts[failure.member] = Some(unreadable(failure.error));
+        }
+        let of_kept = verdicts[0].as_ref().map(of_kept);
+        let mut equal = Vec::with_capacity(going.len());
+        for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
+            match of_kept.as_ref().map(copy_of).or(verdict) {
+                None => equal.push(one),
+                Some(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
+            }
+        }
+        Ok(equal)
+    }
+
+    /// Acts on files that were equal to the kept one a moment ago.
+    fn act_on(&mut self, kept: &mut Opened<'_>, equal: Vec<Going<'_>>, ours: &mut Ours) {
+        // The kernel lets nobody write while it makes files share their extents.
+        let names = self.shared.how.kind.changes_names();
+        let lease = names.then(|| kept.file.keep_writers_away());
+        let ready = match (&lease, kept.file.stat()) {
+            (Some(Lease::Written), _) => Err(Reason::KeptWritten),
+            (_, Err(source)) => Err(Reason::KeptFailed { op: Op::Stat, source }),
+            (_, Ok(now)) if !now.same_version(&kept.stat) => Err(Reason::KeptChanged),
+            _ => Ok(()),
+        };
+        let mut now = kept.stat;
+        for one in equal {
+            let acted = match &ready {
+                Ok(()) => self.act(&one, &Kept { stat: &now, ..kept.as_kept() }, ours),
+                Err(reason) => Err(copy_of(reason)),
+            };
+            match acted {
+                Ok(freed) => {
+                    self.outcome.done += 1;
+                    self.outcome.freed += freed;
+                    self.lines.push(&Record::Did { n: one.n, freed });
+                    self.after(kept, &mut now, &one, ours);
+                }
+                Err(Reason::Same) => {
+                    self.outcome.already += 1;
+                    self.lines.push(&Record::Not { n: one.n, why: Reason::Same.to_string() });
+                }
+                Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
+            }
+            self.count_done();
+        }
+        drop(lease);
+        kept.stat = now;
+    }
+
+    /// Learns what the files have become by an action.
+    fn after(&mut self, kept: &Opened<'_>, now: &mut Stat, one: &Going<'_>, ours: &mut Ours) {
+        let kind = self.shared.how.kind;
+        // Another name of it may be next.
+        if one.opened.stat.links > 1
+            && let Ok(stat) = one.opened.file.stat()
+        {
+            ours.insert(stat.key(), stat);
+        }
+        if kind == Kind::Hardlink
+            && let Ok(stat) = kept.file.stat()
+        {
+            ours.insert(stat.key(), stat);
+            *now = stat;
+        }
+        let became = match kind {
+            Kind::Hardlink => Some((&*now).into()),
+            Kind::Reflink => one.opened.file.stat().ok().map(|stat| (&stat).into()),
+            _ => None,
+        };
+        self.outcome.changed.push((one.opened.target.tag, became));
+    }
+}
+
+/// The kept file as actions see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<'k> {
+    pub(crate) dir: &'k Dir,
+    pub(crate) name: &'k std::ffi::CStr,
+    pub(crate) file: &'k File,
+    pub(crate) stat: &'k Stat,
+}
+
+impl Opened<'_> {
+    fn as_kept(&self) -> Kept<'_> {
+        Kept { dir: &self.dir, name: &self.name, file: &self.file, stat: &self.stat }
+    }
+}
+
+fn unreadable(error: ReadError) -> Reason {
+    match error {
+        ReadError::Io(source) => Reason::Failed { op: Op::Read, source },
+        // It is shorter than it was.
+        _ => Reason::Changed,
+    }
+}
+
+/// Returns what a reason says of the kept file, to those that were to be equal to it.
+fn of_kept(reason: &Reason) -> Reason {
+    match reason {
+        Reason::Failed { op, source } => {
+            Reason::KeptFailed { op: *op, source: copy_of_error(source) }
+        }
+        Reason::Differs => Reason::Differs,
+        _ => Reason::KeptChanged,
+    }
+}
+
+fn copy_of(reason: &Reason) -> Reason {
+    match reason {
+        Reason::KeptFailed { op, source } => {
+            Reason::KeptFailed { op: *op, source: copy_of_error(source) }
+        }
+        Reason::KeptWritten => Reason::KeptWritten,
+        Reason::Differs => Reason::Differs,
+        _ => Reason::KeptChanged,
+    }
+}
+
+fn copy_of_error(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
+/// Returns the way from a directory to a path, both absolute.
+pub(crate) fn relative(from: &[u8], to: &[u8]) -> Vec<u8> {
+    let (from, to) = (components(from), components(to));
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from[common..].iter().map(|_| &b".."[..]);
+    up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join(&b'/')
+}
+
+fn components(path: &[u8]) -> Vec<&[u8]> {
+    path.split(|&b| b == b'/').filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+
+    #[test]
+    fn a_way_goes_up_and_down() {
+        for (from, to, way) in [
+            ("/a/b", "/a/b/c", "c"),
+            ("/a/b", "/a/x", "../x"),
+            ("/a/b/c", "/d/e", "../../../d/e"),
+            ("", "/a", "a"),
+            ("/ab", "/a/b", "../a/b"),
+        ] {
+            assert_eq!(relative(from.as_bytes(), to.as_bytes()), way.as_bytes());
+        }
+    }
+}

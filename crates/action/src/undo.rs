@@ -1,0 +1,328 @@
+//! Brings back what a run changed.
+//!
+//! A file in quarantine gets its name back. Where a link took a file's place, or nothing, a copy of the
+//! kept file becomes what the file was: its bytes were compared with the kept file's when the run took
+//! it, and a kept file that has changed since is not copied. Names that were names of one file become
+//! so again.
+//!
+//! Nothing is overwritten: what is in the place is what the run put there, or the file stays as it is.
+//! Copies are on the disk before they take a place.
+
+use std::collections::HashMap;
+use std::io;
+
+use content::{Manner, Scratch, partition};
+use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::{Entry as Noted, Fate, Former, Intent, Journal, Lines, Past, Record};
+use crate::kind::Kind;
+use crate::place::{New, Place};
+use crate::recover::{Site, Sites, is, new_of};
+use crate::store;
+
+/// Copies that are made before the disk is waited for.
+const BATCH: usize = 256;
+
+/// What came of an undo.
+#[derive(Debug, Default)]
+pub struct Undone {
+    /// Files that are what they were before the run.
+    pub done: u64,
+    /// Files that are not, with the reason.
+    pub refused: Vec<Refusal>,
+}
+
+/// A copy that is ready to take a place.
+struct Ready<'p> {
+    noted: &'p Noted,
+    site: Site,
+    inode: u64,
+    /// What is in the place, if anything.
+    there: Option<New>,
+}
+
+struct Undo<'p> {
+    sites: Sites<'p>,
+    journal: &'p Journal,
+    watch: &'p Watch,
+    scratch: Scratch,
+    lines: Lines,
+    /// By former inode, the path where that file is again.
+    back: HashMap<FileKey, (Vec<u8>, u64)>,
+    undone: Undone,
+}
+
+/// Brings back what a run changed.
+pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Result<(), Error>) {
+    watch.enter(Stage::Act);
+    let mut undo = Undo {
+        sites: Sites::new(past),
+        journal,
+        watch,
+        scratch: Scratch::default(),
+        lines: Lines::default(),
+        back: HashMap::new(),
+        undone: Undone::default(),
+    };
+    let answer = undo.run(past);
+    for (path, _) in past.stores.values() {
+        store::remove_empty(path, &mut undo.sites.reach);
+    }
+    undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
+    (undo.undone, answer)
+}
+
+impl<'p> Undo<'p> {
+    fn run(&mut self, past: &'p Past) -> Result<(), Error> {
+        self.journal.note(&Record::UndoBegin)?;
+        let todo: Vec<&Noted> =
+            past.entries.values().rev().filter(|noted| noted.fate == Fate::Done).collect();
+        self.watch.files_total.store(todo.len() as u64, std::sync::atomic::Ordering::Relaxed);
+        // A file with several names is copied once; its other names become links to that.
+        let (alone, linked): (Vec<&Noted>, Vec<&Noted>) =
+            todo.into_iter().partition(|noted| noted.intent.was.links == 1);
+        for batch in alone.chunks(BATCH) {
+            self.batch(batch)?;
+        }
+        for noted in linked {
+            self.batch(&[noted])?;
+        }
+        self.lines.push(&Record::UndoEnd);
+        self.note(true)
+    }
+
+    fn note(&mut self, urgent: bool) -> Result<(), Error> {
+        self.journal.append(&self.lines, urgent)?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &[&'p Noted]) -> Result<(), Error> {
+        self.watch.check()?;
+        let mut ready = Vec::with_capacity(batch.len());
+        for &noted in batch {
+            match self.prepare(noted) {
+                Ok(Some(copy)) => ready.push(copy),
+                Ok(None) => self.is_back(noted),
+                Err(reason) => self.refuse(noted, reason),
+            }
+        }
+        if !ready.is_empty() {
+            self.sync(&ready)?;
+        }
+        for copy in ready {
+            match put(&copy) {
+                Ok(()) => {
+                    let path = copy.noted.intent.path.0.clone();
+                    self.back.insert(copy.noted.intent.was.key(), (path, copy.inode));
+                    self.is_back(copy.noted);
+                }
+                Err(reason) => self.refuse(copy.noted, reason),
+            }
+        }
+        self.note(false)
+    }
+
+    fn is_back(&mut self, noted: &Noted) {
+        self.undone.done += 1;
+        self.watch.files_done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.lines.push(&Record::Undone { n: noted.intent.n });
+    }
+
+    fn refuse(&mut self, noted: &Noted, reason: Reason) {
+        self.watch.files_done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
+    }
+
+    /// Has copies on the disk, and then their numbers in the journal.
+    fn sync(&mut self, ready: &[Ready<'_>]) -> Result<(), Error> {
+        let mut synced = std::collections::HashSet::new();
+        for copy in ready {
+            let Some(staging) = &copy.site.staging else { continue };
+            if synced.insert(staging.number) {
+                // If it fails, so does what follows on that disk.
+                let _failed = staging.dir.sync_file_system();
+            }
+            self.lines.push(&Record::Made { n: copy.noted.intent.n, inode: copy.inode });
+        }
+        self.note(true)
+    }
+
+    /// Does what can be done at once, and returns nothing, or makes the copy that is needed.
+    fn prepare(&mut self, noted: &'p Noted) -> Result<Option<Ready<'p>>, Reason> {
+        let intent = &noted.intent;
+        if intent.kind == Kind::Reflink {
+            // The file is what it was; only its bytes lie where the other's do.
+            return Ok(None);
+        }
+        let site = self.sites.of(intent).map_err(Reason::failed(Op::Open))?;
+        if intent.kind == Kind::Quarantine {
+            return put_back(intent, &site).map(|()| None);
+        }
+        let there = match site.dir.stat_child(&site.name) {
+            Ok(there) => Some(there),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
+        };
+        let fsid = self.sites.fsid(intent);
+        if there.is_some_and(|now| is(&now, &site.dir, &intent.was.version, fsid)) {
+            return Ok(None);
+        }
+        let there = there.map(|now| what_is_there(intent, &site, &now)).transpose()?;
+        let site = self.with_staging(intent, site)?;
+        let inode = match self.link_to_former(intent, &site)? {
+            Some(inode) => inode,
+            None => self.copy(intent, &site)?,
+        };
+        Ok(Some(Ready { noted, site, inode, there }))
+    }
+
+    /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
+    fn with_staging(&mut self, intent: &Intent, site: Site) -> Result<Site, Reason> {
+        if site.staging.is_some() {
+            return Ok(site);
+        }
+        let staging = self.sites.staging_again(intent).map_err(Reason::failed(Op::Create))?;
+        Ok(Site { staging, ..site })
+    }
+
+    /// Makes a link to the former file where it is still to be had under another name, or is again.
+    fn link_to_former(&mut self, intent: &Intent, site: &Site) -> Result<Option<u64>, Reason> {
+        let was = &intent.was.version;
+        let Some((path, inode)) = self.back.get(&intent.was.key()) else { return Ok(None) };
+        let Some(staging) = site.staging.as_ref() else { return Ok(None) };
+        let opened = self.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
+        let Ok(file) = opened else { return Ok(None) };
+        if !file.stat().is_ok_and(|now| now.inode == *inode && now.size == was.size) {
+            return Ok(None);
+        }
+        let inode = *inode;
+        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
+        staging.dir.link_file(&file, &place.new).map_err(Reason::failed(Op::Link))?;
+        Ok(Some(inode))
+    }
+
+    /// Makes a copy of the kept file that is what the file was; returns its inode.
+    fn copy(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
+        let source = self.source(intent, site)?;
+        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
+        let copied = self.fill(&source, staging, &place, &intent.was);
+        let unchanged = source.stat().is_ok_and(|now| is_kept(intent, &now));
+        match copied {
+            Ok(inode) if unchanged => Ok(inode),
+            failed => {
+                let _none = staging.dir.remove_name(&place.new);
+                failed.and(Err(Reason::Lost))
+            }
+        }
+    }
+
+    fn fill(
+        &mut self,
+        source: &File,
+        staging: &store::Staging,
+        place: &Place<'_>,
+        was: &Former,
+    ) -> Result<u64, Reason> {
+        let (watch, size) = (self.watch, was.version.size);
+        let new = staging.dir.create_file(&place.new).map_err(Reason::failed(Op::Create))?;
+        let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
+        new.copy_from(source, size, stop).map_err(Reason::failed(Op::Write))?;
+        self.compare(source, &new.reader().map_err(Reason::failed(Op::Open))?, size)?;
+        let like = Stat {
+            atime_ns: was.atime_ns,
+            mtime_ns: was.version.mtime_ns,
+            mode: was.mode,
+            uid: was.uid,
+            gid: was.gid,
+            ..new.stat().map_err(Reason::failed(Op::Stat))?
+        };
+        let xattrs: Vec<fsops::Xattr> =
+            was.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
+        new.set_metadata(&like, &xattrs).map_err(Reason::failed(Op::Change))?;
+        Ok(like.inode)
+    }
+
+    /// Makes sure that a copy is one.
+    fn compare(&mut self, source: &File, copy: &File, size: u64) -> Result<(), Reason> {
+        if size == 0 {
+            return Ok(());
+        }
+        let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
+        let pair = [source, copy];
+        match partition(&pair, size, manner, &mut self.scratch, self.watch) {
+            Ok((parts, failures)) if failures.is_empty() && parts.len() == 1 => Ok(()),
+            Ok(_) => Err(Reason::Differs),
+            Err(Interrupted) => {
+                Err(Reason::Failed { op: Op::Read, source: io::ErrorKind::Interrupted.into() })
+            }
+        }
+    }
+
+    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it.
+    fn source(&mut self, intent: &Intent, site: &Site) -> Result<File, Reason> {
+        let mut open = Vec::new();
+        if intent.kind == Kind::Hardlink {
+            open.push(site.dir.open_file(&site.name));
+        }
+        open.push(
+            self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name)),
+        );
+        let good = |file: &File| file.stat().is_ok_and(|now| is_kept(intent, &now));
+        open.into_iter().filter_map(Result::ok).find(good).ok_or(Reason::Lost)
+    }
+}
+
+fn put_back(intent: &Intent, site: &Site) -> Result<(), Reason> {
+    let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+    let place = Place::of(&site.dir, &site.name, staging, intent.n);
+    match staging.dir.move_new(&place.new, &site.dir, &site.name) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Reason::Taken),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::Lost),
+        Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
+    }
+}
+
+/// Gives a copy its place.
+fn put(copy: &Ready<'_>) -> Result<(), Reason> {
+    let Ready { noted, site, inode, there } = copy;
+    let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+    let place = Place::of_undo(&site.dir, &site.name, staging, noted.intent.n);
+    let answer = match there {
+        None => match staging.dir.move_new(&place.new, &site.dir, &site.name) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Reason::Taken),
+            moved => moved.map_err(Reason::failed(Op::Rename)),
+        },
+        Some(there) => place.swap().and_then(|taken| {
+            if place.is_expected(&taken, there) { place.remove(&taken) } else { Err(Reason::Taken) }
+        }),
+    };
+    match answer {
+        Ok(()) => Ok(()),
+        Err(reason) => place.roll_back(&New::Copy(*inode)).and(Err(reason)),
+    }
+}
+
+/// Returns what the run put in a place, if that is what is there.
+fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason> {
+    let new = new_of(intent, now.device);
+    let is = match &new {
+        New::Link(key) => now.key() == *key && now.kind == Entry::File,
+        New::Symlink(target) => {
+            now.kind == Entry::Symlink
+                && site.dir.read_symlink(&site.name).is_ok_and(|text| text == *target)
+        }
+        New::Nothing | New::Copy(_) => false,
+    };
+    if is { Ok(new) } else { Err(Reason::Taken) }
+}
+
+/// Returns whether a file is the kept one with the content that was compared.
+fn is_kept(intent: &Intent, now: &Stat) -> bool {
+    let kept = &intent.kept;
+    now.kind == Entry::File
+        && (now.inode, now.size, now.mtime_ns) == (kept.inode, kept.size, kept.mtime_ns)
+}

@@ -1,0 +1,187 @@
+//! A file that is being made: filled with another's bytes, given the metadata that it is to have.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Gid, Mode, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use crate::change::{about_to_change, timestamps};
+use crate::file::File;
+use crate::stat::{MASK, Stat};
+
+/// Bytes copied by one call: a stop is heard between two.
+const STEP: u64 = 16 << 20;
+
+/// An extended attribute: its name and its value.
+pub type Xattr = (Vec<u8>, Vec<u8>);
+
+/// A file that was just made and is open for writing.
+#[derive(Debug)]
+pub struct NewFile {
+    fd: OwnedFd,
+}
+
+impl NewFile {
+    pub(crate) fn new(fd: OwnedFd) -> NewFile {
+        NewFile { fd }
+    }
+
+    /// Makes its content that of `source`, sharing extents where the file system can, and else as
+    /// sparse as it is; calls `stop` between steps, which ends the copy by an error.
+    ///
+    /// # Errors
+    ///
+    /// What failed; the file then has part of the content.
+    pub fn copy_from(
+        &self,
+        source: &File,
+        size: u64,
+        mut stop: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<()> {
+        about_to_change()?;
+        if rustix::fs::ioctl_ficlone(&self.fd, source.fd()).is_ok() {
+            return Ok(());
+        }
+        rustix::fs::ftruncate(&self.fd, size)?;
+        let mut at = 0;
+        while let Some(data) = source.next_data(at)? {
+            let end = source.next_hole(data)?.min(size);
+            at = data;
+            while at < end {
+                stop()?;
+                about_to_change()?;
+                at += self.copy_step(source, at, (end - at).min(STEP))?;
+            }
+            if at >= size {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_step(&self, source: &File, at: u64, length: u64) -> io::Result<u64> {
+        let (mut from, mut to) = (at, at);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        match rustix::fs::copy_file_range(
+            source.fd(),
+            Some(&mut from),
+            &self.fd,
+            Some(&mut to),
+            length,
+        ) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(copied) => Ok(copied as u64),
+            // Not between these two file systems, or not on this one.
+            Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => {
+                self.copy_through_memory(source, at, length)
+            }
+            Err(Errno::INTR) => Ok(0),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn copy_through_memory(&self, source: &File, at: u64, length: usize) -> io::Result<u64> {
+        let mut buffer = vec![0; length.min(1 << 20)];
+        let read = source.read_at(&mut buffer, at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut written = 0;
+        while written < read {
+            match rustix::io::pwrite(&self.fd, &buffer[written..read], at + written as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => written += n,
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(read as u64)
+    }
+
+    /// Gives it owner, mode, extended attributes and times of `like`.
+    ///
+    /// # Errors
+    ///
+    /// The first that could not be set. Attributes that a file system does not know are an error too:
+    /// a file that lacks them is not what it is to be.
+    pub fn set_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        let now = self.stat()?;
+        if (now.uid, now.gid) != (like.uid, like.gid) {
+            let (uid, gid) = (Uid::from_raw(like.uid), Gid::from_raw(like.gid));
+            rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?;
+        }
+        // After the owner, as changing that drops the set-user-id bit.
+        rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
+        self.set_xattrs(xattrs)?;
+        Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime_ns, like.mtime_ns))?)
+    }
+
+    fn set_xattrs(&self, wanted: &[Xattr]) -> io::Result<()> {
+        let now = crate::xattr::all(self.fd.as_fd())?;
+        for (name, _) in now.iter().filter(|(name, _)| !wanted.iter().any(|(w, _)| w == name)) {
+            // An ACL that it inherited, for one. What a security module keeps there is its own.
+            if !name.starts_with(b"security.") {
+                rustix::fs::fremovexattr(&self.fd, name.as_slice())?;
+            }
+        }
+        for xattr in wanted.iter().filter(|xattr| !now.contains(xattr)) {
+            let (name, value) = xattr;
+            rustix::fs::fsetxattr(&self.fd, name.as_slice(), value, XattrFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the file open for reading.
+    pub fn reader(&self) -> io::Result<File> {
+        Ok(File::from_fd(self.fd.try_clone()?))
+    }
+
+    /// Returns its metadata.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
+    }
+}
+
+/// Appends to a file of the program's own, and syncs it.
+#[derive(Debug)]
+pub struct Log {
+    fd: OwnedFd,
+}
+
+impl Log {
+    /// Opens the file `name` in a directory, made if missing (mode 0600), for appending.
+    pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
+        use rustix::fs::OFlags;
+        about_to_change()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(Log { fd: rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, mode)? })
+    }
+
+    /// Appends all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Part of them may have been written.
+    pub fn append(&self, mut bytes: &[u8]) -> io::Result<()> {
+        about_to_change()?;
+        while !bytes.is_empty() {
+            match rustix::io::write(&self.fd, bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => bytes = &bytes[n..],
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until what was appended is on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fdatasync(&self.fd)?)
+    }
+}

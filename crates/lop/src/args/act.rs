@@ -1,0 +1,105 @@
+//! The arguments of the commands that change files, and take changes back.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::quantity::parse_size;
+
+/// What is done with each redundant file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Remove it
+    Delete,
+    /// Make its name one of the kept file
+    Hardlink,
+    /// Let it share the disk space of the kept file; it stays a file of its own
+    Reflink,
+    /// Put a relative symbolic link to the kept file in its place
+    Symlink,
+    /// Move it aside, on the same file system, until it is purged or brought back
+    Quarantine,
+}
+
+/// Act on duplicates
+///
+/// Shows what would be done with the groups of the catalog: which file of each group stays and
+/// why, and what is done with the others. Nothing changes without --apply.
+///
+/// With --apply each file is compared once more, byte by byte, with the one that stays, right
+/// before it is acted on; what has changed, differs or is being written to is left alone and
+/// reported. Everything is noted in a journal first: 'lop undo' brings it back, and a run that was
+/// killed is brought to an end by the next one.
+///
+/// With PATHs only files below them are acted on; copies elsewhere stay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop dedupe --by hardlink                       Show what would be linked
+  lop dedupe --by hardlink --apply               Link it
+  lop dedupe --by quarantine --keep oldest --protect ~/Pictures --apply
+  lop dedupe --by delete --apply ~/old-laptop    What is there and elsewhere too
+  lop dedupe --by delete --save-plan plan.jsonl  Look at it, remove lines, then
+  lop dedupe --plan plan.jsonl --apply")]
+pub(crate) struct DedupeArgs {
+    /// Act only on files below these [default: all that the catalog knows]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// What to do with each redundant file
+    #[arg(long, value_name = "KIND", required_unless_present = "plan", conflicts_with = "plan")]
+    pub(crate) by: Option<By>,
+
+    /// Do it
+    #[arg(long)]
+    pub(crate) apply: bool,
+
+    /// Which file of a group stays
+    ///
+    /// newest, oldest, shortest-path, longest-path, shallowest, deepest, first-root (below the
+    /// PATH that was named first), path:GLOB, device:DIR (on the device of DIR). Given several
+    /// times, the first rule that tells the files apart decides; if none does, the first path in
+    /// alphabetical order stays.
+    #[arg(long, value_name = "RULE", help_heading = "Selection", conflicts_with = "plan")]
+    pub(crate) keep: Vec<String>,
+
+    /// Never touch what is below DIR; its files are kept before all others
+    #[arg(long, value_name = "DIR", help_heading = "Selection", conflicts_with = "plan")]
+    pub(crate) protect: Vec<PathBuf>,
+
+    /// Leave out smaller files
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
+    #[arg(conflicts_with = "plan")]
+    pub(crate) min_size: Option<u64>,
+
+    /// Write the plan to FILE, one JSON object a line
+    ///
+    /// Lines may be removed from it. It is checked again in full when it is applied.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_plan: Option<PathBuf>,
+
+    /// Take the plan from FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub(crate) plan: Option<PathBuf>,
+
+    /// Give directories back the times they had before names in them changed
+    #[arg(long)]
+    pub(crate) preserve_dir_times: bool,
+}
+
+/// Bring back what a run changed
+///
+/// Files in quarantine get their names back. Where a link took a file's place, or the file was
+/// deleted, a copy of the kept file takes it, with the former owner, permissions, times and
+/// attributes; names that were hard links of one file are so again. What has changed since is not
+/// copied, and nothing that has appeared since is overwritten: such files are reported.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop undo                      Undo the last run
+  lop undo 12                   Undo run 12 of 'lop history'")]
+pub(crate) struct UndoArgs {
+    /// Number of the run [default: the last one that is not undone]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<u64>,
+}
