@@ -1,5 +1,6 @@
 //! Why a run could not go on, and why a file was left as it is.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -75,9 +76,8 @@ pub enum Reason {
     /// Something else took its place just then.
     #[error("something else took its place meanwhile")]
     Swapped,
-    /// It could not be given its name back.
-    #[error("could not be given its name back; it is {}", PathBuf::from(std::ffi::OsString::from(
-        String::from_utf8_lossy(at).into_owned())).display())]
+    /// It could not be given its name back, which is tried again by the next run.
+    #[error("could not be given its name back; it is {} until the next run", shown(at))]
     Left {
         /// Where it is now.
         at: Vec<u8>,
@@ -90,7 +90,16 @@ pub enum Reason {
     Lost,
 }
 
+fn shown(path: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(path)
+}
+
 impl Reason {
+    /// Returns whether a file is not where it was, nor where it was to be.
+    pub(crate) fn is_left(&self) -> bool {
+        matches!(self, Reason::Left { .. })
+    }
+
     pub(crate) fn failed(op: Op) -> impl Fn(io::Error) -> Reason {
         move |source| Reason::Failed { op, source }
     }

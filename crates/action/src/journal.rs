@@ -196,8 +196,24 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Reads a journal.
-    pub(crate) fn read(path: &Path) -> Result<Past, Error> {
+    /// Returns whether a journal's last line says that all it tells of is over.
+    pub(crate) fn is_over(path: &Path) -> Result<bool, Error> {
+        /// More than such a line has.
+        const TAIL: u64 = 4096;
+        let file = fsops::File::open(path).context(Op::Open, || path)?;
+        let size = file.stat().context(Op::Stat, || path)?.size;
+        let mut tail = vec![0; 4096];
+        let read = file.read_at(&mut tail, size.saturating_sub(TAIL)).context(Op::Read, || path)?;
+        let lines = tail[..read].strip_suffix(b"\n").unwrap_or_default();
+        let last = lines.rsplit(|&b| b == b'\n').next().unwrap_or_default();
+        Ok(matches!(
+            serde_json::from_slice(last),
+            Ok(Record::End { .. } | Record::UndoEnd | Record::Purged { .. })
+        ))
+    }
+
+    /// Reads a journal; one that was cut off before it began tells of no run.
+    pub(crate) fn read(path: &Path) -> Result<Option<Past>, Error> {
         let file = std::fs::File::open(path).context(Op::Open, || path)?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let bad = |why: &str| Error::Journal { path: path.into(), why: why.into() };
@@ -227,10 +243,11 @@ impl Past {
                 (Ok(record), Some(past)) => past.take(record),
                 (Ok(_), None) => return Err(bad("it does not begin as one")),
                 (Err(_), Some(_)) => {}
+                (Err(_), None) if line.last() != Some(&b'\n') => {}
                 (Err(e), None) => return Err(bad(&e.to_string())),
             }
         }
-        past.ok_or_else(|| bad("it is empty"))
+        Ok(past)
     }
 
     fn take(&mut self, record: Record) {

@@ -115,22 +115,19 @@ impl<'a> Place<'a> {
     /// private directory.
     pub(crate) fn roll_back(&self, new: &New) -> Result<(), Reason> {
         for name in [&self.new, &self.old] {
-            self.give_back(name, new).map_err(|source| match source {
-                None => Reason::Left { at: self.staging.path_of(name) },
-                Some(source) => Reason::Failed { op: Op::Rename, source },
-            })?;
+            self.give_back(name, new)
+                .map_err(|_| Reason::Left { at: self.staging.path_of(name) })?;
         }
         Ok(())
     }
 
-    /// Empties one name of the private directory; an error of `None` says that the name in the user's
-    /// directory is taken.
-    fn give_back(&self, name: &CStr, new: &New) -> Result<(), Option<io::Error>> {
+    /// Empties one name of the private directory.
+    fn give_back(&self, name: &CStr, new: &New) -> io::Result<()> {
         let staging = &self.staging.dir;
         for _ in 0..ATTEMPTS {
             let Some(here) = look(staging, name)? else { return Ok(()) };
             if is_new(staging, name, &here, new)? {
-                return Ok(staging.remove_name(name)?);
+                return staging.remove_name(name);
             }
             let given = match look(self.dir, self.name)? {
                 None => staging.move_new(name, self.dir, self.name),
@@ -139,17 +136,17 @@ impl<'a> Place<'a> {
                 Some(there) if is_new(self.dir, self.name, &there, new)? => {
                     self.change_places(name)
                 }
-                Some(_) => return Err(None),
+                Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
             };
             match given {
                 Ok(()) => {}
                 // Something came in between: look again.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(Some(e)),
+                Err(e) => return Err(e),
             }
         }
-        Err(None)
+        Err(io::ErrorKind::ResourceBusy.into())
     }
 
     /// Exchanges what is in the private directory with what is in the place.

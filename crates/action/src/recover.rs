@@ -93,7 +93,7 @@ pub(crate) fn is(now: &Stat, dir: &Dir, version: &Version, fsid: u64) -> bool {
 pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let mut sites = Sites::new(past);
     let mut lines = Lines::default();
-    let (mut done, mut failed) = (0, 0);
+    let (mut done, mut failed, mut open) = (0, 0, 0);
     for entry in past.entries.values() {
         let fate = match entry.fate {
             Fate::Open => settle(&mut sites, entry),
@@ -107,7 +107,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         match fate {
             Some(Fate::NotDone) => failed += 1,
             Some(_) => done += 1,
-            None => {}
+            None => open += 1,
         }
         if entry.fate == Fate::Open {
             match fate {
@@ -117,18 +117,17 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
             }
         }
     }
-    if past.ended_ms.is_none() {
+    for (path, _) in past.stores.values() {
+        store::remove_empty(path, &mut sites.reach);
+    }
+    if open == 0 {
         let freed = past.freed;
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
     }
     if past.undoing {
         lines.push(&Record::UndoEnd);
     }
-    journal.append(&lines, true)?;
-    for (path, _) in past.stores.values() {
-        store::remove_empty(path, &mut sites.reach);
-    }
-    Ok(())
+    journal.append(&lines, true)
 }
 
 /// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Context, Dir, DirBuffer, Lock, Op, Watch, create_dir_private};
+use fsops::{Context, Dir, DirBuffer, Lock, Op, Watch, create_dir_private, remove_file};
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
@@ -60,9 +60,14 @@ impl Runs {
         let lock = Lock::take(&folder.join("lock"), waiting)?;
         let runs = Runs { folder: folder.into(), _lock: lock };
         for run in numbers(&runs.folder)? {
-            // A journal that cannot be read is no reason not to go on: what it says stays as it is.
-            if let Ok(past) = Past::read(&runs.path(run)) {
-                runs.finish(run, &past)?;
+            if Past::is_over(&runs.path(run))? {
+                continue;
+            }
+            match Past::read(&runs.path(run)) {
+                Ok(Some(past)) => runs.finish(run, &past)?,
+                Ok(None) => remove_file(&runs.path(run))?,
+                // No reason not to go on: what it tells of stays as it is.
+                Err(_) => {}
             }
         }
         Ok(runs)
@@ -70,8 +75,9 @@ impl Runs {
 
     /// Returns all runs of a folder, the oldest first; none if there is no such folder.
     pub fn list(folder: &Path) -> Result<Vec<Summary>, Error> {
-        let summary = |run| Ok(summary(run, &Past::read(&folder.join(format!("{run}{SUFFIX}")))?));
-        numbers(folder)?.into_iter().map(summary).collect()
+        let past = |run| Past::read(&folder.join(format!("{run}{SUFFIX}")));
+        let summary = |run| Ok(past(run)?.map(|past| summary(run, &past)));
+        numbers(folder)?.into_iter().filter_map(|run| summary(run).transpose()).collect()
     }
 
     /// Carries out groups as a new run; returns its number and what came of it.
@@ -95,7 +101,11 @@ impl Runs {
         let (outcome, answer) = apply::apply(&shared, lots);
         let Outcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        let ended = journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed });
+        let ended = if refused.iter().any(|refusal| refusal.reason.is_left()) {
+            Ok(())
+        } else {
+            journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed })
+        };
         Ok((run, outcome, answer.and(ended)))
     }
 
@@ -119,13 +129,12 @@ impl Runs {
 
     fn pick(&self, run: Option<u64>) -> Result<(u64, Past), Error> {
         if let Some(run) = run {
-            if !self.path(run).exists() {
-                return Err(Error::NoRun(run));
-            }
-            return Ok((run, Past::read(&self.path(run))?));
+            let exists = numbers(&self.folder)?.contains(&run);
+            let past = if exists { Past::read(&self.path(run))? } else { None };
+            return past.map(|past| (run, past)).ok_or(Error::NoRun(run));
         }
         for run in numbers(&self.folder)?.into_iter().rev() {
-            let past = Past::read(&self.path(run))?;
+            let Some(past) = Past::read(&self.path(run))? else { continue };
             if past.entries.values().any(|entry| entry.fate == Fate::Done) {
                 return Ok((run, past));
             }
@@ -135,12 +144,6 @@ impl Runs {
 
     /// Brings a run that was cut off to an end.
     fn finish(&self, run: u64, past: &Past) -> Result<(), Error> {
-        let cut_off = past.ended_ms.is_none()
-            || past.undoing
-            || past.entries.values().any(|entry| entry.fate == Fate::Open);
-        if !cut_off {
-            return Ok(());
-        }
         let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
         recover(past, &journal)
     }

@@ -66,9 +66,6 @@ pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Re
         undone: Undone::default(),
     };
     let answer = undo.run(past);
-    for (path, _) in past.stores.values() {
-        store::remove_empty(path, &mut undo.sites.reach);
-    }
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (undo.undone, answer)
 }
@@ -76,6 +73,9 @@ pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Re
 impl<'p> Undo<'p> {
     fn run(&mut self, past: &'p Past) -> Result<(), Error> {
         self.journal.note(&Record::UndoBegin)?;
+        for noted in past.entries.values().filter(|noted| noted.intent.was.links > 1) {
+            self.find_former(noted);
+        }
         let todo: Vec<&Noted> =
             past.entries.values().rev().filter(|noted| noted.fate == Fate::Done).collect();
         self.watch.files_total.store(todo.len() as u64, std::sync::atomic::Ordering::Relaxed);
@@ -88,8 +88,24 @@ impl<'p> Undo<'p> {
         for noted in linked {
             self.batch(&[noted])?;
         }
-        self.lines.push(&Record::UndoEnd);
+        for (path, _) in past.stores.values() {
+            store::remove_empty(path, &mut self.sites.reach);
+        }
+        if !self.undone.refused.iter().any(|refusal| refusal.reason.is_left()) {
+            self.lines.push(&Record::UndoEnd);
+        }
         self.note(true)
+    }
+
+    /// Notes where a file with several names is to be had: under a name that the run did not change, or
+    /// one that was brought back before.
+    fn find_former(&mut self, noted: &Noted) {
+        let Intent { was, path, .. } = &noted.intent;
+        let Ok(now) = self.sites.reach.stat(&path.0) else { return };
+        let is_former = now.inode == was.version.inode || Some(now.inode) == noted.made;
+        if is_former && is_like(was, &now) {
+            self.back.insert(was.key(), (path.0.clone(), now.inode));
+        }
     }
 
     fn note(&mut self, urgent: bool) -> Result<(), Error> {
@@ -166,7 +182,11 @@ impl<'p> Undo<'p> {
             Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
         };
         let fsid = self.sites.fsid(intent);
-        if there.is_some_and(|now| is(&now, &site.dir, &intent.was.version, fsid)) {
+        let is_back = |now: &Stat| {
+            is(now, &site.dir, &intent.was.version, fsid)
+                || Some(now.inode) == noted.made && is_like(&intent.was, now)
+        };
+        if there.as_ref().is_some_and(is_back) {
             return Ok(None);
         }
         let there = there.map(|now| what_is_there(intent, &site, &now)).transpose()?;
@@ -318,6 +338,11 @@ fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason
         New::Nothing | New::Copy(_) => false,
     };
     if is { Ok(new) } else { Err(Reason::Taken) }
+}
+
+/// Returns whether a file has the size and time that a former one had.
+fn is_like(was: &Former, now: &Stat) -> bool {
+    now.kind == Entry::File && (now.size, now.mtime_ns) == (was.version.size, was.version.mtime_ns)
 }
 
 /// Returns whether a file is the kept one with the content that was compared.

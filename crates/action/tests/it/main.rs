@@ -1,1 +1,6 @@
 //! Tests of acting on real trees.
+
+mod child;
+mod crash;
+mod faults;
+mod world;

@@ -1,0 +1,93 @@
+//! Runs in a process of their own, which may be killed at any change, or have it fail.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use action::{Kind, Runs};
+use fsops::faults::{Blow, changes, strike};
+
+use crate::world;
+
+const FOLDER: &str = "ACTION_TEST_FOLDER";
+const WHAT: &str = "ACTION_TEST_WHAT";
+const BLOW: &str = "ACTION_TEST_BLOW";
+
+/// What the process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Apply(Kind),
+    Undo,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Changes it made, unless it was killed.
+    pub(crate) changes: Option<u64>,
+    pub(crate) killed: bool,
+    pub(crate) account: String,
+}
+
+fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
+    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    command.arg("--test-threads=1").env(FOLDER, folder);
+    let what = match what {
+        What::Apply(kind) => kind.word(),
+        What::Undo => "undo",
+    };
+    let blow = match blow {
+        Blow::Kill => 0,
+        Blow::Fail(errno) => errno,
+    };
+    command.env(WHAT, what).env(BLOW, format!("{number} {blow}"));
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+}
+
+/// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may
+/// be a kill.
+pub(crate) fn run(folder: &Path, what: What, number: u64, blow: Blow) -> Ended {
+    let output = command(folder, what, number, blow).output().expect("runs");
+    let account = account(&output);
+    let changes = account.lines().find_map(|line| line.split("changes=").nth(1)?.parse().ok());
+    let killed = output.status.signal() == Some(9);
+    assert!(killed || output.status.success(), "{account}");
+    assert_ne!(killed, changes.is_some(), "{account}");
+    Ended { changes, killed, account }
+}
+
+fn account(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n{}\n{}", output.status, text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+#[ignore = "run by other tests, in a process of its own"]
+#[expect(clippy::print_stdout, reason = "the account for the test that started it")]
+fn does_what_it_is_told() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
+    let what = std::env::var(WHAT).expect("told what");
+    let blow = std::env::var(BLOW).expect("told the blow");
+    let (number, errno) = blow.split_once(' ').expect("two numbers");
+    let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
+    let blow = if errno == 0 { Blow::Kill } else { Blow::Fail(errno) };
+    let runs = folder.join("runs");
+    let kinds = [Kind::Delete, Kind::Hardlink, Kind::Reflink, Kind::Symlink, Kind::Quarantine];
+    if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
+        let plans = world::plans(&folder.join("tree"), kind);
+        strike(number, blow);
+        if let Ok(runs) = Runs::open(&runs, |_| {}) {
+            // One thread, so that the number says which change it is.
+            let (outcome, ended) = world::apply(&runs, kind, plans, 1);
+            println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
+        }
+    } else {
+        strike(number, blow);
+        if let Ok(runs) = Runs::open(&runs, |_| {}) {
+            println!("{:?}", runs.undo(None, &fsops::Watch::default()).map(|undone| undone.1));
+        }
+    }
+    println!("\nchanges={}", changes());
+}

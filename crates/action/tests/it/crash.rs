@@ -1,0 +1,134 @@
+//! A run that is killed at any of its steps leaves every content under one of its names, and the next
+//! run or an undo brings all to an end.
+
+use action::Kind;
+use fsops::faults::Blow;
+use testkit::{Snapshot, assert_contents_kept, assert_same};
+
+use crate::child::{What, run};
+use crate::world::{WHOLE, World, odd_tree};
+
+/// Kills a run at each of its changes, and judges what is left, undoes it, and judges that.
+fn killed_everywhere(kind: Kind) -> u64 {
+    let mut points = 0;
+    for number in 0.. {
+        let world = World::new(&odd_tree());
+        let before = world.snapshot();
+        let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+        contents_are_there(&world, &before, &ended.account);
+        while world.undo().is_some_and(|undone| undone.done > 0) {}
+        assert_same(&before, &world.snapshot(), WHOLE - testkit::Compare::DIR_MTIMES);
+        nothing_is_left(&world, number);
+        if !ended.killed {
+            assert!(ended.changes.expect("went to its end") <= number);
+            break;
+        }
+        points += 1;
+    }
+    points
+}
+
+/// Kills a run at each of its changes, and has another one go to its end instead.
+fn killed_and_run_again(kind: Kind) -> u64 {
+    let whole = World::new(&odd_tree());
+    let planned = whole.apply(kind).done;
+    let after = whole.snapshot();
+    let mut points = 0;
+    for number in 0.. {
+        let world = World::new(&odd_tree());
+        let before = world.snapshot();
+        let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+        let again = world.apply(kind);
+        assert!(again.refused.is_empty(), "{:?}", again.refused);
+        assert!(again.done <= planned);
+        contents_are_there(&world, &before, &ended.account);
+        if kind != Kind::Quarantine {
+            nothing_is_left(&world, number);
+        }
+        let what = testkit::Compare::NAMES | testkit::Compare::BYTES | testkit::Compare::LINKS;
+        assert_same(&after, &world.snapshot(), what);
+        if !ended.killed {
+            break;
+        }
+        points += 1;
+    }
+    points
+}
+
+/// Kills an undo at each of its changes, and lets another one go to its end.
+fn undo_killed_everywhere(kind: Kind) -> u64 {
+    let mut points = 0;
+    for number in 0.. {
+        let world = World::new(&odd_tree());
+        let before = world.snapshot();
+        world.apply(kind);
+        let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
+        contents_are_there(&world, &before, &ended.account);
+        while world.undo().is_some_and(|undone| undone.done > 0) {}
+        assert_same(&before, &world.snapshot(), WHOLE - testkit::Compare::DIR_MTIMES);
+        nothing_is_left(&world, number);
+        if !ended.killed {
+            break;
+        }
+        points += 1;
+    }
+    points
+}
+
+pub(crate) fn contents_are_there(world: &World, before: &Snapshot, account: &str) {
+    let mut places = vec![world.snapshot()];
+    places.extend(world.stores().iter().map(Snapshot::of));
+    let places: Vec<&Snapshot> = places.iter().collect();
+    let kept = std::panic::catch_unwind(|| assert_contents_kept(before, &places));
+    assert!(kept.is_ok(), "{account}");
+}
+
+/// A directory that could not be removed may be left, but nothing in it.
+pub(crate) fn no_file_is_left(world: &World, number: u64) {
+    for store in world.stores() {
+        let entries = Snapshot::of(&store).entries;
+        assert_eq!(entries.len(), 1, "at change {number}: {:?}", entries.keys());
+        testkit::remove_tree(&store);
+    }
+}
+
+fn nothing_is_left(world: &World, number: u64) {
+    let stores = world.stores();
+    let left: Vec<String> =
+        stores.iter().map(|store| format!("{:?}", Snapshot::of(store).entries.keys())).collect();
+    assert!(stores.is_empty(), "at change {number}: {stores:?} {left:?}");
+}
+
+#[test]
+fn a_hardlink_run_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Hardlink) > 30);
+}
+
+#[test]
+fn a_delete_run_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Delete) > 20);
+}
+
+#[test]
+fn a_symlink_run_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Symlink) > 30);
+}
+
+#[test]
+fn a_quarantine_run_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Quarantine) > 15);
+}
+
+#[test]
+fn a_killed_run_is_brought_to_its_end_by_the_next() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+        assert!(killed_and_run_again(kind) > 15);
+    }
+}
+
+#[test]
+fn an_undo_may_be_killed_anywhere() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+        assert!(undo_killed_everywhere(kind) > 10);
+    }
+}

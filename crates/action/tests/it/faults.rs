@@ -1,0 +1,67 @@
+//! A run in which any single change fails leaves every content under one of its names, says what it did
+//! not do, and can be undone.
+
+use action::Kind;
+use fsops::faults::Blow;
+use testkit::assert_same;
+
+use crate::child::{What, run};
+use crate::crash::{contents_are_there, no_file_is_left};
+use crate::world::{WHOLE, World, odd_tree};
+
+/// EPERM, EINTR, EIO, EACCES, EXDEV, EINVAL, ENOSPC, EROFS, EMLINK: the same everywhere that Rust knows
+/// Linux on.
+const ERRORS: [i32; 9] = [1, 4, 5, 13, 18, 22, 28, 30, 31];
+
+fn fails_everywhere(kind: Kind, what: What) {
+    // Each change meets three of the errors, neighbours different ones.
+    for round in 0..3 {
+        for number in 0.. {
+            let errno = ERRORS[(usize::try_from(number).expect("few") + 3 * round) % ERRORS.len()];
+            let world = World::new(&odd_tree());
+            let before = world.snapshot();
+            if what == What::Undo {
+                world.apply(kind);
+            }
+            let ended = run(&world.folder(), what, number, Blow::Fail(errno));
+            contents_are_there(&world, &before, &ended.account);
+            while world.undo().is_some_and(|undone| undone.done > 0) {}
+            let after = world.snapshot();
+            let same = std::panic::catch_unwind(|| {
+                assert_same(&before, &after, WHOLE - testkit::Compare::DIR_MTIMES);
+            });
+            assert!(same.is_ok(), "error {errno} at change {number}: {}", ended.account);
+            no_file_is_left(&world, number);
+            if ended.changes.expect("went to its end") <= number {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn any_change_of_a_hardlink_run_may_fail() {
+    fails_everywhere(Kind::Hardlink, What::Apply(Kind::Hardlink));
+}
+
+#[test]
+fn any_change_of_a_delete_run_may_fail() {
+    fails_everywhere(Kind::Delete, What::Apply(Kind::Delete));
+}
+
+#[test]
+fn any_change_of_a_symlink_run_may_fail() {
+    fails_everywhere(Kind::Symlink, What::Apply(Kind::Symlink));
+}
+
+#[test]
+fn any_change_of_a_quarantine_run_may_fail() {
+    fails_everywhere(Kind::Quarantine, What::Apply(Kind::Quarantine));
+}
+
+#[test]
+fn any_change_of_an_undo_may_fail() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Quarantine] {
+        fails_everywhere(kind, What::Undo);
+    }
+}

@@ -1,0 +1,159 @@
+//! A tree, its groups as a naive reader finds them, and runs on it.
+
+use std::path::{Path, PathBuf};
+
+use action::{How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan};
+use device::{Io, Lanes, Threads};
+use fsops::{Stat, Watch};
+use testkit::{Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
+
+/// What is compared of a tree that was brought back.
+pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
+
+/// A tree, and the folder of its runs, which is outside of it.
+pub(crate) struct World {
+    pub(crate) tree: PathBuf,
+    pub(crate) runs: PathBuf,
+    _home: TempTree,
+}
+
+impl World {
+    pub(crate) fn new(tree: &TreeBuilder) -> World {
+        World::in_home(tree, TempTree::new())
+    }
+
+    pub(crate) fn in_home(tree: &TreeBuilder, home: TempTree) -> World {
+        let home_path = home.path().canonicalize().expect("a home");
+        tree.make(home_path.join("tree"));
+        World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
+    }
+
+    /// Returns the folder with both.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.tree.parent().expect("a folder").to_path_buf()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.tree)
+    }
+
+    /// Returns the directories in stores that the journals name, as far as they are there.
+    pub(crate) fn stores(&self) -> Vec<PathBuf> {
+        stores(&self.runs)
+    }
+
+    pub(crate) fn apply(&self, kind: Kind) -> Outcome {
+        let runs = Runs::open(&self.runs, |_| {}).expect("opens");
+        let plans = plans(&self.tree, kind);
+        apply(&runs, kind, plans, 2).0
+    }
+
+    pub(crate) fn undo(&self) -> Option<Undone> {
+        undo(&self.runs)
+    }
+}
+
+/// Returns the directories in stores that journals name, as far as they are there.
+pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+        let text = std::fs::read(entry.path()).unwrap_or_default();
+        for line in String::from_utf8_lossy(&text).lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            if record["record"] == "store" {
+                found.push(PathBuf::from(record["path"].as_str().expect("a path")));
+            }
+        }
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+/// Plans all groups below a directory, as an independent reader finds them.
+pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
+    plans_with(tree, kind, &[])
+}
+
+/// Does so with rules.
+pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) -> Vec<Plan> {
+    use std::os::unix::ffi::OsStrExt;
+    let rules_of_truth = Rules { every_link: true, ..Rules::default() };
+    let groups = naive_truth(&[tree], rules_of_truth).groups;
+    let member = |path: &Vec<u8>| {
+        let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+        let stat = Stat::of_path(&path).expect("is there");
+        let path = path.as_os_str().as_bytes().to_vec();
+        let target = Target { path, version: Version::from(&stat), tag: 0 };
+        Member { target, stat, protected: None, root: 0 }
+    };
+    let members = |group: &Vec<Vec<u8>>| group.iter().map(member).collect::<Vec<_>>();
+    groups
+        .iter()
+        .flat_map(|group| plan(members(&group.iter().cloned().collect()), kind, rules))
+        .collect()
+}
+
+/// Carries plans out.
+pub(crate) fn apply(
+    runs: &Runs,
+    kind: Kind,
+    plans: Vec<Plan>,
+    threads: usize,
+) -> (Outcome, Result<(), action::Error>) {
+    let how = How {
+        kind,
+        directory_times: true,
+        threads: Threads { first: threads, grows: false },
+        open_dirs: 8,
+        open_files: 6,
+    };
+    let lanes = Lanes::new(Io::Cached);
+    let device = plans.first().map_or(0, |plan| plan.keep.stat.device);
+    let group = |plan: Plan| action::Group {
+        keep: plan.keep.target,
+        others: plan.others.into_iter().map(|other| other.target).collect(),
+    };
+    let groups = Box::new(plans.into_iter().map(group));
+    let watch = Watch::default();
+    match runs.apply(&how, vec![Lot { lane: lanes.of(device), groups }], &watch) {
+        Ok((_, outcome, ended)) => (outcome, ended),
+        Err(error) => (Outcome::default(), Err(error)),
+    }
+}
+
+/// Undoes runs until nothing is left to undo, or something cannot be; `None` if there was nothing.
+pub(crate) fn undo(runs: &Path) -> Option<Undone> {
+    let runs = Runs::open(runs, |_| {}).expect("opens");
+    let watch = Watch::default();
+    match runs.undo(None, &watch) {
+        Ok((_, undone, ended)) => {
+            ended.expect("ends");
+            Some(undone)
+        }
+        Err(action::Error::NothingToUndo) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A tree with what is odd about files that are equal.
+pub(crate) fn odd_tree() -> TreeBuilder {
+    let long = [b'n'; 255];
+    TreeBuilder::new()
+        .seeded("a/one", 1, 5000)
+        .seeded("b/two", 1, 5000)
+        .seeded("b/deep/er/three", 1, 5000)
+        .mode("b/two", 0o4711)
+        .mtime("b/two", 1_000_000_000, 123_456_789)
+        .xattr("b/two", "user.note", b"\xff\x00mine")
+        .xattr("b/deep/er/three", "user.long", &[7; 2000])
+        .hard_links(testkit::Content::Seeded { seed: 2, len: 300_000 }, &["h/1", "h/2"])
+        .hard_links(testkit::Content::Seeded { seed: 2, len: 300_000 }, &["h/3", "g/4", "h/5"])
+        .seeded(&b"\xff\xfe"[..], 3, 1)
+        .seeded("new\nline", 3, 1)
+        .seeded(&long[..], 3, 1)
+        .sparse("s/1", 1 << 20, &[(700_000, b"island")])
+        .sparse("s/2", 1 << 20, &[(700_000, b"island")])
+        .seeded("alone", 9, 4096)
+        .symlink("link", "a/one")
+        .mtime("b", 1_100_000_000, 5)
+}
