@@ -88,7 +88,7 @@ pub(crate) fn no_file_is_left(world: &World, number: u64) {
     for store in world.stores() {
         let entries = Snapshot::of(&store).entries;
         assert_eq!(entries.len(), 1, "at change {number}: {:?}", entries.keys());
-        testkit::remove_tree(&store);
+        testkit::remove_tree(&store).expect("is empty");
     }
 }
 
