@@ -42,6 +42,10 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "file" -d 'Show the duplicat
 complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_needs_command" -f -a "dedupe" -d 'Act on duplicates'
+complete -c lop -n "__fish_lop_needs_command" -f -a "undo" -d 'Bring back what a run changed'
+complete -c lop -n "__fish_lop_needs_command" -f -a "history" -d 'List the runs that changed files'
+complete -c lop -n "__fish_lop_needs_command" -f -a "quarantine" -d 'Look after files in quarantine'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone'
 complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
@@ -164,6 +168,94 @@ complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do with each redundant file' -r -f -a "delete\t'Remove it'
+hardlink\t'Make its name one of the kept file'
+reflink\t'Let it share the disk space of the kept file; it stays a file of its own'
+symlink\t'Put a relative symbolic link to the kept file in its place'
+quarantine\t'Move it aside, on the same file system, until it is purged or brought back'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch what is below DIR; its files are kept before all others' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Leave out smaller files' -r
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l report -d 'Take the groups from a report in JSON instead of the catalog' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take the files named in FILE, or on standard input for -, instead of the catalog' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object a line' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Take the plan from FILE' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Do it'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Give directories back the times they had before names in them changed'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand undo" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand undo" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand undo" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand history" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand history" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand history" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "purge" -d 'Remove files from quarantine for good'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w' -r
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand validate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -197,13 +289,19 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "report" -d 'Show all groups of duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "refresh" -d 'Forget what is gone'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques validate refresh generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "dedupe" -d 'Act on duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "undo" -d 'Bring back what a run changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "history" -d 'List the runs that changed files'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "quarantine" -d 'Look after files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "refresh" -d 'Forget what is gone'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

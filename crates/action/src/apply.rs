@@ -17,7 +17,7 @@ use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Journal, Lines, Record};
 use crate::kind::Kind;
 use crate::store::{Stores, Used};
-use crate::target::{Group, Version};
+use crate::target::Group;
 
 /// How to carry out.
 #[derive(Clone, Debug)]
@@ -53,9 +53,20 @@ pub struct Outcome {
     pub freed: u64,
     /// Files that were left as they were, with the reason.
     pub refused: Vec<Refusal>,
-    /// By tag, what a file's name stands for now; nothing where it is gone or is a symbolic link. Kept
-    /// files too, whose status change time is another after a link was made.
-    pub changed: Vec<(u32, Option<Version>)>,
+    /// Files that are not what they were. Kept ones too, which have another status change time after a
+    /// link was made.
+    pub changed: Vec<Changed>,
+}
+
+/// A file that is not what it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed {
+    /// The caller's number for it.
+    pub tag: u32,
+    /// Whether its name still stands for a regular file.
+    pub is_there: bool,
+    /// Bytes that it does not take any more although it is still there.
+    pub unshared: u64,
 }
 
 impl Outcome {

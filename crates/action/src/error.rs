@@ -85,6 +85,9 @@ pub enum Reason {
     /// Something else has its name, which undo does not overwrite.
     #[error("something else has its name now")]
     Taken,
+    /// The file that was kept for it has changed or is gone, so it may be the last one.
+    #[error("stays: the file kept for it has changed or is gone")]
+    Last,
     /// What it was is no longer to be had: its equal has changed or is gone.
     #[error("cannot be brought back: its equal has changed or is gone")]
     Lost,
@@ -98,6 +101,11 @@ impl Reason {
     /// Returns whether a file is not where it was, nor where it was to be.
     pub(crate) fn is_left(&self) -> bool {
         matches!(self, Reason::Left { .. })
+    }
+
+    /// Returns the reason of one that was not done because a stop was asked for.
+    pub(crate) fn stopped() -> Reason {
+        Reason::Failed { op: Op::Compare, source: io::ErrorKind::Interrupted.into() }
     }
 
     pub(crate) fn failed(op: Op) -> impl Fn(io::Error) -> Reason {

@@ -1,4 +1,36 @@
 //! Acts on duplicates without ever losing data: plan, journal, apply, undo.
+//!
+//! [`plan`] decides which file of a group stays. [`Runs::apply`] carries plans out as a run,
+//! [`Runs::undo`] brings back what a run changed, and [`Runs::open`] brings runs to their end that were
+//! cut off.
+//!
+//! # How a file goes
+//!
+//! 1. It and the kept file are opened, no link followed, and must be what they were when they were
+//!    planned.
+//! 2. What is about to be done is in the journal, on the disk (`journal`).
+//! 3. The two are compared byte by byte (`settle`).
+//! 4. Nobody writes to them now (a lease, where the kernel grants one), and both are still what they
+//!    were.
+//! 5. The name is exchanged with one in a directory that nobody else uses, or moved there (`place`,
+//!    `store`).
+//! 6. What came is looked at: it must be the file that was compared. The kept file must still have its
+//!    name. If not, all is given back.
+//! 7. Only then it is removed, from the private directory.
+//!
+//! So at every moment each file has its own name or one that the journal leads to, and nothing that was
+//! not compared is ever removed, whatever others do in the tree meanwhile.
+//!
+//! # Two runs at once
+//!
+//! Runs with one folder wait for each other. Runs with different folders may each take what the other
+//! keeps; as each looks for its kept file after it took the other one out, at least one sees that, and
+//! gives back.
+//!
+//! # What is not kept
+//!
+//! A file's inode number and its status change time. A program that has a file open goes on with the
+//! file it has open.
 
 mod act;
 mod apply;
@@ -9,18 +41,22 @@ mod kind;
 mod name;
 mod place;
 mod plan;
+mod purge;
 mod recover;
 mod runs;
+mod saved;
 mod settle;
 mod store;
 mod target;
 mod undo;
 
-pub use apply::{How, Lot, Outcome};
+pub use apply::{Changed, How, Lot, Outcome};
 pub use error::{Error, Reason, Refusal};
 pub use kind::Kind;
 pub use name::Name;
 pub use plan::{Member, Plan, Protection, Warning, Why, plan};
+pub use purge::{Purged, Quarantined};
 pub use runs::{Runs, Summary};
+pub use saved::{Saved, SavedError, load, save};
 pub use target::{Group, Target, Version};
 pub use undo::Undone;

@@ -52,14 +52,17 @@ pub(crate) struct Taken {
 impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        let own = |text: String| CString::new(text).unwrap_or_default();
-        Place { dir, name, staging, new: own(format!("{n}")), old: own(format!("{n}.old")) }
+        Place { dir, name, staging, new: Place::name_of(n), old: own(&format!("{n}.old")) }
+    }
+
+    /// Returns the name that the file of intent `n` has in the private directory.
+    pub(crate) fn name_of(n: u64) -> CString {
+        own(&n.to_string())
     }
 
     /// Returns the place as undo uses it, beside what the action may have left.
     pub(crate) fn of_undo(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        let own = |text: String| CString::new(text).unwrap_or_default();
-        let (new, old) = (own(format!("{n}.copy")), own(format!("{n}.over")));
+        let (new, old) = (own(&format!("{n}.copy")), own(&format!("{n}.over")));
         Place { new, old, ..Place::of(dir, name, staging, n) }
     }
 
@@ -161,6 +164,10 @@ impl<'a> Place<'a> {
             answer => answer,
         }
     }
+}
+
+fn own(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
 }
 
 /// Returns whether an entry is what was made for this intent, and may be removed.

@@ -13,6 +13,7 @@ use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
 use crate::journal::{FORMAT, Fate, Journal, Past, Record};
 use crate::kind::Kind;
+use crate::purge::{self, Purged, Quarantined};
 use crate::recover::recover;
 use crate::store::Stores;
 use crate::undo::{self, Undone};
@@ -125,6 +126,43 @@ impl Runs {
         let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), next)?;
         let (undone, answer) = undo::undo(&past, &journal, watch);
         Ok((run, undone, answer))
+    }
+
+    /// Returns the files in quarantine, those of the oldest run first.
+    pub fn quarantined(folder: &Path) -> Result<Vec<Quarantined>, Error> {
+        let mut all = Vec::new();
+        for run in numbers(folder)? {
+            if let Some(past) = Past::read(&folder.join(format!("{run}{SUFFIX}")))? {
+                all.extend(purge::list(run, &past));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Removes files from quarantine for good that were moved there before `before_ms`, milliseconds since
+    /// the epoch.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Runs::apply`].
+    pub fn purge(
+        &self,
+        before_ms: i64,
+        watch: &Watch,
+    ) -> Result<(Purged, Result<(), Error>), Error> {
+        let mut purged = Purged::default();
+        for run in numbers(&self.folder)? {
+            let Some(past) = Past::read(&self.path(run))? else { continue };
+            let is_due = past.by == Kind::Quarantine && past.started_ms < before_ms;
+            if !is_due || purge::list(run, &past).is_empty() {
+                continue;
+            }
+            let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
+            if let Err(error) = purge::purge(&past, &journal, watch, &mut purged) {
+                return Ok((purged, Err(error)));
+            }
+        }
+        Ok((purged, Ok(())))
     }
 
     fn pick(&self, run: Option<u64>) -> Result<(u64, Past), Error> {

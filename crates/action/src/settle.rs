@@ -13,7 +13,7 @@ use content::{Manner, ReadError, partition};
 use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
 use walk::split;
 
-use crate::apply::Worker;
+use crate::apply::{Changed, Worker};
 use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Record};
 use crate::kind::Kind;
@@ -200,7 +200,8 @@ impl Worker<'_> {
             self.act_on(&mut kept, equal, ours);
         }
         if self.shared.how.kind == Kind::Hardlink && ours.contains_key(&kept.stat.key()) {
-            self.outcome.changed.push((kept.target.tag, Some((&kept.stat).into())));
+            let tag = kept.target.tag;
+            self.outcome.changed.push(Changed { tag, is_there: true, unshared: 0 });
         }
         Ok(())
     }
@@ -268,7 +269,7 @@ impl Worker<'_> {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
                     self.lines.push(&Record::Did { n: one.n, freed });
-                    self.after(kept, &mut now, &one, ours);
+                    self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::Same) => {
                     self.outcome.already += 1;
@@ -283,7 +284,14 @@ impl Worker<'_> {
     }
 
     /// Learns what the files have become by an action.
-    fn after(&mut self, kept: &Opened<'_>, now: &mut Stat, one: &Going<'_>, ours: &mut Ours) {
+    fn after(
+        &mut self,
+        kept: &Opened<'_>,
+        now: &mut Stat,
+        one: &Going<'_>,
+        freed: u64,
+        ours: &mut Ours,
+    ) {
         let kind = self.shared.how.kind;
         // Another name of it may be next.
         if one.opened.stat.links > 1
@@ -297,12 +305,11 @@ impl Worker<'_> {
             ours.insert(stat.key(), stat);
             *now = stat;
         }
-        let became = match kind {
-            Kind::Hardlink => Some((&*now).into()),
-            Kind::Reflink => one.opened.file.stat().ok().map(|stat| (&stat).into()),
-            _ => None,
-        };
-        self.outcome.changed.push((one.opened.target.tag, became));
+        self.outcome.changed.push(Changed {
+            tag: one.opened.target.tag,
+            is_there: matches!(kind, Kind::Hardlink | Kind::Reflink),
+            unshared: if kind == Kind::Reflink { freed } else { 0 },
+        });
     }
 }
 

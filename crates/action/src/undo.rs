@@ -267,17 +267,10 @@ impl<'p> Undo<'p> {
 
     /// Makes sure that a copy is one.
     fn compare(&mut self, source: &File, copy: &File, size: u64) -> Result<(), Reason> {
-        if size == 0 {
-            return Ok(());
-        }
-        let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
-        let pair = [source, copy];
-        match partition(&pair, size, manner, &mut self.scratch, self.watch) {
-            Ok((parts, failures)) if failures.is_empty() && parts.len() == 1 => Ok(()),
-            Ok(_) => Err(Reason::Differs),
-            Err(Interrupted) => {
-                Err(Reason::Failed { op: Op::Read, source: io::ErrorKind::Interrupted.into() })
-            }
+        match equal(source, copy, size, &mut self.scratch, self.watch) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Reason::Differs),
+            Err(Interrupted) => Err(Reason::stopped()),
         }
     }
 
@@ -326,6 +319,26 @@ fn put(copy: &Ready<'_>) -> Result<(), Reason> {
     }
 }
 
+/// Returns whether the first `size` bytes of two files are equal.
+///
+/// # Errors
+///
+/// That a stop was asked for.
+pub(crate) fn equal(
+    one: &File,
+    other: &File,
+    size: u64,
+    scratch: &mut Scratch,
+    watch: &Watch,
+) -> Result<bool, Interrupted> {
+    if size == 0 {
+        return Ok(true);
+    }
+    let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
+    let (parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
+    Ok(failures.is_empty() && parts.len() == 1)
+}
+
 /// Returns what the run put in a place, if that is what is there.
 fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason> {
     let new = new_of(intent, now.device);
@@ -346,7 +359,7 @@ fn is_like(was: &Former, now: &Stat) -> bool {
 }
 
 /// Returns whether a file is the kept one with the content that was compared.
-fn is_kept(intent: &Intent, now: &Stat) -> bool {
+pub(crate) fn is_kept(intent: &Intent, now: &Stat) -> bool {
     let kept = &intent.kept;
     now.kind == Entry::File
         && (now.inode, now.size, now.mtime_ns) == (kept.inode, kept.size, kept.mtime_ns)

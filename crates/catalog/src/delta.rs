@@ -110,15 +110,8 @@ impl<'a> Delta<'a> {
         Some(FileRow { head, content: row, ..version })
     }
 
-    /// Returns whether a file's times are so recent that another change might not show in them.
-    ///
-    /// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some
-    /// file systems keep whole seconds, or even ones (FAT).
     fn is_recent(&self, file: &FileRecord) -> bool {
-        const SECOND: i64 = 1_000_000_000;
-        let coarse = file.ctime_ns % SECOND == 0 && file.mtime_ns % SECOND == 0;
-        let margin = if coarse { 2 * SECOND } else { SECOND / 100 };
-        file.ctime_ns >= self.started_ns - margin
+        is_recent(file.mtime_ns, file.ctime_ns, self.started_ns)
     }
 
     fn content_row(&mut self, content: ContentId) -> i64 {
@@ -149,4 +142,16 @@ impl<'a> Delta<'a> {
         let files = (0u32..).zip(self.tree.files());
         files.filter_map(|(id, f)| self.facts.content(id).map(|c| (c, f.size))).collect()
     }
+}
+
+/// Returns whether a file's times are so recent, seen from when it was looked at, that another change
+/// might not show in them.
+///
+/// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some file
+/// systems keep whole seconds, or even ones (FAT).
+pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, looked_ns: i64) -> bool {
+    const SECOND: i64 = 1_000_000_000;
+    let coarse = ctime_ns % SECOND == 0 && mtime_ns % SECOND == 0;
+    let margin = if coarse { 2 * SECOND } else { SECOND / 100 };
+    ctime_ns >= looked_ns - margin
 }

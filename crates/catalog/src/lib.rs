@@ -30,6 +30,7 @@ mod open;
 mod question;
 mod recall;
 mod rows;
+mod upkeep;
 mod volumes;
 
 pub use commit::{Copies, ScanRecord};
@@ -38,3 +39,4 @@ pub use load::{Loaded, Rows};
 pub use open::{Catalog, Writer};
 pub use question::{Entry, Known};
 pub use recall::Recall;
+pub use upkeep::{Change, Now};

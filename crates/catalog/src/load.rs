@@ -46,6 +46,11 @@ impl Loaded {
         self.facts.content(file.0).map(|content| self.contents.row_of[content.index()])
     }
 
+    /// Returns how many inodes had the content of a row when it was loaded.
+    pub(crate) fn inodes_of(&self, row: i64) -> Option<u32> {
+        self.contents.row(row).map(|content| content.inodes)
+    }
+
     /// Returns the directory row and name of a file, for [`crate::Writer::forget`].
     pub(crate) fn row_of(&self, file: FileId) -> Option<(i64, &[u8])> {
         let dir = self.tree.file(file).dir;

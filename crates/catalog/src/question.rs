@@ -1,6 +1,6 @@
 //! Answers about single files and directories, by index, without loading the catalog.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use content::Digest;
 use rusqlite::{OptionalExtension, Row, params};
@@ -8,8 +8,7 @@ use walk::{DirId, Tree};
 
 use crate::dirs::TOP;
 use crate::error::{At, Error};
-use crate::load::Loaded;
-use crate::open::{Catalog, Writer};
+use crate::open::Catalog;
 use crate::recall::{files_by_name, version};
 use crate::rows::FileRow;
 use crate::volumes::Volumes;
@@ -206,49 +205,5 @@ impl Catalog {
             entry.path.extend_from_slice(name);
         }
         Ok(entry)
-    }
-}
-
-impl Writer {
-    /// Forgets files that are gone, and directories that are left with nothing in them.
-    ///
-    /// # Errors
-    ///
-    /// The catalog is then as it was before.
-    pub fn forget(&self, loaded: &Loaded, gone: &[walk::FileId]) -> Result<(), Error> {
-        let catalog = &self.catalog;
-        catalog.run("BEGIN IMMEDIATE")?;
-        catalog.delete_files(gone.iter().filter_map(|&file| loaded.row_of(file)))?;
-        let touched: HashSet<i64> =
-            gone.iter().filter_map(|&file| loaded.content_row(file)).collect();
-        let mut counts = Vec::new();
-        for row in touched {
-            counts.push((row, catalog.count_inodes(row)?));
-        }
-        catalog.write_counts(&counts, &HashMap::new())?;
-        let dirs = gone.iter().filter_map(|&file| loaded.row_of(file).map(|(dir, _)| dir));
-        catalog.delete_empty_dirs(dirs.collect())?;
-        catalog.run("COMMIT")
-    }
-}
-
-impl Catalog {
-    /// Deletes those of some directories that have nothing in them, and the parents that are left
-    /// with nothing by that: bottom up, one level a round.
-    fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
-        let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
-                   AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
-                   AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
-                   RETURNING parent";
-        let mut delete = self.db.prepare(sql).at(&self.path)?;
-        while !dirs.is_empty() {
-            let mut parents = HashSet::new();
-            for id in dirs {
-                let deleted = delete.query_row([id], |row| row.get::<_, i64>(0)).optional();
-                parents.extend(deleted.at(&self.path)?);
-            }
-            dirs = parents;
-        }
-        Ok(())
     }
 }

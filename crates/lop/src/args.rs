@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use act::{By, DedupeArgs, UndoArgs};
+pub(crate) use act::{By, DedupeArgs, PurgeArgs, QuarantineArgs, QuarantineCommand, UndoArgs};
 pub(crate) use ask::{
     DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
@@ -137,6 +137,14 @@ pub(crate) enum Command {
     Uniques(UniquesArgs),
     Dedupe(DedupeArgs),
     Undo(UndoArgs),
+    /// List the runs that changed files
+    ///
+    /// The newest last. A run that was cut off is brought to its end by the next one.
+    #[command(after_help = "\
+Examples:
+  lop history                   What was done, and what was undone")]
+    History,
+    Quarantine(QuarantineArgs),
     /// Read remembered files again and compare them with their digests
     ///
     /// A file whose content is no longer what the catalog says although its size and times are

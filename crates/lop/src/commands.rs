@@ -4,7 +4,9 @@ mod dedupe;
 mod dups;
 mod file;
 mod generate;
+mod history;
 mod ls;
+mod quarantine;
 mod refresh;
 mod report;
 mod scan;
@@ -28,6 +30,8 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Dups(args) => dups::run(&args, settings),
         Command::Uniques(args) => uniques::run(&args, settings),
         Command::Dedupe(args) => dedupe::run(&args, settings),
+        Command::History => history::run(settings),
+        Command::Quarantine(args) => quarantine::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
         Command::Validate => validate::run(settings),
         Command::Refresh => refresh::run(settings),

@@ -106,14 +106,6 @@ pub(crate) fn io_text(error: &io::Error) -> String {
     }
 }
 
-/// Returns a message without the number that the standard library adds to the system's messages.
-pub(crate) fn without_number(text: &str) -> String {
-    match text.rfind(" (os error ") {
-        Some(at) if text.ends_with(')') => text[..at].into(),
-        _ => text.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{CommandError, io_text};

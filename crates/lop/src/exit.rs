@@ -10,7 +10,6 @@ pub(crate) enum Exit {
     Failed = 1,
     Usage = 2,
     Partial = 3,
-    #[expect(dead_code, reason = "belongs to the commands that change files")]
     Refused = 4,
     Catalog = 5,
     No = 6,
@@ -60,6 +59,7 @@ mod tests {
             Exit::Failed,
             Exit::Usage,
             Exit::Partial,
+            Exit::Refused,
             Exit::Catalog,
             Exit::No,
             Exit::Interrupted,

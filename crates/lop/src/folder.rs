@@ -58,8 +58,7 @@ impl Folder {
     pub(crate) fn look(dir: &Path, settings: &Settings) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
         let watch = Arc::new(Watch::default());
-        let monitor = Monitor::start(&watch, settings)
-            .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+        let monitor = Monitor::begin(&watch, settings)?;
         let is_dir = std::fs::metadata(dir).and_then(|found| {
             found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
         });

@@ -11,6 +11,7 @@
 mod delimited;
 mod json;
 mod list;
+mod plan;
 mod tabular;
 mod text;
 
@@ -24,6 +25,7 @@ use crate::settings::Stream;
 
 pub(crate) use json::{JsonPath, to_json};
 pub(crate) use list::{JsonListed, Listed, write_list};
+pub(crate) use plan::PlanWriter;
 
 /// What is known of a group but for its files.
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fsops::{Interrupted, SignalsElsewhere, Watch};
 
+use crate::error::CommandError;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::settings::{Settings, Stream};
@@ -48,8 +49,14 @@ struct Line {
 }
 
 impl Monitor {
+    /// Starts to watch over work, or says why it cannot.
+    pub(crate) fn begin(watch: &Arc<Watch>, settings: &Settings) -> Result<Monitor, CommandError> {
+        let started = Monitor::start(watch, settings);
+        started.map_err(|e| CommandError::failed("cannot catch signals").because(e))
+    }
+
     /// Starts to watch over work that counts in `watch`.
-    pub(crate) fn start(watch: &Arc<Watch>, settings: &Settings) -> io::Result<Monitor> {
+    fn start(watch: &Arc<Watch>, settings: &Settings) -> io::Result<Monitor> {
         interrupt::arm()?;
         let progress = settings.progress.then(Progress::new);
         let line = Mutex::new(Line { progress, ..Line::default() });

@@ -1,27 +1,25 @@
-//! From the groups of a catalog to plans: what is known of each file now, what may be changed, which
+//! From groups of equal files to plans: what is known of each file now, what may be changed, which
 //! stays.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use action::keep::Rule;
-use action::{Group, Kind, Member, Plan, Protection, Target, Version, plan};
-use catalog::Loaded;
-use content::ContentId;
-use device::Io;
-use fsops::{FileKey, Stat, Watch};
+use action::{Group, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
+use catalog::{Change, Now};
+use fsops::{FileKey, Stat};
 use walk::{DirId, FileId, Tree};
 
 use crate::error::CommandError;
-use crate::monitor::Monitor;
-use crate::settings::{Settings, Workers};
+use crate::look::Looker;
+use crate::sources::Source;
 
 /// What is asked for.
+#[derive(Debug)]
 pub(crate) struct Wishes {
     pub(crate) kind: Kind,
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) min_size: u64,
+    rules: Vec<Rule>,
+    min_size: u64,
     protect: Vec<Vec<u8>>,
     roots: Vec<Vec<u8>>,
 }
@@ -38,7 +36,10 @@ impl Wishes {
         let rule = |text: &String| {
             Rule::parse(text).map_err(|e| CommandError::usage(format!("--keep: {e}")))
         };
-        let rules = rules.iter().map(rule).collect::<Result<_, _>>()?;
+        let rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
+        if roots.is_empty() && rules.iter().any(|rule| matches!(rule, Rule::FirstRoot)) {
+            return Err(CommandError::usage("--keep first-root needs PATHs"));
+        }
         let min_size = min_size.unwrap_or(0);
         Ok(Wishes { kind, rules, min_size, protect: absolute(protect)?, roots: absolute(roots)? })
     }
@@ -56,47 +57,36 @@ fn absolute(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
 
 /// Groups of files that are what they were when they were compared.
 pub(crate) struct Planner {
-    pub(crate) loaded: Loaded,
+    source: Source,
     wishes: Wishes,
+    /// By file, what it is now; nothing for one that is not what it was.
     stats: Vec<Option<Stat>>,
-    /// Files by content; those of a group are neighbours, groups are in the order of the tree.
-    members: Vec<(ContentId, FileId)>,
+    /// Files by group; those of a group are neighbours.
+    members: Vec<(u32, FileId)>,
     /// Directories below the protected ones: another path to one of them is no way around.
     protected_dirs: HashSet<FileKey>,
 }
 
 impl Planner {
-    /// Looks at the files of a catalog.
-    pub(crate) fn new(
-        loaded: Loaded,
-        wishes: Wishes,
-        settings: &Settings,
-    ) -> Result<Planner, CommandError> {
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::start(&watch, settings)
-            .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
-        let workers = Workers::new(None, Io::Auto);
-        let files: Vec<FileId> =
-            (0u32..).zip(loaded.tree.files()).map(|(id, _)| FileId(id)).collect();
-        let work = dupes::Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch);
-        let stats = dupes::unchanged(&work, &files)?;
-        monitor.finish()?;
-        let content = |file: FileId| loaded.facts.content(file.0);
+    /// Puts groups of a source together with what is asked for; `stats` tells what each file is now.
+    pub(crate) fn new(source: Source, stats: Vec<Option<Stat>>, wishes: Wishes) -> Planner {
+        let mut members = source.members();
         let is_wanted =
-            |file: &FileId| stats[file.0 as usize].is_some_and(|stat| stat.size >= wishes.min_size);
-        let mut members: Vec<(ContentId, FileId)> = files
-            .into_iter()
-            .filter(is_wanted)
-            .filter_map(|file| content(file).map(|content| (content, file)))
-            .collect();
+            |file: FileId| stats[file.0 as usize].is_some_and(|now| now.size >= wishes.min_size);
+        members.retain(|&(_, file)| is_wanted(file));
         members.sort_unstable();
-        let protected_dirs = protected_dirs(&loaded.tree, &wishes.protect);
-        Ok(Planner { loaded, wishes, stats, members, protected_dirs })
+        let protected_dirs = protected_dirs(source.tree(), &wishes.protect);
+        Planner { source, wishes, stats, members, protected_dirs }
     }
 
     /// Returns what is to be done with each redundant file.
     pub(crate) fn kind(&self) -> Kind {
         self.wishes.kind
+    }
+
+    /// Returns the devices that files are on.
+    pub(crate) fn devices(&self) -> &[walk::Device] {
+        self.source.tree().devices()
     }
 
     /// Returns the plans, one after the other.
@@ -109,23 +99,82 @@ impl Planner {
 
     fn member(&self, file: FileId) -> Option<Member> {
         let stat = self.stats[file.0 as usize]?;
-        let path = self.loaded.tree.absolute_path(file);
+        let tree = self.source.tree();
+        let path = tree.absolute_path(file);
         let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_below(dir, &path));
         let root = below(&self.wishes.roots);
-        let dir = self.loaded.tree.file(file).dir;
-        let protected = if below(&self.wishes.protect).is_some()
-            || self.protected_dirs.contains(&dir_key(&self.loaded.tree, dir))
-        {
+        let is_protected = || {
+            below(&self.wishes.protect).is_some()
+                || self.protected_dirs.contains(&dir_key(tree, tree.file(file).dir))
+        };
+        let protected = if is_protected() {
             Some(Protection::Asked)
         } else if root.is_none() && !self.wishes.roots.is_empty() {
             Some(Protection::Outside)
         } else {
             None
         };
-        let version = Version::from(&stat);
-        let target = Target { path, version, tag: file.0 };
+        let target = Target { path, version: Version::from(&stat), tag: file.0 };
         Some(Member { target, stat, protected, root: root.unwrap_or(usize::MAX) })
     }
+
+    /// Returns what a run has made of the files that a catalog knows.
+    pub(crate) fn changes(&self, outcome: &Outcome) -> Vec<Change> {
+        let mut looker = Looker::default();
+        let looked_ns = now_ns();
+        let mut done = HashSet::new();
+        let mut changes = Vec::new();
+        for changed in &outcome.changed {
+            let file = FileId(changed.tag);
+            for file in self.names_like(file) {
+                if !done.insert(file) {
+                    continue;
+                }
+                let path = self.source.tree().absolute_path(file);
+                let now = looker.stat(&path).ok().filter(|now| now.kind == fsops::Kind::File);
+                let now = now.filter(|_| changed.is_there).map(|now| Now {
+                    inode: now.inode,
+                    mtime_ns: now.mtime_ns,
+                    ctime_ns: now.ctime_ns,
+                    looked_ns,
+                });
+                let is_gone = !changed.is_there && file.0 == changed.tag;
+                if now.is_some() || is_gone {
+                    changes.push(Change { file, now, unshared: changed.unshared });
+                }
+            }
+        }
+        changes
+    }
+
+    /// Returns a file and the further names of its inode.
+    fn names_like(&self, file: FileId) -> Vec<FileId> {
+        let key = |file: FileId| self.stats[file.0 as usize].map(|stat| stat.key());
+        let links = self.stats[file.0 as usize].map_or(1, |stat| stat.links);
+        if links < 2 {
+            return vec![file];
+        }
+        let at = self.members.partition_point(|&(group, other)| {
+            self.group_of(file).is_some_and(|own| (group, other) < (own, FileId(0)))
+        });
+        let own = self.members[at..].chunk_by(|a, b| a.0 == b.0).next().unwrap_or_default();
+        own.iter().map(|&(_, other)| other).filter(|&other| key(other) == key(file)).collect()
+    }
+
+    fn group_of(&self, file: FileId) -> Option<u32> {
+        self.source.group_of(file)
+    }
+
+    /// Returns the catalog that the groups come from.
+    pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
+        self.source.loaded()
+    }
+}
+
+/// Returns the time, nanoseconds since the epoch.
+fn now_ns() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Returns a plan as what is carried out.
@@ -143,7 +192,7 @@ fn protected_dirs(tree: &Tree, protect: &[Vec<u8>]) -> HashSet<FileKey> {
     let ids = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0).map(|(id, _)| DirId(id));
     let is_protected = |id: &DirId| {
         let path = tree.absolute_dir_path(*id);
-        protect.iter().any(|dir| *dir == path || is_below(dir, &path))
+        protect.iter().any(|dir| is_below(dir, &path))
     };
     ids.filter(is_protected).map(|id| dir_key(tree, id)).collect()
 }

@@ -94,6 +94,41 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
+/// Reads an age: a whole number with one of the units s, min, h, d, w.
+pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return Err("an age is a number and one of s, min, h, d, w: 30d".into()),
+    };
+    let number: u64 = number.parse().map_err(|_| "an age starts with a number: 30d".to_string())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too old".into())
+}
+
+/// Returns a time, given in milliseconds since the epoch, as UTC to the minute.
+///
+/// The days are counted as Howard Hinnant does in "chrono-Compatible Low-Level Date Algorithms".
+pub(crate) fn utc(ms: i64) -> String {
+    let minutes = ms.div_euclid(60_000);
+    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -169,5 +204,31 @@ mod tests {
         assert_eq!(duration(Duration::from_millis(417)), "0.42 s");
         assert_eq!(duration(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(duration(Duration::from_secs(7380)), "2 h 3 min");
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        // As `date -u -d @…` prints them.
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00"),
+            (951_782_399, "2000-02-28 23:59"),
+            (951_782_400, "2000-02-29 00:00"),
+            (1_795_329_815, "2026-11-22 06:43"),
+            (-1, "1969-12-31 23:59"),
+            (4_107_542_400, "2100-03-01 00:00"),
+        ] {
+            assert_eq!(super::utc(seconds * 1000), text);
+        }
+    }
+
+    #[test]
+    fn ages_have_units() {
+        let seconds = |text| super::parse_age(text).map(|age| age.as_secs());
+        assert_eq!(seconds("30d"), Ok(30 * 86_400));
+        assert_eq!(seconds("0s"), Ok(0));
+        assert_eq!(seconds("2w"), Ok(14 * 86_400));
+        for text in ["", "30", "d", "1y", "-1d", "1.5h", "99999999999999999999d"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
     }
 }

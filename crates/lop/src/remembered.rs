@@ -96,8 +96,7 @@ impl Live {
     /// Looks at each of some remembered files.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
         let watch = Arc::new(Watch::default());
-        let monitor = Monitor::start(&watch, settings)
-            .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+        let monitor = Monitor::begin(&watch, settings)?;
         let workers = Workers::new(None, Io::Auto);
         let work = dupes::Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch);
         let states = dupes::states(&work, &files(&loaded))?;

@@ -53,6 +53,17 @@ impl World {
     }
 }
 
+impl Drop for World {
+    #[expect(clippy::disallowed_methods, reason = "removes what a test has left")]
+    fn drop(&mut self) {
+        for store in self.stores() {
+            testkit::remove_tree(&store).expect("a store can be removed");
+            // What others have in it stays.
+            drop(std::fs::remove_dir(store.parent().expect("a store")));
+        }
+    }
+}
+
 /// Returns the directories in stores that journals name, as far as they are there.
 pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,10 +1,11 @@
 //! The arguments of the commands that change files, and take changes back.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
-use crate::quantity::parse_size;
+use crate::quantity::{parse_age, parse_size};
 
 /// What is done with each redundant file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,10 +73,28 @@ pub(crate) struct DedupeArgs {
     #[arg(conflicts_with = "plan")]
     pub(crate) min_size: Option<u64>,
 
+    /// Take the groups from a report in JSON instead of the catalog
+    ///
+    /// As 'lop report --format json' prints it, or 'lop scan'. Only its paths count: the files are
+    /// compared again.
+    #[arg(long, value_name = "FILE", help_heading = "Selection", conflicts_with = "plan")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Take the files named in FILE, or on standard input for -, instead of the catalog
+    ///
+    /// One path a line. They are compared first to find the groups.
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
+    #[arg(conflicts_with_all = ["plan", "report"])]
+    pub(crate) files_from: Option<PathBuf>,
+
+    /// Paths in the list end with NUL, not with a newline
+    #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
+    pub(crate) null: bool,
+
     /// Write the plan to FILE, one JSON object a line
     ///
     /// Lines may be removed from it. It is checked again in full when it is applied.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "apply"])]
     pub(crate) save_plan: Option<PathBuf>,
 
     /// Take the plan from FILE
@@ -102,4 +121,38 @@ pub(crate) struct UndoArgs {
     /// Number of the run [default: the last one that is not undone]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<u64>,
+}
+
+/// Look after files in quarantine
+///
+/// 'lop dedupe --by quarantine' moves files into a directory .lop-quarantine-UID on their own file
+/// system, from where 'lop undo' brings them back.
+#[derive(Debug, Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct QuarantineArgs {
+    #[command(subcommand)]
+    pub(crate) command: QuarantineCommand,
+}
+
+/// What is done with files in quarantine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// List the files in quarantine
+    List,
+    /// Remove files from quarantine for good
+    ///
+    /// A file is removed only if the file that was kept for it is still there and equal to it, byte
+    /// by byte. Others stay and are reported.
+    #[command(after_help = "\
+Examples:
+  lop quarantine purge --older-than 30d")]
+    Purge(PurgeArgs),
+}
+
+/// Which files are removed from quarantine.
+#[derive(Debug, Args)]
+pub(crate) struct PurgeArgs {
+    /// Remove what was moved there at least this long ago: 12h, 30d, 2w
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub(crate) older_than: Duration,
 }

@@ -1,10 +1,6 @@
 //! `lop scan`: finds duplicates and remembers them.
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
@@ -24,7 +20,7 @@ use crate::remembered::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
 use crate::stats::{Clock, Stats};
 use crate::summary::Summary;
-use crate::{interrupt, memory, output, problems};
+use crate::{lists, memory, output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -38,8 +34,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         None => None,
     };
     let watch = Arc::new(Watch::default());
-    let monitor = Monitor::start(&watch, settings)
-        .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+    let monitor = Monitor::begin(&watch, settings)?;
     let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
     monitor.finish()?;
     let summary = Summary::new(&tree, &found, clock.total());
@@ -146,46 +141,7 @@ fn find_files(scan: &ScanSettings, known: bool, watch: &Watch) -> Result<Tree, C
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
             Ok(walk::walk(roots, &scan.walk, visitor, watch)?)
         }
-        Source::List { file, end } => find_listed(file, *end, scan, watch),
-    }
-}
-
-/// Takes the files of a list, which may be standard input.
-fn find_listed(
-    list: &Path,
-    end: u8,
-    scan: &ScanSettings,
-    watch: &Watch,
-) -> Result<Tree, CommandError> {
-    let unreadable = |e: io::Error| {
-        CommandError::failed(format!("cannot read the list {}", list.display())).because(e)
-    };
-    let from: Box<dyn Read> = if list == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let open = interrupt::default_during(|| File::open(list));
-        Box::new(open.map_err(unreadable)?)
-    };
-    let mut failure = None;
-    let paths = BufReader::with_capacity(64 * 1024, Patient(from))
-        .split(end)
-        .map_while(|line| line.map_err(|e| failure = Some(e)).ok())
-        .filter(|line| !line.is_empty())
-        .map(|line| PathBuf::from(OsString::from_vec(line)));
-    let tree = walk::from_list(paths, &scan.walk.filter, watch)?;
-    match failure {
-        // Half a list would pass for the whole.
-        Some(e) => Err(unreadable(e)),
-        None => Ok(tree),
-    }
-}
-
-/// Reads from what may be a pipe whose writer takes its time, so that Ctrl-C ends the wait.
-struct Patient<R>(R);
-
-impl<R: Read> Read for Patient<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        interrupt::default_during(|| self.0.read(buffer))
+        Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, watch),
     }
 }
 

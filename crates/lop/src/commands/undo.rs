@@ -8,23 +8,21 @@ use fsops::Watch;
 use serde::Serialize;
 
 use crate::args::UndoArgs;
-use crate::commands::dedupe::{open_runs, print_refusals};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::output;
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
+use crate::{output, refusals};
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let watch = Arc::new(Watch::default());
-    let monitor = Monitor::start(&watch, settings)
-        .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
-    let runs = open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+    let monitor = Monitor::begin(&watch, settings)?;
+    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let (run, undone, ended) = runs.undo(args.run, &watch)?;
     monitor.finish()?;
-    print_refusals(&undone.refused, settings);
+    refusals::print(&undone.refused, settings);
     let summary = Summary { run, undone: undone.done, left: undone.refused.len() as u64 };
     if settings.json {
         output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;

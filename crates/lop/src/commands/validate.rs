@@ -22,8 +22,7 @@ use crate::{output, problems};
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let loaded = open(settings)?.load(Rows::All)?;
     let watch = Arc::new(Watch::default());
-    let monitor = Monitor::start(&watch, settings)
-        .map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+    let monitor = Monitor::begin(&watch, settings)?;
     let options = Workers::new(None, device::Io::Auto).compare;
     let (tree, facts) = (&loaded.tree, &loaded.facts);
     let work = dupes::Work::new(tree, facts, &options, &watch);

@@ -1,0 +1,141 @@
+//! Files in quarantine: which there are, and their removal for good.
+//!
+//! A file is removed only if the file that was kept for it is there, is what it was, and is equal to it
+//! now, byte by byte. It may be the last one otherwise.
+
+use fsops::{File, Interrupted, Op, Watch};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::{Entry, Fate, Journal, Lines, Past, Record};
+use crate::kind::Kind;
+use crate::place::Place;
+use crate::recover::{Sites, is};
+use crate::store;
+use crate::undo::{equal, is_kept};
+
+/// A file in quarantine.
+#[derive(Clone, Debug)]
+pub struct Quarantined {
+    /// The run that moved it there.
+    pub run: u64,
+    /// When that run began, milliseconds since the epoch.
+    pub since_ms: i64,
+    /// Where it was.
+    pub path: Vec<u8>,
+    /// Where it is.
+    pub at: Vec<u8>,
+    /// Length in bytes.
+    pub size: u64,
+    /// Bytes that it takes.
+    pub allocated: u64,
+}
+
+/// What came of a removal.
+#[derive(Debug, Default)]
+pub struct Purged {
+    /// Files that are gone.
+    pub done: u64,
+    /// Bytes that are free by that.
+    pub freed: u64,
+    /// Files that are still there, with the reason.
+    pub refused: Vec<Refusal>,
+}
+
+/// Returns the files of a run that are in quarantine.
+pub(crate) fn list(run: u64, past: &Past) -> Vec<Quarantined> {
+    let mut sites = Sites::new(past);
+    let here = quarantined(past).filter_map(|entry| {
+        let intent = &entry.intent;
+        let staging = sites.staging(intent).ok()??;
+        let name = Place::name_of(intent.n);
+        let stat = staging.dir.stat_child(&name).ok()?;
+        Some(Quarantined {
+            run,
+            since_ms: past.started_ms,
+            path: intent.path.0.clone(),
+            at: staging.path_of(&name),
+            size: stat.size,
+            allocated: stat.allocated,
+        })
+    });
+    here.collect()
+}
+
+fn quarantined(past: &Past) -> impl Iterator<Item = &Entry> {
+    past.entries
+        .values()
+        .filter(|entry| entry.intent.kind == Kind::Quarantine && entry.fate == Fate::Done)
+}
+
+/// Removes the files of a run that are in quarantine.
+///
+/// # Errors
+///
+/// That the journal cannot be written, or a stop was asked for.
+pub(crate) fn purge(
+    past: &Past,
+    journal: &Journal,
+    watch: &Watch,
+    purged: &mut Purged,
+) -> Result<(), Error> {
+    let mut sites = Sites::new(past);
+    let mut scratch = content::Scratch::default();
+    let mut lines = Lines::default();
+    let mut stopped = Ok(());
+    for entry in quarantined(past) {
+        stopped = watch.check();
+        if stopped.is_err() {
+            break;
+        }
+        match remove(&mut sites, entry, watch, &mut scratch) {
+            Ok(freed) => {
+                purged.done += 1;
+                purged.freed += freed;
+                lines.push(&Record::Purged { n: entry.intent.n });
+            }
+            Err(reason) => {
+                purged.refused.push(Refusal { path: entry.intent.path.0.clone(), reason });
+            }
+        }
+    }
+    for (path, _) in past.stores.values() {
+        store::remove_empty(path, &mut sites.reach);
+    }
+    lines.push(&Record::UndoEnd);
+    journal.append(&lines, true)?;
+    Ok(stopped?)
+}
+
+fn remove(
+    sites: &mut Sites<'_>,
+    entry: &Entry,
+    watch: &Watch,
+    scratch: &mut content::Scratch,
+) -> Result<u64, Reason> {
+    let intent = &entry.intent;
+    let open = Reason::failed(Op::Open);
+    let staging = sites.staging(intent).map_err(&open)?.ok_or(Reason::Lost)?;
+    let name = Place::name_of(intent.n);
+    let file = staging.dir.open_file(&name).map_err(&open)?;
+    let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
+    if !is(&stat, &staging.dir, &intent.was.version, sites.fsid(intent)) {
+        return Err(Reason::Changed);
+    }
+    let (dir, kept_name) = sites.reach.site(&intent.keep.0).map_err(|_| Reason::Last)?;
+    let kept: File = dir.open_file(&kept_name).map_err(|_| Reason::Last)?;
+    let before = kept.stat().map_err(Reason::kept_failed(Op::Stat))?;
+    if !is_kept(intent, &before) {
+        return Err(Reason::Last);
+    }
+    match equal(&kept, &file, stat.size, scratch, watch) {
+        Ok(true) => {}
+        Ok(false) => return Err(Reason::Differs),
+        Err(Interrupted) => return Err(Reason::stopped()),
+    }
+    let now = dir.stat_child(&kept_name).map_err(|_| Reason::Last)?;
+    if !now.same_version(&before) {
+        return Err(Reason::Last);
+    }
+    staging.dir.remove_name(&name).map_err(Reason::failed(Op::Remove))?;
+    Ok(if stat.links == 1 { stat.allocated } else { 0 })
+}

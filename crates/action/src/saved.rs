@@ -1,0 +1,210 @@
+//! A plan in a file, one action a line, for people to look at and to take lines out of.
+//!
+//! Each line stands for itself: what is to be done with a file, the file that stays for it, and what
+//! both were. A plan that is read is held against itself: no file may be kept for one and go for
+//! another.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::Kind;
+use crate::name::Name;
+use crate::plan::Plan;
+use crate::target::{Group, Target, Version};
+
+/// One line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    r#do: Kind,
+    path: Name,
+    keep: Name,
+    #[serde(default)]
+    why: String,
+    was: Version,
+    kept: Version,
+}
+
+/// A plan that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// What is to be done with each file.
+    pub kind: Kind,
+    /// The groups, in the order of the file.
+    pub groups: Vec<Group>,
+}
+
+/// Why a plan cannot be used. Nothing was done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SavedError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    /// A line is not one of a plan.
+    #[error("line {line}: {why}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The plan would take away what it relies on.
+    #[error("line {line}: {} {what}", String::from_utf8_lossy(path))]
+    Contradiction {
+        /// The number of the line, from 1.
+        line: u64,
+        /// The file.
+        path: Vec<u8>,
+        /// What is contradictory about it.
+        what: &'static str,
+    },
+}
+
+/// Writes the lines of a plan.
+pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
+    for other in &plan.others {
+        let line = Line {
+            r#do: kind,
+            path: Name(other.target.path.clone()),
+            keep: Name(plan.keep.target.path.clone()),
+            why: plan.why.to_string(),
+            was: other.target.version,
+            kept: plan.keep.target.version,
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Reads a plan.
+///
+/// # Errors
+///
+/// What is wrong with it; [`SavedError::Contradiction`] if it is read well but not safe.
+pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
+    let mut checks = Checks::default();
+    let mut kind = None;
+    for (number, text) in (1u64..).zip(from.split(b'\n')) {
+        let text = text?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let wrong = |why: String| SavedError::Line { line: number, why };
+        let line: Line = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
+        if *kind.get_or_insert(line.r#do) != line.r#do {
+            return Err(wrong("another kind of action than in the lines before".into()));
+        }
+        if !(line.path.0.starts_with(b"/") && line.keep.0.starts_with(b"/")) {
+            return Err(wrong("a path is not absolute".into()));
+        }
+        checks.take(number, &line)?;
+        let key = (line.keep.0.clone(), line.kept.inode);
+        let at = *numbers.entry(key).or_insert_with(|| {
+            let keep = Target { path: line.keep.0, version: line.kept, tag: u32::MAX };
+            groups.push(Group { keep, others: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].others.push(Target { path: line.path.0, version: line.was, tag: u32::MAX });
+    }
+    checks.end()?;
+    let kind = kind.ok_or(SavedError::Line { line: 1, why: "there is no action in it".into() })?;
+    for group in &mut groups {
+        // Names of one inode next to each other.
+        group.others.sort_by_key(|other| (other.version.device, other.version.inode));
+    }
+    Ok(Saved { kind, groups })
+}
+
+/// Finds lines that contradict each other.
+#[derive(Default)]
+struct Checks {
+    going: HashSet<Vec<u8>>,
+    going_inodes: HashMap<(u64, u64), (u64, Vec<u8>)>,
+    kept_inodes: HashSet<(u64, u64)>,
+}
+
+impl Checks {
+    fn take(&mut self, number: u64, line: &Line) -> Result<(), SavedError> {
+        let what = if line.was.size != line.kept.size {
+            Some("has not the size of the file that is kept for it")
+        } else if !self.going.insert(line.path.0.clone()) {
+            Some("is there twice")
+        } else {
+            None
+        };
+        if let Some(what) = what {
+            let path = line.path.0.clone();
+            return Err(SavedError::Contradiction { line: number, path, what });
+        }
+        let inode = |version: &Version| (version.device, version.inode);
+        self.going_inodes.insert(inode(&line.was), (number, line.path.0.clone()));
+        self.kept_inodes.insert(inode(&line.kept));
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), SavedError> {
+        let both = self.going_inodes.iter().filter(|(inode, _)| self.kept_inodes.contains(inode));
+        match both.map(|(_, at)| at).min() {
+            None => Ok(()),
+            Some((line, path)) => Err(SavedError::Contradiction {
+                line: *line,
+                path: path.clone(),
+                what: "is to go, and is kept for another one",
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Saved, SavedError, load};
+    use crate::kind::Kind;
+
+    fn line(path: &str, inode: u64, keep: &str, kept: u64) -> String {
+        let version =
+            |inode| format!(r#"{{"device":1,"inode":{inode},"size":5,"mtime_ns":0,"ctime_ns":0}}"#);
+        let (was, kept) = (version(inode), version(kept));
+        format!(r#"{{"do":"delete","path":"{path}","keep":"{keep}","was":{was},"kept":{kept}}}"#)
+    }
+
+    fn read(lines: &[String]) -> Result<Saved, SavedError> {
+        load(lines.join("\n").as_bytes())
+    }
+
+    #[test]
+    fn lines_of_one_kept_file_are_a_group() {
+        let saved = read(&[line("/b", 2, "/a", 1), line("/d", 4, "/c", 3), line("/e", 5, "/a", 1)]);
+        let saved = saved.expect("is a plan");
+        assert_eq!(saved.kind, Kind::Delete);
+        let counts: Vec<usize> = saved.groups.iter().map(|group| group.others.len()).collect();
+        assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn a_plan_that_takes_away_what_it_keeps_is_refused() {
+        for lines in [
+            [line("/b", 2, "/a", 1), line("/a", 1, "/b", 2)],
+            [line("/b", 2, "/a", 1), line("/c", 3, "/b", 2)],
+            [line("/b", 2, "/a", 1), line("/b", 2, "/a", 1)],
+            // The same files by other paths.
+            [line("/b", 2, "/a", 1), line("/other/a", 1, "/c", 3)],
+        ] {
+            assert!(matches!(read(&lines), Err(SavedError::Contradiction { .. })), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plan_is_said_with_its_line() {
+        for text in ["", "{}", "nonsense", r#"{"do":"delete"}"#, "\u{0}"] {
+            assert!(matches!(load(text.as_bytes()), Err(SavedError::Line { .. })), "{text}");
+        }
+        let relative = line("b", 2, "/a", 1);
+        assert!(matches!(read(&[relative]), Err(SavedError::Line { line: 1, .. })));
+    }
+}

@@ -1,0 +1,123 @@
+//! Keeps the catalog true between scans: what is gone is forgotten, what lop did itself is taken over.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{OptionalExtension, params};
+use walk::FileId;
+
+use crate::delta::is_recent;
+use crate::error::{At, Error};
+use crate::load::Loaded;
+use crate::open::{Catalog, Writer};
+
+/// What became of a file by something that lop did.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// The file.
+    pub file: FileId,
+    /// What it is now; nothing if its name is gone, or is no regular file any more.
+    pub now: Option<Now>,
+    /// Bytes that it does not take any more although it is still there.
+    pub unshared: u64,
+}
+
+/// What a file is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Inode number, on the same file system as before.
+    pub inode: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// When it was looked at, nanoseconds since the epoch. If its times are as recent that a further
+    /// change might not show in them, the next scan reads it again.
+    pub looked_ns: i64,
+}
+
+impl Writer {
+    /// Forgets files that are gone, and directories that are left with nothing in them.
+    ///
+    /// # Errors
+    ///
+    /// The catalog is then as it was before.
+    pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
+        self.catalog.run("BEGIN IMMEDIATE")?;
+        self.remove(loaded, gone)?;
+        self.count(loaded, gone.iter().copied())?;
+        self.catalog.run("COMMIT")
+    }
+
+    /// Takes over what lop itself did with files: contents are what they were, inodes and times are not.
+    ///
+    /// # Errors
+    ///
+    /// The catalog is then as it was before.
+    pub fn renew(&self, loaded: &Loaded, changes: &[Change]) -> Result<(), Error> {
+        let catalog = &self.catalog;
+        catalog.run("BEGIN IMMEDIATE")?;
+        let gone = changes.iter().filter(|change| change.now.is_none());
+        self.remove(loaded, &gone.map(|change| change.file).collect::<Vec<_>>())?;
+        let sql = "UPDATE file SET inode = ?3, mtime_ns = ?4, ctime_ns = ?5, \
+                   head = CASE WHEN ?6 THEN head END WHERE dir = ?1 AND name = ?2";
+        let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
+        for Change { file, now, .. } in changes {
+            let (Some(now), Some((dir, name))) = (now, loaded.row_of(*file)) else { continue };
+            let inode = now.inode.cast_signed();
+            let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.looked_ns);
+            let values = params![dir, name, inode, now.mtime_ns, now.ctime_ns, settled];
+            update.execute(values).at(&catalog.path)?;
+        }
+        self.count(loaded, changes.iter().map(|change| change.file))?;
+        let sql = "UPDATE content SET reclaimable = max(reclaimable - ?2, 0) WHERE id = ?1";
+        let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
+        for change in changes.iter().filter(|change| change.unshared > 0) {
+            if let Some(row) = loaded.content_row(change.file) {
+                update.execute(params![row, change.unshared.cast_signed()]).at(&catalog.path)?;
+            }
+        }
+        catalog.run("COMMIT")
+    }
+
+    fn remove(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
+        let catalog = &self.catalog;
+        catalog.delete_files(gone.iter().filter_map(|&file| loaded.row_of(file)))?;
+        let dirs = gone.iter().filter_map(|&file| loaded.row_of(file).map(|(dir, _)| dir));
+        catalog.delete_empty_dirs(dirs.collect())
+    }
+
+    /// Counts the inodes of the contents of some files anew, where their number is another than it was.
+    fn count(&self, loaded: &Loaded, files: impl Iterator<Item = FileId>) -> Result<(), Error> {
+        let catalog = &self.catalog;
+        let touched: HashSet<i64> = files.filter_map(|file| loaded.content_row(file)).collect();
+        let mut counts = Vec::new();
+        for row in touched {
+            let inodes = catalog.count_inodes(row)?;
+            if loaded.inodes_of(row) != Some(inodes) {
+                counts.push((row, inodes));
+            }
+        }
+        catalog.write_counts(&counts, &HashMap::new())
+    }
+}
+
+impl Catalog {
+    /// Deletes those of some directories that have nothing in them, and the parents that are left
+    /// with nothing by that: bottom up, one level a round.
+    fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
+        let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
+                   AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
+                   AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
+                   RETURNING parent";
+        let mut delete = self.db.prepare(sql).at(&self.path)?;
+        while !dirs.is_empty() {
+            let mut parents = HashSet::new();
+            for id in dirs {
+                let deleted = delete.query_row([id], |row| row.get::<_, i64>(0)).optional();
+                parents.extend(deleted.at(&self.path)?);
+            }
+            dirs = parents;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! A plan on its way out: for people as a table, for programs as JSON.
+
+use std::io::{self, Write};
+
+use action::{Kind, Member, Plan, Warning};
+use serde::Serialize;
+
+use super::json::{JsonPath, to_json};
+use crate::quantity::{counted, size};
+use crate::settings::Stream;
+
+/// Writes plans, one after the other.
+pub(crate) struct PlanWriter<W> {
+    out: W,
+    kind: Kind,
+    stream: Stream,
+    json: bool,
+    plans: u64,
+}
+
+impl<W: Write> PlanWriter<W> {
+    pub(crate) fn new(out: W, kind: Kind, stream: Stream, json: bool) -> Self {
+        PlanWriter { out, kind, stream, json, plans: 0 }
+    }
+
+    /// Writes one plan.
+    pub(crate) fn plan(&mut self, plan: &Plan) -> io::Result<()> {
+        self.plans += 1;
+        if !self.json {
+            return self.text(plan);
+        }
+        let before: &[u8] = if self.plans == 1 { b"{\"groups\":[\n" } else { b",\n" };
+        self.out.write_all(before)?;
+        self.out.write_all(to_json(&JsonPlan::new(plan, self.kind)).as_bytes())
+    }
+
+    /// Ends the output; `summary` is JSON.
+    pub(crate) fn finish(mut self, summary: &str) -> io::Result<()> {
+        if self.json {
+            let before: &[u8] = if self.plans == 0 { b"{\"groups\":[" } else { b"" };
+            self.out.write_all(before)?;
+            writeln!(self.out, "\n],\"summary\":{summary}}}")?;
+        }
+        self.out.flush()
+    }
+
+    fn text(&mut self, plan: &Plan) -> io::Result<()> {
+        let (bold, end) = self.stream.bold();
+        self.out.write_all(bold)?;
+        let files = counted(plan.others.len() as u64, "file", "files");
+        let (of, gain) = (size(plan.keep.stat.size), size(plan.frees(self.kind)));
+        write!(self.out, "{files} of {of} to {}, {gain} to gain", self.kind.word())?;
+        self.out.write_all(end)?;
+        self.out.write_all(b"\n")?;
+        self.line("keep", &plan.keep, &plan.why.to_string())?;
+        for (member, why) in &plan.stay {
+            self.line("keep", member, &why.to_string())?;
+        }
+        for other in &plan.others {
+            self.line(self.kind.word(), other, &warnings(plan, other, self.kind).join(", "))?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, word: &str, member: &Member, note: &str) -> io::Result<()> {
+        write!(self.out, "  {word:<10}  ")?;
+        self.out.write_all(&self.stream.names.show_line(&member.target.path))?;
+        if note.is_empty() { writeln!(self.out) } else { writeln!(self.out, "  ({note})") }
+    }
+}
+
+fn warnings(plan: &Plan, other: &Member, kind: Kind) -> Vec<&'static str> {
+    plan.warnings(other, kind).into_iter().map(Warning::text).collect()
+}
+
+#[derive(Serialize)]
+struct JsonPlan<'a> {
+    size: u64,
+    reclaimable: u64,
+    keep: Vec<JsonKept<'a>>,
+    files: Vec<JsonFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonKept<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct JsonFile<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    r#do: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'static str>,
+}
+
+impl<'a> JsonPlan<'a> {
+    fn new(plan: &'a Plan, kind: Kind) -> Self {
+        let kept = |member: &'a Member, why: String| JsonKept {
+            path: JsonPath::new(&member.target.path),
+            why,
+        };
+        let mut keep = vec![kept(&plan.keep, plan.why.to_string())];
+        keep.extend(plan.stay.iter().map(|(member, why)| kept(member, why.to_string())));
+        let file = |other: &'a Member| JsonFile {
+            path: JsonPath::new(&other.target.path),
+            r#do: kind.word(),
+            warnings: warnings(plan, other, kind),
+        };
+        let files = plan.others.iter().map(file).collect();
+        JsonPlan { size: plan.keep.stat.size, reclaimable: plan.frees(kind), keep, files }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the commands that change files have in common: the folder with their journals, and files that
+//! nothing was done with.
+
+use std::path::Path;
+
+use action::{Reason, Refusal, Runs};
+
+use crate::error::{CommandError, io_text};
+use crate::exit::Exit;
+use crate::quantity::count;
+use crate::settings::{Settings, Verbosity};
+
+/// So many are printed without `-v`.
+const SHOWN: usize = 20;
+
+/// Opens the folder with the journals.
+pub(crate) fn open_runs(folder: &Path, settings: &Settings) -> Result<Runs, CommandError> {
+    Ok(Runs::open(folder, |holder| settings.complain(waiting(holder).as_bytes()))?)
+}
+
+fn waiting(holder: Option<u32>) -> String {
+    match holder {
+        Some(process) => format!("waiting for process {process}, which is changing files"),
+        None => "waiting for another process, which is changing files".into(),
+    }
+}
+
+impl From<action::Error> for CommandError {
+    fn from(error: action::Error) -> Self {
+        match error {
+            action::Error::File(error) => CommandError::from(error)
+                .hint("what was done until then is in the journal; 'lop undo' takes it back"),
+            action::Error::Interrupted(stop) => stop.into(),
+            other => CommandError::new(Exit::Failed, other.to_string()),
+        }
+    }
+}
+
+/// Prints files that nothing was done with as `lop: PATH: reason`.
+pub(crate) fn print(refused: &[Refusal], settings: &Settings) {
+    let all = settings.verbosity == Verbosity::Verbose;
+    let shown = if all { refused.len() } else { SHOWN.min(refused.len()) };
+    for refusal in &refused[..shown] {
+        let reason = text(&refusal.reason);
+        settings.complain(&[&refusal.path[..], b": ", reason.as_bytes()].concat());
+    }
+    let rest = (refused.len() - shown) as u64;
+    if rest > 0 {
+        settings.complain(format!("… and {} more (-v shows all)", count(rest)).as_bytes());
+    }
+}
+
+fn text(reason: &Reason) -> String {
+    match reason {
+        Reason::Failed { op, source } => format!("cannot {}: {}", op.verb(), io_text(source)),
+        Reason::KeptFailed { op, source } => {
+            format!("cannot {} the kept file: {}", op.verb(), io_text(source))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,172 @@
+//! Where groups of equal files come from: the catalog, a report, or a list of files that are compared
+//! now.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use catalog::Loaded;
+use content::Facts;
+use device::Io;
+use fsops::{Stat, Watch};
+use serde::Deserialize;
+use walk::{FileId, Filter, Problem, Tree};
+
+use crate::error::CommandError;
+use crate::lists;
+use crate::monitor::Monitor;
+use crate::settings::{Settings, Workers};
+
+/// Groups of files, of which nothing more is believed than that they are worth comparing.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// What a catalog knows.
+    Catalog(Box<Loaded>),
+    /// Files that were named, each with the number of its group.
+    Named { tree: Box<Tree>, groups: HashMap<FileId, u32> },
+}
+
+impl Source {
+    /// Returns the files.
+    pub(crate) fn tree(&self) -> &Tree {
+        match self {
+            Source::Catalog(loaded) => &loaded.tree,
+            Source::Named { tree, .. } => tree,
+        }
+    }
+
+    /// Returns the catalog, if they come from one.
+    pub(crate) fn loaded(&self) -> Option<&Loaded> {
+        match self {
+            Source::Catalog(loaded) => Some(loaded),
+            Source::Named { .. } => None,
+        }
+    }
+
+    /// Returns the group of a file.
+    pub(crate) fn group_of(&self, file: FileId) -> Option<u32> {
+        match self {
+            Source::Catalog(loaded) => number(&loaded.facts, file),
+            Source::Named { groups, .. } => groups.get(&file).copied(),
+        }
+    }
+
+    /// Returns the files that are in a group, with its number, in no order.
+    pub(crate) fn members(&self) -> Vec<(u32, FileId)> {
+        files(self.tree())
+            .into_iter()
+            .filter_map(|file| self.group_of(file).map(|group| (group, file)))
+            .collect()
+    }
+
+    /// Looks at each file; returns nothing for one that is not what it was.
+    pub(crate) fn look(&self, settings: &Settings) -> Result<Vec<Option<Stat>>, CommandError> {
+        let none = Facts::default();
+        let facts = self.loaded().map_or(&none, |loaded| &loaded.facts);
+        let watch = Arc::new(Watch::default());
+        let monitor = Monitor::begin(&watch, settings)?;
+        let workers = Workers::new(None, Io::Auto);
+        let work = dupes::Work::new(self.tree(), facts, &workers.compare, &watch);
+        let stats = dupes::unchanged(&work, &files(self.tree()))?;
+        monitor.finish()?;
+        Ok(stats)
+    }
+
+    /// Returns what could not be looked at.
+    pub(crate) fn problems(&self) -> &[Problem] {
+        &self.tree().problems
+    }
+
+    /// Compares the files of a list.
+    pub(crate) fn from_list(
+        list: &Path,
+        end: u8,
+        settings: &Settings,
+    ) -> Result<Source, CommandError> {
+        let watch = Arc::new(Watch::default());
+        let monitor = Monitor::begin(&watch, settings)?;
+        let mut tree = lists::find(list, end, &Filter::default(), &watch)?;
+        let facts = Facts::new(tree.files().len());
+        let mut options = Workers::new(None, Io::Auto).compare;
+        options.digests = false;
+        let found = dupes::find(&tree, &facts, &options, &watch)?;
+        monitor.finish()?;
+        tree.problems.extend(found.problems);
+        let group = |file| number(&facts, file).map(|group| (file, group));
+        let groups = files(&tree).into_iter().filter_map(group).collect();
+        Ok(Source::Named { tree: Box::new(tree), groups })
+    }
+
+    /// Takes the groups of a report in JSON.
+    pub(crate) fn from_report(report: &Path, settings: &Settings) -> Result<Source, CommandError> {
+        let unreadable = |e: io::Error| {
+            CommandError::failed(format!("cannot read the report {}", report.display())).because(e)
+        };
+        let text = if report == Path::new("-") {
+            io::read_to_string(io::stdin())
+        } else {
+            std::fs::read_to_string(report)
+        };
+        let text = text.map_err(unreadable)?;
+        let parsed: Report = serde_json::from_str(&text).map_err(|e| unreadable(e.into()))?;
+        let mut groups_of_paths: HashMap<Vec<u8>, u32> = HashMap::new();
+        for (number, group) in (0u32..).zip(parsed.groups) {
+            for file in group.files {
+                let path = file.bytes().map_err(&unreadable)?;
+                if groups_of_paths.insert(path, number).is_some_and(|other| other != number) {
+                    let text = "a file is in two groups of the report";
+                    return Err(CommandError::failed(text));
+                }
+            }
+        }
+        let watch = Arc::new(Watch::default());
+        let monitor = Monitor::begin(&watch, settings)?;
+        let mut paths: Vec<PathBuf> =
+            groups_of_paths.keys().map(|path| OsString::from_vec(path.clone()).into()).collect();
+        paths.sort_unstable();
+        let tree = walk::from_list(paths.into_iter(), &Filter::default(), &watch)?;
+        monitor.finish()?;
+        let group = |file| groups_of_paths.get(&tree.path(file)).map(|&group| (file, group));
+        let groups = files(&tree).into_iter().filter_map(group).collect();
+        Ok(Source::Named { tree: Box::new(tree), groups })
+    }
+}
+
+/// A report, as far as it is needed: sizes and digests are not believed.
+#[derive(Deserialize)]
+struct Report {
+    groups: Vec<Reported>,
+}
+
+#[derive(Deserialize)]
+struct Reported {
+    files: Vec<ReportedFile>,
+}
+
+#[derive(Deserialize)]
+struct ReportedFile {
+    path: String,
+    path_base64: Option<String>,
+}
+
+impl ReportedFile {
+    fn bytes(self) -> io::Result<Vec<u8>> {
+        match self.path_base64 {
+            Some(text) => STANDARD.decode(text).map_err(io::Error::other),
+            None => Ok(self.path.into_bytes()),
+        }
+    }
+}
+
+fn files(tree: &Tree) -> Vec<FileId> {
+    (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
+}
+
+fn number(facts: &Facts, file: FileId) -> Option<u32> {
+    facts.content(file.0).and_then(|content| u32::try_from(content.index()).ok())
+}
