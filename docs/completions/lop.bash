@@ -49,6 +49,9 @@ _lop() {
             lop,scan)
                 cmd="lop__subcmd__scan"
                 ;;
+            lop,separate)
+                cmd="lop__subcmd__separate"
+                ;;
             lop,undo)
                 cmd="lop__subcmd__undo"
                 ;;
@@ -91,6 +94,9 @@ _lop() {
             lop__subcmd__help,scan)
                 cmd="lop__subcmd__help__subcmd__scan"
                 ;;
+            lop__subcmd__help,separate)
+                cmd="lop__subcmd__help__subcmd__separate"
+                ;;
             lop__subcmd__help,undo)
                 cmd="lop__subcmd__help__subcmd__undo"
                 ;;
@@ -131,7 +137,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques dedupe separate undo history quarantine validate refresh generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -305,7 +311,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls dups uniques dedupe undo history quarantine validate refresh generate help"
+            opts="scan report file ls dups uniques dedupe separate undo history quarantine validate refresh generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -487,6 +493,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__scan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__separate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -843,6 +863,32 @@ _lop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --catalog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__separate)
+            opts="-q -v -h --apply --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --catalog)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -5,6 +5,7 @@ use std::io;
 use fsops::{FileKey, Interrupted, Lease, Op, Shared, Stat};
 
 use crate::apply::Worker;
+use crate::copy::Copy;
 use crate::error::Reason;
 use crate::kind::Kind;
 use crate::place::{New, Place, Taken};
@@ -40,6 +41,7 @@ impl Worker<'_> {
         let place = Place::of(&one.opened.dir, &one.opened.name, staging, one.n);
         let new = match (self.shared.how.kind, &one.link) {
             (Kind::Hardlink, _) => New::Link(kept.stat.key()),
+            (Kind::Separate, _) => New::Copy(self.copy(one, &place, &now)?),
             (_, Some(target)) => New::Symlink(target.clone()),
             _ => New::Nothing,
         };
@@ -66,12 +68,32 @@ impl Worker<'_> {
                 staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
                 place.swap()?
             }
-            New::Nothing | New::Copy(_) => place.take_out()?,
+            New::Copy(_) => place.swap()?,
+            New::Nothing => place.take_out()?,
         };
         check_taken(&taken, was)?;
         // After it was taken out: of two runs that take each other's kept file, one sees that.
         check_kept(kept, new)?;
         if self.shared.how.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
+    }
+
+    /// Makes a copy of a file beside its place, on the disk; returns its inode.
+    fn copy(&mut self, one: &Going<'_>, place: &Place<'_>, now: &Stat) -> Result<u64, Reason> {
+        let file = &one.opened.file;
+        let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
+        let watch = self.shared.watch;
+        let copy = Copy { source: file, like: now, xattrs: &xattrs };
+        let made = copy.make(place, &mut self.scratch, watch).and_then(|new| {
+            new.sync().map_err(Reason::failed(Op::Sync))?;
+            new.stat().map_err(Reason::failed(Op::Stat))
+        });
+        match made {
+            Ok(stat) => Ok(stat.inode),
+            Err(reason) => {
+                let _none = place.staging.dir.remove_name(&place.new);
+                Err(reason)
+            }
+        }
     }
 
     fn share(&self, one: &Going<'_>, kept: &Kept<'_>) -> Result<(), Reason> {
@@ -93,7 +115,8 @@ impl Worker<'_> {
     /// its extents.
     fn frees(&self, one: &Going<'_>, now: &Stat) -> u64 {
         let kind = self.shared.how.kind;
-        let goes = kind == Kind::Reflink || now.links == 1 && kind != Kind::Quarantine;
+        let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
+        let goes = kind == Kind::Reflink || now.links == 1 && !moves;
         if !goes || one.opened.file.shared_layout().is_some() { 0 } else { now.allocated }
     }
 
@@ -133,7 +156,7 @@ fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
 /// Makes sure that the kept file is still there. A hard link is one of its names itself.
 fn check_kept(kept: &Kept<'_>, new: &New) -> Result<(), Reason> {
     let now = match new {
-        New::Link(_) => kept.file.stat(),
+        New::Link(_) | New::Copy(_) => kept.file.stat(),
         _ => kept.dir.stat_child(kept.name),
     };
     match now {

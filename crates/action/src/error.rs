@@ -67,6 +67,9 @@ pub enum Reason {
     /// It is another name of the kept file, or the same name by another path.
     #[error("is the kept file itself")]
     Same,
+    /// It is no further name of a file.
+    #[error("is a file of its own already")]
+    Alone,
     /// Some program has it open for writing.
     #[error("is open for writing")]
     Written,

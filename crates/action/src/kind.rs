@@ -16,6 +16,9 @@ pub enum Kind {
     Symlink,
     /// It is moved into a store on its file system.
     Quarantine,
+    /// A name of a file with several becomes a file of its own, equal to it. This is the one kind whose
+    /// files are names of the kept file.
+    Separate,
 }
 
 impl Kind {
@@ -27,12 +30,13 @@ impl Kind {
             Kind::Reflink => "reflink",
             Kind::Symlink => "symlink",
             Kind::Quarantine => "quarantine",
+            Kind::Separate => "separate",
         }
     }
 
     /// Returns whether the file has to be on the kept file's file system.
     pub fn needs_one_file_system(self) -> bool {
-        matches!(self, Kind::Hardlink | Kind::Reflink)
+        matches!(self, Kind::Hardlink | Kind::Reflink | Kind::Separate)
     }
 
     /// Returns whether names change, so that a store is needed on the way.

@@ -34,6 +34,7 @@
 
 mod act;
 mod apply;
+mod copy;
 mod error;
 mod journal;
 pub mod keep;

@@ -39,6 +39,8 @@ pub enum Why {
     Rule(String),
     /// No rule told files apart; it is the first by path.
     First,
+    /// Its file has names that are not asked about.
+    Elsewhere,
 }
 
 impl std::fmt::Display for Why {
@@ -48,6 +50,7 @@ impl std::fmt::Display for Why {
             Why::Protected(Protection::Outside) => f.write_str("not below a named path"),
             Why::Rule(rule) => f.write_str(rule),
             Why::First => f.write_str("first by path"),
+            Why::Elsewhere => f.write_str("has names elsewhere"),
         }
     }
 }
@@ -179,14 +182,20 @@ impl Plan {
             (Warning::Device, kept.device != stat.device),
             (Warning::Links, u64::from(stat.links) > names),
         ];
-        // A file that shares extents stays a file of its own.
-        let all = kind != Kind::Reflink;
+        // A file that shares extents stays a file of its own, and a copy is what the file was.
+        let all = !matches!(kind, Kind::Reflink | Kind::Separate);
         differs.into_iter().filter(|&(_, is)| is && all).map(|(warning, _)| warning).collect()
+    }
+
+    /// Returns how many bytes the kind may take instead, as far as metadata tells.
+    pub fn takes(&self, kind: Kind) -> u64 {
+        let copies = if kind == Kind::Separate { self.others.len() as u64 } else { 0 };
+        self.keep.stat.allocated.saturating_mul(copies)
     }
 
     /// Returns how many bytes it frees to let the others go, as far as metadata tells.
     pub fn frees(&self, kind: Kind) -> u64 {
-        if kind == Kind::Quarantine {
+        if matches!(kind, Kind::Quarantine | Kind::Separate) {
             return 0;
         }
         let mut seen = Vec::new();

@@ -5,13 +5,14 @@
 
 use fsops::{File, Interrupted, Op, Watch};
 
+use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Entry, Fate, Journal, Lines, Past, Record};
 use crate::kind::Kind;
 use crate::place::Place;
 use crate::recover::{Sites, is};
 use crate::store;
-use crate::undo::{equal, is_kept};
+use crate::undo::is_kept;
 
 /// A file in quarantine.
 #[derive(Clone, Debug)]

@@ -146,6 +146,9 @@ fn settle(sites: &mut Sites<'_>, entry: &Entry) -> Option<Fate> {
         if intent.kind == Kind::Quarantine && is_there {
             return Some(Fate::Done);
         }
+        if intent.kind == Kind::Separate {
+            return settle_copy(sites, intent, &site, &place);
+        }
         // The device may have another number than it had, and the link is on that of the store.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
         place.roll_back(&new_of(intent, device)).ok()?;
@@ -154,6 +157,28 @@ fn settle(sites: &mut Sites<'_>, entry: &Entry) -> Option<Fate> {
     let as_before =
         now.is_ok_and(|now| is(&now, &site.dir, &intent.was.version, sites.fsid(intent)));
     Some(if as_before { Fate::NotDone } else { Fate::Done })
+}
+
+/// Finds out whether a name was made a file of its own. What is in the private directory is the copy while
+/// the name still is the file's, and else the file's own name, which it has another one of.
+fn settle_copy(sites: &Sites<'_>, intent: &Intent, site: &Site, place: &Place<'_>) -> Option<Fate> {
+    let was = &intent.was.version;
+    let is_file = |stat: &Stat, dir: &Dir| is(stat, dir, was, sites.fsid(intent));
+    let now = site.dir.stat_child(&site.name).ok();
+    let not_yet = now.is_some_and(|now| is_file(&now, &site.dir));
+    for name in [&place.new, &place.old] {
+        let staging = &place.staging.dir;
+        let Ok(there) = staging.stat_child(name) else { continue };
+        let taken_out = is_file(&there, staging);
+        if now.is_none() && taken_out {
+            staging.move_new(name, &site.dir, &site.name).ok()?;
+        } else if not_yet || taken_out && there.links > 1 {
+            staging.remove_name(name).ok()?;
+        } else {
+            return None;
+        }
+    }
+    Some(if not_yet || now.is_none() { Fate::NotDone } else { Fate::Done })
 }
 
 /// Returns what an intent made to take a file's place.

@@ -138,10 +138,14 @@ impl Worker<'_> {
     ) -> Result<Going<'g>, NoStore> {
         let here = NoStore::Here;
         let opened = self.open(target, ours).map_err(here)?;
-        if opened.stat.key() == kept.stat.key() {
-            return Err(here(Reason::Same));
-        }
         let kind = self.shared.how.kind;
+        let is_same = opened.stat.key() == kept.stat.key();
+        match kind {
+            Kind::Separate if is_same && opened.stat.links > 1 => {}
+            Kind::Separate => return Err(here(Reason::Alone)),
+            _ if is_same => return Err(here(Reason::Same)),
+            _ => {}
+        }
         let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
         let synced = self.sync(kept).and_then(|()| self.sync(&opened));
         synced.map_err(|e| here(Reason::Failed { op: Op::Sync, source: e }))?;
@@ -199,7 +203,7 @@ impl Worker<'_> {
             };
             self.act_on(&mut kept, equal, ours);
         }
-        if self.shared.how.kind == Kind::Hardlink && ours.contains_key(&kept.stat.key()) {
+        if ours.contains_key(&kept.stat.key()) {
             let tag = kept.target.tag;
             self.outcome.changed.push(Changed { tag, is_there: true, unshared: 0 });
         }
@@ -213,7 +217,8 @@ impl Worker<'_> {
         kept: &Opened<'_>,
         going: Vec<Going<'g>>,
     ) -> Result<Vec<Going<'g>>, (Interrupted, Vec<Going<'g>>)> {
-        if self.shared.how.kind == Kind::Reflink || kept.stat.size == 0 {
+        let compared = !matches!(self.shared.how.kind, Kind::Reflink | Kind::Separate);
+        if !compared || kept.stat.size == 0 {
             return Ok(going);
         }
         let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
@@ -299,7 +304,7 @@ impl Worker<'_> {
         {
             ours.insert(stat.key(), stat);
         }
-        if kind == Kind::Hardlink
+        if matches!(kind, Kind::Hardlink | Kind::Separate)
             && let Ok(stat) = kept.file.stat()
         {
             ours.insert(stat.key(), stat);
@@ -307,7 +312,7 @@ impl Worker<'_> {
         }
         self.outcome.changed.push(Changed {
             tag: one.opened.target.tag,
-            is_there: matches!(kind, Kind::Hardlink | Kind::Reflink),
+            is_there: matches!(kind, Kind::Hardlink | Kind::Reflink | Kind::Separate),
             unshared: if kind == Kind::Reflink { freed } else { 0 },
         });
     }

@@ -8,12 +8,13 @@
 //! Nothing is overwritten: what is in the place is what the run put there, or the file stays as it is.
 //! Copies are on the disk before they take a place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
-use content::{Manner, Scratch, partition};
+use content::Scratch;
 use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
 
+use crate::copy::{Copy, equal};
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Entry as Noted, Fate, Former, Intent, Journal, Lines, Past, Record};
 use crate::kind::Kind;
@@ -85,8 +86,15 @@ impl<'p> Undo<'p> {
         for batch in alone.chunks(BATCH) {
             self.batch(batch)?;
         }
-        for noted in linked {
-            self.batch(&[noted])?;
+        let mut linked = linked;
+        while !linked.is_empty() {
+            let mut seen = HashSet::new();
+            let (firsts, others): (Vec<&Noted>, Vec<&Noted>) =
+                linked.into_iter().partition(|noted| seen.insert(noted.intent.was.key()));
+            for batch in firsts.chunks(BATCH) {
+                self.batch(batch)?;
+            }
+            linked = others;
         }
         for (path, _) in past.stores.values() {
             store::remove_empty(path, &mut self.sites.reach);
@@ -153,7 +161,7 @@ impl<'p> Undo<'p> {
 
     /// Has copies on the disk, and then their numbers in the journal.
     fn sync(&mut self, ready: &[Ready<'_>]) -> Result<(), Error> {
-        let mut synced = std::collections::HashSet::new();
+        let mut synced = HashSet::new();
         for copy in ready {
             let Some(staging) = &copy.site.staging else { continue };
             if synced.insert(staging.number) {
@@ -188,6 +196,12 @@ impl<'p> Undo<'p> {
         };
         if there.as_ref().is_some_and(is_back) {
             return Ok(None);
+        }
+        if intent.kind == Kind::Separate {
+            let there = New::Copy(there.ok_or(Reason::Lost)?.inode);
+            let site = self.with_staging(intent, site)?;
+            let inode = self.link_again(intent, &site)?;
+            return Ok(Some(Ready { noted, site, inode, there: Some(there) }));
         }
         let there = there.map(|now| what_is_there(intent, &site, &now)).transpose()?;
         let site = self.with_staging(intent, site)?;
@@ -228,10 +242,25 @@ impl<'p> Undo<'p> {
         let source = self.source(intent, site)?;
         let Some(staging) = &site.staging else { return Err(Reason::Lost) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        let copied = self.fill(&source, staging, &place, &intent.was);
+        let was = &intent.was;
+        let like = Stat {
+            size: was.version.size,
+            atime_ns: was.atime_ns,
+            mtime_ns: was.version.mtime_ns,
+            mode: was.mode,
+            uid: was.uid,
+            gid: was.gid,
+            ..source.stat().map_err(Reason::failed(Op::Stat))?
+        };
+        let xattrs: Vec<fsops::Xattr> =
+            was.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
+        let copy = Copy { source: &source, like: &like, xattrs: &xattrs };
+        let copied = copy
+            .make(&place, &mut self.scratch, self.watch)
+            .and_then(|new| new.stat().map_err(Reason::failed(Op::Stat)));
         let unchanged = source.stat().is_ok_and(|now| is_kept(intent, &now));
         match copied {
-            Ok(inode) if unchanged => Ok(inode),
+            Ok(stat) if unchanged => Ok(stat.inode),
             failed => {
                 let _none = staging.dir.remove_name(&place.new);
                 failed.and(Err(Reason::Lost))
@@ -239,39 +268,23 @@ impl<'p> Undo<'p> {
         }
     }
 
-    fn fill(
-        &mut self,
-        source: &File,
-        staging: &store::Staging,
-        place: &Place<'_>,
-        was: &Former,
-    ) -> Result<u64, Reason> {
-        let (watch, size) = (self.watch, was.version.size);
-        let new = staging.dir.create_file(&place.new).map_err(Reason::failed(Op::Create))?;
-        let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
-        new.copy_from(source, size, stop).map_err(Reason::failed(Op::Write))?;
-        self.compare(source, &new.reader().map_err(Reason::failed(Op::Open))?, size)?;
-        let like = Stat {
-            atime_ns: was.atime_ns,
-            mtime_ns: was.version.mtime_ns,
-            mode: was.mode,
-            uid: was.uid,
-            gid: was.gid,
-            ..new.stat().map_err(Reason::failed(Op::Stat))?
-        };
-        let xattrs: Vec<fsops::Xattr> =
-            was.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
-        new.set_metadata(&like, &xattrs).map_err(Reason::failed(Op::Change))?;
-        Ok(like.inode)
-    }
-
-    /// Makes sure that a copy is one.
-    fn compare(&mut self, source: &File, copy: &File, size: u64) -> Result<(), Reason> {
-        match equal(source, copy, size, &mut self.scratch, self.watch) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Reason::Differs),
-            Err(Interrupted) => Err(Reason::stopped()),
+    /// Links a name to the kept file again that was made a file of its own, if they are still equal.
+    fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
+        let source = self.source(intent, site)?;
+        let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
+        let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
+        if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
+            return Err(Reason::Taken);
         }
+        match equal(&source, &own, stat.size, &mut self.scratch, self.watch) {
+            Ok(true) => {}
+            Ok(false) => return Err(Reason::Taken),
+            Err(Interrupted) => return Err(Reason::stopped()),
+        }
+        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
+        staging.dir.link_file(&source, &place.new).map_err(Reason::failed(Op::Link))?;
+        Ok(intent.kept.inode)
     }
 
     /// Opens the file that the bytes are to come from: the kept one, or what the run made of it.
@@ -317,26 +330,6 @@ fn put(copy: &Ready<'_>) -> Result<(), Reason> {
         Ok(()) => Ok(()),
         Err(reason) => place.roll_back(&New::Copy(*inode)).and(Err(reason)),
     }
-}
-
-/// Returns whether the first `size` bytes of two files are equal.
-///
-/// # Errors
-///
-/// That a stop was asked for.
-pub(crate) fn equal(
-    one: &File,
-    other: &File,
-    size: u64,
-    scratch: &mut Scratch,
-    watch: &Watch,
-) -> Result<bool, Interrupted> {
-    if size == 0 {
-        return Ok(true);
-    }
-    let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
-    let (parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
-    Ok(failures.is_empty() && parts.len() == 1)
 }
 
 /// Returns what the run put in a place, if that is what is there.

@@ -134,6 +134,12 @@ impl NewFile {
         Ok(())
     }
 
+    /// Waits until its bytes and metadata are on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
     /// Returns the file open for reading.
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))

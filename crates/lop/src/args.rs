@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use act::{By, DedupeArgs, PurgeArgs, QuarantineArgs, QuarantineCommand, UndoArgs};
+pub(crate) use act::{
+    By, DedupeArgs, PurgeArgs, QuarantineArgs, QuarantineCommand, SeparateArgs, UndoArgs,
+};
 pub(crate) use ask::{
     DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
@@ -136,6 +138,7 @@ pub(crate) enum Command {
     Dups(DupsArgs),
     Uniques(UniquesArgs),
     Dedupe(DedupeArgs),
+    Separate(SeparateArgs),
     Undo(UndoArgs),
     /// List the runs that changed files
     ///

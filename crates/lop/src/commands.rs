@@ -10,6 +10,7 @@ mod quarantine;
 mod refresh;
 mod report;
 mod scan;
+mod separate;
 mod undo;
 mod uniques;
 mod validate;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Dedupe(args) => dedupe::run(&args, settings),
         Command::History => history::run(settings),
         Command::Quarantine(args) => quarantine::run(&args, settings),
+        Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
         Command::Validate => validate::run(settings),
         Command::Refresh => refresh::run(settings),

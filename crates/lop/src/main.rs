@@ -4,6 +4,7 @@
 //! [`commands`] on the libraries, and turns the outcome into output and an exit code ([`exit`]).
 //! It holds no algorithm.
 
+mod acting;
 mod args;
 mod commands;
 mod devices;

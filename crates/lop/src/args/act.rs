@@ -106,6 +106,34 @@ pub(crate) struct DedupeArgs {
     pub(crate) preserve_dir_times: bool,
 }
 
+/// Make hard links files of their own
+///
+/// Looks for files below the PATHs that have several names, and gives each of those names but one a
+/// copy of its own: same content, owner, permissions, times and attributes. If the file has names
+/// elsewhere too, all names below the PATHs get copies. Copies share disk space where the file
+/// system can.
+///
+/// Shows what would be done; nothing changes without --apply. 'lop undo' makes them hard links
+/// again, as long as they are equal.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop separate ~/project                 Show which names are hard links
+  lop separate --apply ~/project         Make them files of their own")]
+pub(crate) struct SeparateArgs {
+    /// Directories to look through
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Do it
+    #[arg(long)]
+    pub(crate) apply: bool,
+
+    /// Give directories back the times they had before names in them changed
+    #[arg(long)]
+    pub(crate) preserve_dir_times: bool,
+}
+
 /// Bring back what a run changed
 ///
 /// Files in quarantine get their names back. Where a link took a file's place, or the file was

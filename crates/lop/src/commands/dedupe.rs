@@ -3,28 +3,22 @@
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use action::{Group, How, Kind, Lot, Outcome, Plan, SavedError};
-use catalog::{Catalog, Rows, Writer};
-use device::{Io, Lane};
-use fsops::Watch;
-use serde::Serialize;
+use action::{Kind, Lot, SavedError};
+use catalog::{Rows, Writer};
+use device::Io;
 
+use crate::acting::{Planned, by_lane, carry_out};
 use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
-use crate::monitor::Monitor;
 use crate::plans::{Planner, Wishes, group};
-use crate::quantity::{count, counted, size};
+use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
-use crate::{output, problems, refusals};
-
-/// Descriptors that a thread needs besides those of directories and of files to compare.
-const RESERVED: usize = 16;
+use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -85,11 +79,7 @@ fn show(planner: &Planner, settings: &Settings) -> Result<Exit, CommandError> {
         writer.finish(&to_json(&summary))
     })?;
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        let mut text = summary.text(kind);
-        if summary.files > 0 {
-            text.push_str("; nothing was changed: --apply does it");
-        }
-        settings.note(&text);
+        settings.note(&summary.offer(kind));
     }
     Ok(Exit::Done)
 }
@@ -113,30 +103,6 @@ fn save(planner: &Planner, file: &Path, settings: &Settings) -> Result<Exit, Com
     Ok(Exit::Done)
 }
 
-/// Totals of a plan.
-#[derive(Default, Serialize)]
-struct Planned {
-    groups: u64,
-    files: u64,
-    reclaimable_bytes: u64,
-}
-
-impl Planned {
-    fn add(&mut self, plan: &Plan, kind: Kind) {
-        self.groups += 1;
-        self.files += plan.others.len() as u64;
-        self.reclaimable_bytes = self.reclaimable_bytes.saturating_add(plan.frees(kind));
-    }
-
-    fn text(&self, kind: Kind) -> String {
-        if self.files == 0 {
-            return "Nothing to do".into();
-        }
-        let files = counted(self.files, "file", "files");
-        format!("{files} to {}, {} to gain", kind.word(), size(self.reclaimable_bytes))
-    }
-}
-
 fn apply(
     planner: &Planner,
     args: &DedupeArgs,
@@ -152,58 +118,14 @@ fn apply(
     } else {
         by_lane(planner.plans().map(group), &workers)
     };
-    let (account, ended) = carry_out(planner.kind(), lots, &workers, args, settings, |outcome| {
-        match writer.zip(planner.loaded()) {
-            Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
-            None => Ok(()),
-        }
-    })?;
+    let (account, ended) =
+        carry_out(planner.kind(), lots, &workers, args.preserve_dir_times, settings, |outcome| {
+            match writer.zip(planner.loaded()) {
+                Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
+                None => Ok(()),
+            }
+        })?;
     account.tell(settings, ended)
-}
-
-/// Sorts groups by the device of what is kept.
-fn by_lane<'g>(groups: impl Iterator<Item = Group>, workers: &Workers) -> Vec<Lot<'g>> {
-    let mut by_lane: Vec<(Arc<Lane>, Vec<Group>)> = Vec::new();
-    for group in groups {
-        let lane = workers.compare.lanes.of(group.keep.version.device);
-        let known = by_lane.iter().position(|(other, _)| Arc::ptr_eq(other, &lane));
-        let at = known.unwrap_or_else(|| {
-            by_lane.push((lane, Vec::new()));
-            by_lane.len() - 1
-        });
-        by_lane[at].1.push(group);
-    }
-    let lot = |(lane, groups): (_, Vec<Group>)| Lot { lane, groups: Box::new(groups.into_iter()) };
-    by_lane.into_iter().map(lot).collect()
-}
-
-/// Carries out groups as a run, and lets `after` take over what came of it.
-fn carry_out(
-    kind: Kind,
-    lots: Vec<Lot<'_>>,
-    workers: &Workers,
-    args: &DedupeArgs,
-    settings: &Settings,
-    after: impl FnOnce(&Outcome) -> Result<(), CommandError>,
-) -> Result<(Account, Result<(), action::Error>), CommandError> {
-    let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
-    let how = How {
-        kind,
-        directory_times: args.preserve_dir_times,
-        threads: workers.compare.threads,
-        open_dirs: workers.compare.open_dirs,
-        open_files: (free / 4).clamp(2, 512),
-    };
-    let watch = Arc::new(Watch::default());
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
-    let monitor = Monitor::begin(&watch, settings)?;
-    let (run, outcome, ended) = runs.apply(&how, lots, &watch)?;
-    let interrupted = monitor.finish();
-    after(&outcome)?;
-    refusals::print(&outcome.refused, settings);
-    let account = Account::new(kind, run, &outcome);
-    Ok((account, ended.and(interrupted.map_err(Into::into))))
 }
 
 /// Shows a plan that was saved, or carries it out.
@@ -228,72 +150,7 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
     }
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter(), &workers);
-    let (account, ended) = carry_out(saved.kind, lots, &workers, args, settings, |_| Ok(()))?;
+    let (account, ended) =
+        carry_out(saved.kind, lots, &workers, args.preserve_dir_times, settings, |_| Ok(()))?;
     account.tell(settings, ended)
-}
-
-/// What a run did.
-#[derive(Serialize)]
-struct Account {
-    #[serde(skip)]
-    kind: Kind,
-    run: u64,
-    done: u64,
-    already: u64,
-    left_alone: u64,
-    freed_bytes: u64,
-}
-
-impl Account {
-    fn new(kind: Kind, run: u64, outcome: &Outcome) -> Account {
-        let left_alone = outcome.refused.len() as u64;
-        let Outcome { done, already, freed, .. } = *outcome;
-        Account { kind, run, done, already, left_alone, freed_bytes: freed }
-    }
-
-    /// Says what was done; `ended` tells whether it went to its end.
-    fn tell(
-        &self,
-        settings: &Settings,
-        ended: Result<(), action::Error>,
-    ) -> Result<Exit, CommandError> {
-        if settings.json {
-            output::print(|out| writeln!(out, "{}", output::summary_document(self)))?;
-        } else if settings.verbosity != Verbosity::Quiet {
-            settings.note(&self.text());
-        }
-        ended?;
-        if self.left_alone == 0 {
-            return Ok(Exit::Done);
-        }
-        settings.print_exit_record(Exit::Partial, &self.text());
-        Ok(Exit::Partial)
-    }
-
-    fn text(&self) -> String {
-        let files = counted(self.done, "file", "files");
-        let mut text = format!("{files} {}", past(self.kind));
-        if self.kind != Kind::Quarantine {
-            text.push_str(&format!(", {} gained", size(self.freed_bytes)));
-        }
-        for (number, what) in [(self.already, "were so already"), (self.left_alone, "left alone")] {
-            if number > 0 {
-                text.push_str(&format!(", {} {what}", count(number)));
-            }
-        }
-        if self.done > 0 && self.kind != Kind::Reflink {
-            text.push_str(&format!("; 'lop undo {}' takes it back", self.run));
-        }
-        text
-    }
-}
-
-fn past(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Delete => "deleted",
-        Kind::Hardlink => "hard linked",
-        Kind::Reflink => "reflinked",
-        Kind::Symlink => "replaced by symbolic links",
-        Kind::Quarantine => "moved to quarantine",
-    }
 }

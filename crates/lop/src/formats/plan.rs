@@ -6,6 +6,7 @@ use action::{Kind, Member, Plan, Warning};
 use serde::Serialize;
 
 use super::json::{JsonPath, to_json};
+use crate::acting::balance;
 use crate::quantity::{counted, size};
 use crate::settings::Stream;
 
@@ -48,8 +49,9 @@ impl<W: Write> PlanWriter<W> {
         let (bold, end) = self.stream.bold();
         self.out.write_all(bold)?;
         let files = counted(plan.others.len() as u64, "file", "files");
-        let (of, gain) = (size(plan.keep.stat.size), size(plan.frees(self.kind)));
-        write!(self.out, "{files} of {of} to {}, {gain} to gain", self.kind.word())?;
+        let of = size(plan.keep.stat.size);
+        let balance = balance(plan.frees(self.kind), plan.takes(self.kind));
+        write!(self.out, "{files} of {of} to {}{balance}", self.kind.word())?;
         self.out.write_all(end)?;
         self.out.write_all(b"\n")?;
         self.line("keep", &plan.keep, &plan.why.to_string())?;

@@ -1,0 +1,96 @@
+//! `lop separate`: makes hard links files of their own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use action::{Group, Kind, Member, Plan, Target, Version, Why};
+use catalog::Catalog;
+use content::Facts;
+use device::Io;
+use fsops::{FileKey, Watch};
+use walk::{FileId, Problem, Tree};
+
+use crate::acting::{Planned, by_lane, carry_out};
+use crate::args::SeparateArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{PlanWriter, to_json};
+use crate::monitor::Monitor;
+use crate::plans::group;
+use crate::settings::{Settings, Verbosity, Workers};
+use crate::{output, problems};
+
+/// Runs the command.
+pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::begin(&watch, settings)?;
+    let workers = Workers::new(None, Io::Auto);
+    let own = Catalog::files(&settings.catalog()?);
+    let options = workers.walk(walk::Filter::default(), false, own);
+    let tree = walk::walk(&args.paths, &options, None, &watch)?;
+    let plans = plans(&tree, &workers, &watch)?;
+    monitor.finish()?;
+    let all: Vec<&Problem> = tree.problems.iter().collect();
+    problems::print(&all, settings);
+    let exit = if args.apply {
+        let groups = plans.into_iter().map(group);
+        let lots = by_lane(groups.collect::<Vec<Group>>().into_iter(), &workers);
+        let times = args.preserve_dir_times;
+        let (account, ended) =
+            carry_out(Kind::Separate, lots, &workers, times, settings, |_| Ok(()))?;
+        account.tell(settings, ended)?
+    } else {
+        show(&plans, settings)?
+    };
+    Ok(if !all.is_empty() && exit == Exit::Done { Exit::Partial } else { exit })
+}
+
+/// Returns a plan for each file with several names.
+fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, CommandError> {
+    let files: Vec<FileId> = (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect();
+    let facts = Facts::default();
+    let work = dupes::Work::new(tree, &facts, &workers.compare, watch);
+    let stats = dupes::unchanged(&work, &files)?;
+    let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
+    for (file, stat) in files.into_iter().zip(stats) {
+        let Some(stat) = stat.filter(|stat| stat.links > 1) else { continue };
+        let path = tree.absolute_path(file);
+        let target = Target { path, version: Version::from(&stat), tag: file.0 };
+        let member = Member { target, stat, protected: None, root: 0 };
+        inodes.entry(stat.key()).or_default().push(member);
+    }
+    let mut plans: Vec<Plan> = inodes.into_values().filter_map(plan).collect();
+    plans.sort_by(|a, b| a.keep.target.path.cmp(&b.keep.target.path));
+    Ok(plans)
+}
+
+/// Plans the names of one file: the first stays, unless the file has names elsewhere too.
+fn plan(mut names: Vec<Member>) -> Option<Plan> {
+    names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
+    let keep = names.first()?.clone();
+    let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
+    if elsewhere {
+        // The copies are made of it, so it comes last.
+        names.rotate_left(1);
+    } else {
+        names.remove(0);
+    }
+    let why = if elsewhere { Why::Elsewhere } else { Why::First };
+    Some(Plan { keep, why, stay: Vec::new(), others: names })
+}
+
+fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
+    let mut summary = Planned::default();
+    let heard = output::print(|out| {
+        let mut writer = PlanWriter::new(out, Kind::Separate, settings.stdout, settings.json);
+        for plan in plans {
+            summary.add(plan, Kind::Separate);
+            writer.plan(plan)?;
+        }
+        writer.finish(&to_json(&summary))
+    })?;
+    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
+        settings.note(&summary.offer(Kind::Separate));
+    }
+    Ok(Exit::Done)
+}
