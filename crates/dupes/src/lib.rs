@@ -20,6 +20,7 @@ mod beginnings;
 mod classes;
 mod compare;
 mod eager;
+mod folders;
 mod groups;
 mod order;
 mod parallel;
@@ -39,6 +40,9 @@ use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
 pub use eager::EagerHeads;
+pub use folders::{
+    Folder, Folders, NEAR, Newcomers, PLACES, Related, Relation, Remembered, newcomers,
+};
 pub use groups::Group;
 pub use parallel::Work;
 pub use sets::{Set, Sets};

@@ -10,6 +10,7 @@ mod changes;
 mod child;
 mod determinism;
 mod extents;
+mod folders;
 mod hostile;
 mod injected;
 mod limits;
