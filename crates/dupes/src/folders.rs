@@ -50,6 +50,8 @@ use crate::verify::State;
 use holdings::{Holdings, NONE};
 use standing::Standing;
 
+pub(crate) use layout::Layout;
+
 pub use contained::PLACES;
 pub use newcomers::{Newcomers, newcomers};
 pub use overlap::NEAR;

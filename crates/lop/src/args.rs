@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use ask::{
-    DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
+    ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
 pub(crate) use scan::ScanArgs;
 
@@ -133,6 +133,7 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
+    Contains(ContainsArgs),
     /// Read remembered files again and compare them with their digests
     ///
     /// A file whose content is no longer what the catalog says although its size and times are

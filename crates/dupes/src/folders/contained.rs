@@ -16,11 +16,7 @@ pub const PLACES: usize = 16;
 
 /// Returns a directory that has, in files that stand, every item of `place`, and is neither above nor
 /// below it; of those that were tried the first, made as small as it can be.
-pub(super) fn container(
-    holdings: &Holdings,
-    standing: &mut Standing,
-    place: u32,
-) -> Option<u32> {
+pub(super) fn container(holdings: &Holdings, standing: &mut Standing, place: u32) -> Option<u32> {
     let copies = |item: u32| holdings.slots(item).len();
     let rarest = holdings.below(place).iter().map(|file| file.item).min_by_key(|&i| copies(i))?;
     let all = 0..u32::try_from(holdings.files.len()).unwrap_or(u32::MAX);

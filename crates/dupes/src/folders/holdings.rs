@@ -207,12 +207,7 @@ struct Tour<'a> {
 
 impl Tour<'_> {
     /// Numbers a root and everything below it.
-    fn go_from(
-        &mut self,
-        root: DirId,
-        aliases: &[bool],
-        watch: &Watch,
-    ) -> Result<(), Interrupted> {
+    fn go_from(&mut self, root: DirId, aliases: &[bool], watch: &Watch) -> Result<(), Interrupted> {
         let mut waiting = vec![(root, NONE)];
         while let Some((dir, parent)) = waiting.pop() {
             watch.check()?;

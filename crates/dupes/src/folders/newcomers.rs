@@ -15,14 +15,15 @@ use crate::worker::Worker;
 /// What is in directories besides the files that are remembered.
 #[derive(Debug, Default)]
 pub struct Newcomers {
-    /// By [`DirId`]: files that are not empty, and directories, not on another file system, with such
-    /// files below them; any other file system; 1 if the directory could not be listed.
+    /// By [`DirId`]: files that are not empty, directories with such files below them, and what is on
+    /// another file system; 1 for a directory that was not or could not be listed.
     pub counts: Vec<u32>,
     /// Directories that could not be listed.
     pub problems: Vec<Problem>,
 }
 
-/// Lists all directories of remembered files and counts what is new.
+/// Lists the directories of remembered files, as far as they are in one of `roots`, and counts what is
+/// new. Roots are absolute; of what is not below one nothing is known, and nothing is looked at.
 ///
 /// Of a directory that is not remembered only so much is looked at as tells whether there is
 /// a file in it: it may have been left out on purpose, and be large.
@@ -30,15 +31,18 @@ pub struct Newcomers {
 /// # Errors
 ///
 /// Only that the watch asked to stop.
-pub fn newcomers(work: &Work<'_>) -> Result<Newcomers, Interrupted> {
+pub fn newcomers(work: &Work<'_>, roots: &[Vec<u8>]) -> Result<Newcomers, Interrupted> {
     let layout = Layout::new(work.tree);
-    let dirs = with_some_file(work.tree, &layout);
-    let (lists, problems) = work.on_threads(&dirs, 64, |worker, list: &mut Vec<_>, &(dir, _)| {
-        let mut listing = Listing { layout: &layout, dir, names: Vec::new() };
-        list.push((dir, listing.count(worker)));
-        Ok(())
-    })?;
-    let mut counts = vec![0; work.tree.dirs().len()];
+    let is_scanned = layout.within(work.tree, roots);
+    let mut dirs = with_some_file(work.tree, &layout);
+    dirs.retain(|(dir, _)| is_scanned[dir.0 as usize]);
+    let (lists, problems) =
+        work.on_threads(&dirs, 64, |worker, list: &mut Vec<_>, &(dir, _)| {
+            let mut listing = Listing { layout: &layout, dir, names: Vec::new() };
+            list.push((dir, listing.count(worker)));
+            Ok(())
+        })?;
+    let mut counts: Vec<u32> = is_scanned.iter().map(|&scanned| u32::from(!scanned)).collect();
     for (dir, count) in lists.into_iter().flatten() {
         counts[dir.0 as usize] = count;
     }

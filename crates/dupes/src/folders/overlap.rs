@@ -78,10 +78,8 @@ fn hints(
 /// Returns what two files are a hint for; nothing if one is directly in a directory above the other.
 fn hint(holdings: &Holdings, one: u32, other: u32) -> Option<Hint> {
     let place = |position: u32| holdings.files[position as usize].place;
-    let dirs = (
-        holdings.apart(place(one), place(other))?,
-        holdings.apart(place(other), place(one))?,
-    );
+    let dirs =
+        (holdings.apart(place(one), place(other))?, holdings.apart(place(other), place(one))?);
     Some(Hint { dirs, at: (one, other) })
 }
 
@@ -103,8 +101,7 @@ impl Search<'_> {
         let back = self.below(dirs.1, hints);
         let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
         // A pair that both ways lead to is kept once.
-        let kept =
-            there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
+        let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
         let rest = back.iter().filter(|&(&b, &a)| !told(a, b, &there));
         pairs.extend(rest.map(|(&b, &a)| (a, b)));

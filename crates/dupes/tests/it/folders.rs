@@ -27,7 +27,13 @@ struct Known {
 }
 
 fn known(dir: &str, name: &str, content: u8) -> Known {
-    Known { dir: dir.into(), name: name.into(), content: Some(content), inode: 0, state: State::Same }
+    Known {
+        dir: dir.into(),
+        name: name.into(),
+        content: Some(content),
+        inode: 0,
+        state: State::Same,
+    }
 }
 
 /// Bytes of a content: not all alike, and more than the catalog's figures for shared extents.
@@ -191,13 +197,13 @@ fn apart(a: &str, b: &str) -> bool {
 fn check(world: &World) -> Result<(), TestCaseError> {
     world.ask(|folders, related| {
         let path = |folder: &dupes::Folder| world.path(folder.dir);
-        let spare: Vec<String> =
-            related.iter().flat_map(|r| r.spare().iter().map(path)).collect();
+        let spare: Vec<String> = related.iter().flat_map(|r| r.spare().iter().map(path)).collect();
         let is_spare = |dir: &str| spare.iter().any(|s| dir.starts_with(s.as_str()));
         check_each(world, &related)?;
         // Nothing is said of what is below a spare directory.
         for r in &related {
-            let above = |dir: &String| spare.iter().any(|s| s != dir && dir.starts_with(s.as_str()));
+            let above =
+                |dir: &String| spare.iter().any(|s| s != dir && dir.starts_with(s.as_str()));
             for folder in r.spare().iter().map(path) {
                 prop_assert!(!above(&folder), "{folder} is below a spare one");
                 prop_assert_eq!(spare.iter().filter(|s| **s == folder).count(), 1);
@@ -296,7 +302,8 @@ fn check_missed(
                 let shared = world.shared(dir, other, standing).0;
                 prop_assert!(shared < listing.len() as u64, "{dir} < {other}");
             }
-            let near = |f: &Known| standing(f) && f.content.is_some_and(|c| world.copies(c) <= NEAR);
+            let near =
+                |f: &Known| standing(f) && f.content.is_some_and(|c| world.copies(c) <= NEAR);
             let bytes: u64 = world.in_dir(dir).map(|f| size(f.content)).sum();
             if !listing.is_empty() && world.shared(dir, other, near).1 * 2 >= bytes {
                 let told = named.iter().any(|name| !apart(name, dir));
