@@ -9,9 +9,8 @@ use super::standing::Standing;
 /// content of it with the fewest copies, in the order of their paths. And so many ways are tried from
 /// there down to the smallest that does.
 ///
-/// Contents with more copies are mostly licences, icons and the like, in directories that have also
-/// something of their own: /usr with a copy of its `share` and `lib` has 3 directories more with
-/// 1,000 places than with 16.
+/// With 1,000 no more was found than with 16, neither in two copies of /usr (236,000 files) nor in four
+/// snapshots of these by hard links.
 pub const PLACES: usize = 16;
 
 /// Returns a directory that has, in files that stand, every item of `place`, and is neither above nor

@@ -65,7 +65,7 @@ pub(super) fn frees<'h>(holdings: &Holdings, files: impl Iterator<Item = &'h Hel
 }
 
 /// Returns the files below a place that have a like one below another.
-fn shared(holdings: &Holdings, place: u32, other: u32) -> impl Iterator<Item = &Held> {
+pub(super) fn shared(holdings: &Holdings, place: u32, other: u32) -> impl Iterator<Item = &Held> {
     let there = &holdings.dirs[other as usize].files;
     let is_there = move |file: &&Held| file.item != NONE && holdings.has(file.item, there);
     holdings.below(place).iter().filter(is_there)

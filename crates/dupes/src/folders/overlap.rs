@@ -2,8 +2,8 @@
 //!
 //! Two files of one item are a hint for the two largest directories that have one of them each. All
 //! hints for such a pair are looked at together. Going down on one side, the first directory is taken
-//! of which the files that are named make up half; it and the other one are made as small as they can
-//! be without losing one of these. Then the same from the other side. A hint goes down the tree once on
+//! of which half is found on the other side; it and the other one are made as small as they can
+//! be without losing a file that they share. Then the same from the other side. A hint goes down the tree once on
 //! either side, so the work is the number of hints times the depth of the tree.
 
 use std::collections::HashMap;
@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use fsops::{Interrupted, Watch};
 
+use super::figures::shared;
 use super::holdings::{Holdings, NONE, number};
 use super::standing::Standing;
 
@@ -94,11 +95,11 @@ type Pairs = HashMap<u32, u32>;
 impl Search<'_> {
     /// Returns the pairs below two directories, given all hints for these.
     fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
-        let there = self.below(dirs.0, hints);
+        let there = self.below(dirs.0, dirs.1, hints);
         for hint in &mut *hints {
             hint.at = (hint.at.1, hint.at.0);
         }
-        let back = self.below(dirs.1, hints);
+        let back = self.below(dirs.1, dirs.0, hints);
         let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
         // A pair that both ways lead to is kept once.
         let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
@@ -124,17 +125,17 @@ impl Search<'_> {
     }
 
     /// Returns the largest directories in `top` of which at least half is among the first files of
-    /// the hints, each with the one that has the second ones.
-    fn below(&self, top: u32, hints: &mut [Hint]) -> Pairs {
+    /// the hints, each with the part of `other` that it shares files with; made smaller to what it
+    /// shares.
+    fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();
         let mut waiting = vec![(top, 0..hints.len())];
         while let Some((place, range)) = waiting.pop() {
             let own = &hints[range.clone()];
-            if self.is_half(place, own) {
-                let one = self.smallest(own.iter().map(|hint| hint.at.0));
-                let other = self.smallest(own.iter().map(|hint| hint.at.1));
-                pairs.insert(one, other);
+            if self.is_half(place, other, own) {
+                let there = self.smallest(other, place);
+                pairs.insert(self.smallest(place, there), there);
             } else {
                 waiting.extend(self.parts(place, own, range.start));
             }
@@ -142,12 +143,19 @@ impl Search<'_> {
         pairs
     }
 
-    /// Returns whether the first files of some hints, in order, make up half of a directory.
-    fn is_half(&self, place: u32, hints: &[Hint]) -> bool {
+    /// Returns whether half of a directory is in another one, given the hints for that, in order.
+    ///
+    /// Of a content with many files not all are named by hints. If those that are make up an eighth, the
+    /// others are looked for. Each file is named a few times only, so few directories can have that much.
+    fn is_half(&self, place: u32, other: u32, hints: &[Hint]) -> bool {
+        let whole = u128::from(self.holdings.dirs[place as usize].bytes);
         let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
-        let sizes = each.map(|same| self.holdings.files[same[0].at.0 as usize].size);
-        let bytes = sizes.fold(0, u64::saturating_add);
-        u128::from(bytes) * 2 >= u128::from(self.holdings.dirs[place as usize].bytes)
+        let named = each.map(|same| self.holdings.files[same[0].at.0 as usize].size);
+        let named = u128::from(named.fold(0, u64::saturating_add));
+        let all = || -> u128 {
+            shared(self.holdings, place, other).map(|file| u128::from(file.size)).sum()
+        };
+        named * 2 >= whole || (named * 8 >= whole && 2 * all() >= whole)
     }
 
     /// Returns the directories in `place` with the ranges of their hints, which begin at `start`.
@@ -175,14 +183,20 @@ impl Search<'_> {
         parts
     }
 
-    /// Returns the smallest directory that has all of some files.
-    fn smallest(&self, files: impl Iterator<Item = u32> + Clone) -> u32 {
-        let first = files.clone().min().unwrap_or(0);
-        let last = files.max().unwrap_or(first);
-        let mut place = self.holdings.files[first as usize].place;
-        while !self.holdings.dirs[place as usize].files.contains(&last) {
-            place = self.holdings.dirs[place as usize].parent;
+    /// Returns the smallest directory in `place` that has all files there with a like one in another.
+    fn smallest(&self, place: u32, other: u32) -> u32 {
+        let there = &self.holdings.dirs[other as usize].files;
+        let is_shared = |position: &u32| {
+            let item = self.holdings.files[*position as usize].item;
+            item != NONE && self.holdings.has(item, there)
+        };
+        let mut own = self.holdings.dirs[place as usize].files.clone();
+        let Some(first) = own.find(is_shared) else { return place };
+        let last = own.rfind(is_shared).unwrap_or(first);
+        let mut smallest = self.holdings.files[first as usize].place;
+        while !self.holdings.dirs[smallest as usize].files.contains(&last) {
+            smallest = self.holdings.dirs[smallest as usize].parent;
         }
-        place
+        smallest
     }
 }

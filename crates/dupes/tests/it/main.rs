@@ -8,6 +8,7 @@
 mod cached;
 mod changes;
 mod child;
+mod contains;
 mod determinism;
 mod extents;
 mod folders;
