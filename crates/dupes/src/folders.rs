@@ -194,8 +194,8 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds what is equal and what is contained, the directories with most files first, so that one
-    /// is looked at before those below it.
+    /// Finds what is equal and what is contained: the directories with most files first, and of those
+    /// with as many the highest, so that all of a set come after those that they are in.
     fn find_spare(&mut self, watch: &Watch) -> Result<(), Interrupted> {
         let dirs = &self.holdings.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);
@@ -203,7 +203,7 @@ impl Finder<'_> {
         // Of two that contain each other the later one is spare.
         order.sort_unstable_by_key(|&place| {
             let dir = &dirs[place as usize];
-            (Reverse(dir.count()), dir.depth, Reverse(place))
+            (Reverse(dir.count()), Reverse(dir.height), Reverse(place))
         });
         let sets = self.sets(&order);
         let mut done = vec![false; sets.len()];

@@ -22,8 +22,8 @@ pub(super) struct Place {
     pub(super) id: DirId,
     /// The place of the directory it is in, or [`NONE`].
     pub(super) parent: u32,
-    /// How many directories it is in.
-    pub(super) depth: u32,
+    /// How many directories with files are below each other in it; the same for equal ones.
+    pub(super) height: u32,
     /// The place after the last one below it.
     pub(super) end: u32,
     /// The positions of the files below it, its own first.
@@ -240,14 +240,10 @@ impl Tour<'_> {
             unknown += 1;
         }
         let end = number(self.files.len());
-        let depth = match parent {
-            NONE => 0,
-            parent => self.dirs[parent as usize].depth + 1,
-        };
         self.dirs.push(Place {
             id,
             parent,
-            depth,
+            height: 0,
             end: place + 1,
             files: start..end,
             own_end: end,
@@ -327,13 +323,15 @@ fn sum_up(dirs: &mut [Place], files: &[Held]) {
         dir.lone += u32::from(file.item == NONE);
     }
     for place in (0..dirs.len()).rev() {
-        let Place { parent, end, ref files, bytes, lone, changed, unknown, .. } = dirs[place];
-        let (files_end, is_root) = (files.end, parent == NONE);
-        if is_root {
+        let dir = &dirs[place];
+        let Place { parent, end, height, bytes, lone, changed, unknown, .. } = *dir;
+        let (files_end, height) = (dir.files.end, if dir.count() > 0 { height + 1 } else { 0 });
+        if parent == NONE {
             continue;
         }
         let above = &mut dirs[parent as usize];
         above.end = above.end.max(end);
+        above.height = above.height.max(height);
         above.files.end = above.files.end.max(files_end);
         above.bytes = above.bytes.saturating_add(bytes);
         above.lone += lone;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use dupes::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
@@ -63,7 +64,6 @@ proptest! {
         prop_assert_eq!(is_inside(&a.tree, &b.tree), other.starts_with(one));
         let there = paths(&b.tree);
         prop_assert_eq!(outside(&a.tree, &b.tree).len(), there.iter().filter(left).count());
-        use std::os::unix::fs::MetadataExt;
         let inode = |path: &Path| path.metadata().expect("metadata").ino();
         for ((path, content), place) in paths(&a.tree).iter().zip(&in_a).zip(found) {
             let linked = there.iter().filter(left).any(|p| inode(p) == inode(path));

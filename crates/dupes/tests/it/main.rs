@@ -13,6 +13,7 @@ mod determinism;
 mod extents;
 mod folders;
 mod hostile;
+mod imagined;
 mod injected;
 mod limits;
 mod lists;
