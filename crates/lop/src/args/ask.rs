@@ -67,7 +67,7 @@ pub(crate) struct ReportArgs {
     /// overlap if that holds for half of the bytes of one of them. A directory is never compared
     /// with one above it, and only the largest are shown: nothing is said of what is below a
     /// directory that is a copy or contained. All but the first of each set of equal ones, and all
-    /// that are contained, could be deleted together, and nothing would be lost.
+    /// that are contained, could be deleted together, and no content would be lost.
     ///
     /// Empty files, empty directories, links and special files are not looked at. Any other file
     /// that is new, has changed or was left out of the scan keeps its directory from being equal to
