@@ -12,6 +12,9 @@
 //! What a catalog knows of unchanged files comes in as [`Facts`] and is not read again; what is
 //! found out goes back into them.
 //!
+//! What was found out also tells how directories relate ([`Folders`]), and whether all of one is in
+//! another ([`whereabouts`]).
+//!
 //! A file whose metadata is not that of the walk after its bytes were read is in no group and is
 //! reported. One that its head already told from all others is not asked again: nothing is claimed
 //! of it.
@@ -19,7 +22,9 @@
 mod beginnings;
 mod classes;
 mod compare;
+mod contains;
 mod eager;
+mod folders;
 mod groups;
 mod order;
 mod parallel;
@@ -38,7 +43,11 @@ use device::{Lanes, Threads};
 use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
+pub use contains::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
 pub use eager::EagerHeads;
+pub use folders::{
+    Folder, Folders, NEAR, Newcomers, PLACES, Related, Relation, Remembered, newcomers,
+};
 pub use groups::Group;
 pub use parallel::Work;
 pub use sets::{Set, Sets};

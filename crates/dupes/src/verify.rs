@@ -72,7 +72,7 @@ pub(crate) fn state(worker: &mut Worker<'_>, file: FileId) -> State {
 
 /// Returns whether an error says that there is no such path: a missing name, or something else
 /// than a directory on the way to it.
-fn is_gone(error: &std::io::Error) -> bool {
+pub(crate) fn is_gone(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     // A link where a directory was is not followed (ELOOP).
     matches!(error.kind(), NotFound | NotADirectory) || error.raw_os_error() == Some(40)

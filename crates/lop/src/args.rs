@@ -17,7 +17,7 @@ pub(crate) use act::{
     By, DedupeArgs, PurgeArgs, QuarantineArgs, QuarantineCommand, SeparateArgs, UndoArgs,
 };
 pub(crate) use ask::{
-    DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
+    ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
 pub(crate) use scan::ScanArgs;
 
@@ -137,6 +137,7 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
+    Contains(ContainsArgs),
     Dedupe(DedupeArgs),
     Separate(SeparateArgs),
     Undo(UndoArgs),

@@ -1,5 +1,6 @@
 //! The commands, one file each. They put the libraries together and print; no algorithms here.
 
+mod contains;
 mod dedupe;
 mod dups;
 mod file;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Ls(args) => ls::run(&args, settings),
         Command::Dups(args) => dups::run(&args, settings),
         Command::Uniques(args) => uniques::run(&args, settings),
+        Command::Contains(args) => contains::run(&args, settings),
         Command::Dedupe(args) => dedupe::run(&args, settings),
         Command::History => history::run(settings),
         Command::Quarantine(args) => quarantine::run(&args, settings),

@@ -24,7 +24,7 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (3, "done in part: some entries could not be examined"),
     (4, "refused by a safety check: nothing was changed"),
     (5, "the catalog is missing, locked, unreadable or of a newer version"),
-    (6, "the answer is no: uniques found files without a copy elsewhere"),
+    (6, "the answer is no: uniques or contains found files without a copy there"),
     (130, "interrupted"),
 ];
 

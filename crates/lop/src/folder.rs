@@ -57,18 +57,7 @@ impl Folder {
     /// Walks `dir` and asks the catalog about each file.
     pub(crate) fn look(dir: &Path, settings: &Settings) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
-        let is_dir = std::fs::metadata(dir).and_then(|found| {
-            found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
-        });
-        is_dir
-            .map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
-        let workers = Workers::new(None, Io::Auto);
-        let own = Catalog::files(&settings.catalog()?);
-        let options = workers.walk(walk::Filter::default(), false, own);
-        let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
-        monitor.finish()?;
+        let tree = walk_dir(dir, settings)?;
         let files = Asker::new(&catalog, &tree).ask()?;
         Ok(Folder { tree, files })
     }
@@ -83,6 +72,22 @@ impl Folder {
         files.sort_unstable();
         files
     }
+}
+
+/// Walks a directory as it is now.
+pub(crate) fn walk_dir(dir: &Path, settings: &Settings) -> Result<Tree, CommandError> {
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::begin(&watch, settings)?;
+    let is_dir = std::fs::metadata(dir).and_then(|found| {
+        found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
+    });
+    is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
+    let workers = Workers::new(None, Io::Auto);
+    let own = Catalog::files(&settings.catalog()?);
+    let options = workers.walk(walk::Filter::default(), false, own);
+    let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
+    monitor.finish()?;
+    Ok(tree)
 }
 
 struct Asker<'a> {

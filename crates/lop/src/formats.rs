@@ -9,6 +9,7 @@
 //! `sha256sum` does ([`Names::show_line`]). On a terminal names are escaped ([`Names`]).
 
 mod delimited;
+mod folders;
 mod json;
 mod list;
 mod plan;
@@ -23,6 +24,7 @@ use crate::args::Format;
 use crate::names::Names;
 use crate::settings::Stream;
 
+pub(crate) use folders::write_related;
 pub(crate) use json::{JsonPath, to_json};
 pub(crate) use list::{JsonListed, Listed, write_list};
 pub(crate) use plan::PlanWriter;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Loaded, Rows};
 use content::{ContentId, Digest};
-use dupes::State;
-use fsops::Watch;
+use dupes::{State, Work};
+use fsops::{Interrupted, Watch};
 use walk::FileId;
 
 use crate::error::CommandError;
@@ -95,13 +95,13 @@ impl Live {
 
     /// Looks at each of some remembered files.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
-        let workers = Workers::new(None, Io::Auto);
-        let work = dupes::Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch);
-        let states = dupes::states(&work, &files(&loaded))?;
-        monitor.finish()?;
+        let states = work_on(&loaded, settings, |work| dupes::states(work, &files(&loaded)))?;
         Ok(Live { loaded, states })
+    }
+
+    /// Returns what has become of each file.
+    pub(crate) fn states(&self) -> &[State] {
+        &self.states
     }
 
     /// Returns what has become of a file.
@@ -150,6 +150,20 @@ impl Live {
         let reclaimable = if stale.is_empty() { stored } else { stored.min(others) };
         Some(LiveGroup { size, digest, reclaimable, files, stale })
     }
+}
+
+/// Works on remembered files, with progress and until interrupted.
+pub(crate) fn work_on<T>(
+    loaded: &Loaded,
+    settings: &Settings,
+    work: impl FnOnce(&Work<'_>) -> Result<T, Interrupted>,
+) -> Result<T, CommandError> {
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::begin(&watch, settings)?;
+    let workers = Workers::new(None, Io::Auto);
+    let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch))?;
+    monitor.finish()?;
+    Ok(done)
 }
 
 fn files(loaded: &Loaded) -> Vec<FileId> {

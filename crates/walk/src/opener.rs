@@ -46,7 +46,8 @@ impl<'a> Opener<'a> {
         self.dir(tree.file(file).dir)?.open_file(tree.name(file))
     }
 
-    fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
+    /// Returns a directory, opened.
+    pub fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
         if self.open.get(id).is_none() {
             let dir = self.open_dir(id)?;
             self.open.put(id, dir);

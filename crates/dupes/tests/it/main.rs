@@ -8,9 +8,12 @@
 mod cached;
 mod changes;
 mod child;
+mod contains;
 mod determinism;
 mod extents;
+mod folders;
 mod hostile;
+mod imagined;
 mod injected;
 mod limits;
 mod lists;

@@ -57,8 +57,30 @@ pub(crate) enum ListSort {
 Examples:
   lop report --limit 20                The 20 groups that waste most
   lop report --sort size --min-size 100M
-  lop report --format json > duplicates.json")]
+  lop report --format json > duplicates.json
+  lop report --dirs --limit 20         Whole directories that are copies")]
 pub(crate) struct ReportArgs {
+    /// Show directories instead: equal ones, contained and overlapping ones
+    ///
+    /// Equal directories hold the same relative paths with the same contents. A directory is
+    /// contained in another if each of its files has an equal one there, whatever its name. Two
+    /// overlap if that holds for half of the bytes of one of them. A directory is never compared
+    /// with one above it, and only the largest are shown: nothing is said of what is below a
+    /// directory that is a copy or contained. All but the first of each set of equal ones, and all
+    /// that are contained, could be deleted together, and no content would be lost.
+    ///
+    /// Empty files, empty directories, links and special files are not looked at. Any other file
+    /// that is new, has changed or was left out of the scan keeps its directory from being equal to
+    /// or contained in another; how many there are is shown. Bytes are reclaimable as far as no
+    /// other remembered name keeps them. To find what contains a directory, 16 places are tried that
+    /// have the content of it with the fewest copies; overlaps are found from contents that 6 files
+    /// have at most, and beyond that from each file and the next one by path.
+    ///
+    /// --min-size leaves out what shares less, and --sort count is by the number of files shared.
+    /// fdupes and nul print the sets of equal directories only.
+    #[arg(long)]
+    pub(crate) dirs: bool,
+
     /// Print in this format [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
@@ -141,4 +163,32 @@ pub(crate) struct UniquesArgs {
     /// Let a copy inside DIR count too
     #[arg(long)]
     pub(crate) anywhere: bool,
+}
+
+/// Tell whether everything in one directory is in another one too
+///
+/// The question to ask before deleting A in favour of B: has every file in A an equal one in B,
+/// whatever its name? Prints the files of A of which that is not known. Both directories are looked
+/// at as they are now; contents are those of the catalog, so a file that is new or has changed since
+/// the scan is listed, and one of B does not count. What is in A and in B, because one is in the
+/// other or by a second path, does not count as being in B. A hard link to a file in B does, though
+/// deleting it frees nothing. Empty files are in every directory; links and special files are counted
+/// and not compared. The exit code is 0 if everything in A is in B, 6 if not, and 3 if all that could be
+/// examined is but something could not be examined.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop contains ~/old-laptop ~          Can the old folder go?
+  lop contains --format nul card/DCIM ~/Pictures > not-copied")]
+pub(crate) struct ContainsArgs {
+    /// Directory whose files are looked for
+    #[arg(value_name = "A")]
+    pub(crate) one: PathBuf,
+
+    /// Directory to find them in
+    #[arg(value_name = "B")]
+    pub(crate) other: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
 }

@@ -1,6 +1,7 @@
 //! `lop dups`: the files below a directory that have a duplicate.
 
 use serde::Serialize;
+use walk::Problem;
 
 use crate::args::DupsArgs;
 use crate::commands::uniques::{Listing, print_list};
@@ -22,7 +23,8 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         only_inside: inside,
         problems: folder.tree.problems.len() as u64,
     };
-    print_list(&folder, listing, &args.list, settings, (&summary, &summary.text()), Exit::Done)
+    let problems: Vec<&Problem> = folder.tree.problems.iter().collect();
+    print_list(&problems, listing, &args.list, settings, (&summary, &summary.text()), Exit::Done)
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,7 @@
 //! `lop report`: the groups of the catalog, as far as they still hold.
 
+mod dirs;
+
 use std::cmp::Reverse;
 use std::io;
 
@@ -18,6 +20,9 @@ use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    if args.dirs {
+        return dirs::run(args, settings);
+    }
     let live = Live::load(Rows::Grouped, settings)?;
     let tree = &live.loaded.tree;
     let mut groups = live.groups();

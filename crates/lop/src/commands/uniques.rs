@@ -38,7 +38,8 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     };
     let text = summary.text(args.anywhere);
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
-    print_list(&folder, listing, &args.list, settings, (&summary, &text), answer)
+    let problems: Vec<&Problem> = folder.tree.problems.iter().collect();
+    print_list(&problems, listing, &args.list, settings, (&summary, &text), answer)
 }
 
 /// Files to print.
@@ -64,6 +65,11 @@ impl Listing {
         Listing(files.collect())
     }
 
+    /// Returns a listing of these files.
+    pub(crate) fn of(files: Vec<Listed>) -> Listing {
+        Listing(files)
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -76,7 +82,7 @@ impl Listing {
 /// Prints a list of files, what it comes to (as JSON and as text), and what could not be
 /// examined; returns how the run ends if `answer` is its answer.
 pub(crate) fn print_list(
-    folder: &Folder,
+    problems: &[&Problem],
     Listing(mut files): Listing,
     args: &ListArgs,
     settings: &Settings,
@@ -93,15 +99,14 @@ pub(crate) fn print_list(
     let format = args.format.unwrap_or(unnamed);
     let heard =
         output::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
-    let all: Vec<&Problem> = folder.tree.problems.iter().collect();
-    problems::print(&all, settings);
+    problems::print(problems, settings);
     if heard {
         output::print_summary_aside(format, settings, summary, text);
     }
-    if all.is_empty() || answer != Exit::Done {
+    if problems.is_empty() || answer != Exit::Done {
         return Ok(answer);
     }
-    settings.print_exit_record(Exit::Partial, &problems::message(all.len() as u64));
+    settings.print_exit_record(Exit::Partial, &problems::message(problems.len() as u64));
     Ok(Exit::Partial)
 }
 

@@ -7,8 +7,10 @@
 
 mod asking;
 mod catalogs;
+mod contains;
 mod disks;
 mod exits;
+mod folders;
 mod formats;
 mod full;
 mod histories;

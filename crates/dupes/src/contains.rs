@@ -1,0 +1,90 @@
+//! Tells whether everything in one directory is in another one too: what a user asks who wants to
+//! delete the first.
+//!
+//! A file of the first is found if the second has a file with the same content, or another name of the
+//! same inode. A file of the second counts only if it is not in a directory of the first: what is in
+//! both, however it is reached, goes with the first.
+
+use std::collections::HashSet;
+
+use fsops::FileKey;
+use walk::{DirId, FileId, Tree};
+
+use crate::folders::Layout;
+
+/// Files found by a walk, and what is remembered of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Walked<'a> {
+    /// The files.
+    pub tree: &'a Tree,
+    /// By file, what is remembered of it as it is now.
+    pub contents: &'a [Content],
+}
+
+/// What is remembered of a file as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing: it is new, or has changed.
+    Unknown,
+    /// That no file that was remembered with it has its content.
+    Alone,
+    /// The number of its content.
+    Known(i64),
+}
+
+/// Where a file's content is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// In a file of the second directory.
+    Copied,
+    /// In the same file, which has a name in the second directory.
+    Linked,
+    /// Not in the second directory, as far as the files there are known.
+    Missing,
+    /// Nobody knows: nothing is remembered of the file as it is now.
+    Unknown,
+}
+
+/// Returns where the content of each file of `one` is in `other`.
+pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
+    let (mut inodes, mut contents) = (HashSet::new(), HashSet::new());
+    for file in outside(one.tree, other.tree) {
+        inodes.insert(other.tree.key(file));
+        if let Content::Known(content) = other.contents[file.0 as usize] {
+            contents.insert(content);
+        }
+    }
+    let found = |(id, content): (u32, &Content)| match *content {
+        _ if inodes.contains(&one.tree.key(FileId(id))) => Whereabouts::Linked,
+        Content::Known(content) if contents.contains(&content) => Whereabouts::Copied,
+        Content::Known(_) | Content::Alone => Whereabouts::Missing,
+        Content::Unknown => Whereabouts::Unknown,
+    };
+    (0u32..).zip(one.contents).map(found).collect()
+}
+
+/// Returns the files of `other` that are in no directory of `one`.
+pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
+    let gone = listed(one);
+    let layout = Layout::new(other);
+    let is_outside = |dir: DirId| key(other, layout.main(dir)).is_none_or(|k| !gone.contains(&k));
+    let dirs = (0u32..).map(DirId).take(other.dirs().len()).filter(|&dir| is_outside(dir));
+    dirs.flat_map(|dir| other.files_in(dir)).map(FileId).collect()
+}
+
+/// Returns whether the root of `other` is a directory of `one`, so that nothing in it is outside.
+pub fn is_inside(one: &Tree, other: &Tree) -> bool {
+    let gone = listed(one);
+    let roots = other.roots();
+    !roots.is_empty()
+        && roots.iter().all(|root| key(other, root.dir).is_some_and(|key| gone.contains(&key)))
+}
+
+fn listed(tree: &Tree) -> HashSet<FileKey> {
+    (0u32..).take(tree.dirs().len()).filter_map(|dir| key(tree, DirId(dir))).collect()
+}
+
+fn key(tree: &Tree, dir: DirId) -> Option<FileKey> {
+    let (device, inode) = (tree.device_of(dir).number, tree.dir(dir).inode);
+    (inode != 0).then_some(FileKey { device, inode })
+}

@@ -1,0 +1,158 @@
+//! Looks for what is in remembered directories and is not remembered itself.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, DirBuffer, Interrupted, Kind, Op};
+use walk::{DirId, FileId, Problem, Reason, Tree};
+
+use super::layout::Layout;
+use crate::parallel::Work;
+use crate::verify::is_gone;
+use crate::worker::Worker;
+
+/// What is in directories besides the files that are remembered.
+#[derive(Debug, Default)]
+pub struct Newcomers {
+    /// By [`DirId`]: files that are not empty, directories with such files below them, and what is on
+    /// another file system; 1 for a directory that was not or could not be listed.
+    pub counts: Vec<u32>,
+    /// Directories that could not be listed.
+    pub problems: Vec<Problem>,
+}
+
+/// Lists the directories of remembered files, as far as they are in one of `roots`, and counts what is
+/// new. Roots are absolute; of what is not below one nothing is known, and nothing is looked at.
+///
+/// Of a directory that is not remembered only so much is looked at as tells whether there is
+/// a file in it: it may have been left out on purpose, and be large.
+///
+/// # Errors
+///
+/// Only that the watch asked to stop.
+pub fn newcomers(work: &Work<'_>, roots: &[Vec<u8>]) -> Result<Newcomers, Interrupted> {
+    let layout = Layout::new(work.tree);
+    let is_scanned = layout.within(work.tree, roots);
+    let mut dirs = with_some_file(work.tree, &layout);
+    dirs.retain(|(dir, _)| is_scanned[dir.0 as usize]);
+    let (lists, problems) =
+        work.on_threads(&dirs, 64, |worker, list: &mut Vec<_>, &(dir, _)| {
+            let mut listing = Listing { layout: &layout, dir, names: Vec::new() };
+            list.push((dir, listing.count(worker)));
+            Ok(())
+        })?;
+    let mut counts: Vec<u32> = is_scanned.iter().map(|&scanned| u32::from(!scanned)).collect();
+    for (dir, count) in lists.into_iter().flatten() {
+        counts[dir.0 as usize] = count;
+    }
+    Ok(Newcomers { counts, problems })
+}
+
+/// Returns the directories with a file in or below each, which says what device it is on.
+fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
+    let mut file_of: Vec<Option<u32>> =
+        (0u32..).zip(tree.dirs()).map(|(id, _)| tree.files_in(DirId(id)).next()).collect();
+    for (at, dir) in tree.dirs().iter().enumerate().rev() {
+        if let (Some(file), Some(parent)) = (file_of[at], dir.parent) {
+            file_of[parent.0 as usize].get_or_insert(file);
+        }
+    }
+    let dirs = (0u32..).zip(file_of).filter(|(id, _)| layout.is_main(DirId(*id)));
+    dirs.filter_map(|(id, file)| Some((DirId(id), FileId(file?)))).collect()
+}
+
+/// One directory being listed.
+struct Listing<'a> {
+    layout: &'a Layout,
+    dir: DirId,
+    /// Names that are not remembered.
+    names: Vec<CString>,
+}
+
+impl Listing<'_> {
+    fn count(&mut self, worker: &mut Worker<'_>) -> u32 {
+        let tree = worker.work.tree;
+        let found = worker.opener.dir(self.dir).and_then(|dir| {
+            self.list(tree, dir)?;
+            let device = if self.names.is_empty() { 0 } else { dir.stat()?.device };
+            let new = self.names.iter().filter(|name| is_new(dir, name, device));
+            Ok(u32::try_from(new.count()).unwrap_or(u32::MAX))
+        });
+        worker.work.watch.entries.fetch_add(1, Relaxed);
+        match found {
+            Ok(count) => count,
+            Err(source) if is_gone(&source) => 0,
+            Err(source) => {
+                let reason = Reason::Failed { op: Op::List, source };
+                worker.problems.push(Problem { path: tree.dir_path(self.dir), reason });
+                1
+            }
+        }
+    }
+
+    /// Gathers the names that are not remembered and can be those of files or directories.
+    fn list(&mut self, tree: &Tree, dir: &Dir) -> io::Result<()> {
+        let files = self.layout.records(self.dir).flat_map(|record| tree.files_in(record));
+        let mut files: Vec<&CStr> = files.map(|file| tree.name(FileId(file))).collect();
+        files.sort_unstable();
+        let below = self.layout.children_of(Some(self.dir));
+        let is_below = |name: &CStr| {
+            let order = |id: &DirId| tree.dir_name(*id).unwrap_or_default().cmp(name);
+            below.binary_search_by(order).is_ok()
+        };
+        dir.for_each(&mut DirBuffer::default(), |item| {
+            let known = match item.kind {
+                Kind::File => files.binary_search(&item.name).is_ok(),
+                Kind::Dir => is_below(item.name),
+                Kind::Unknown => files.binary_search(&item.name).is_ok() || is_below(item.name),
+                _ => true,
+            };
+            if !known {
+                self.names.push(item.name.to_owned());
+            }
+        })
+    }
+}
+
+/// Returns whether a name stands for a file that is not empty, or for a directory that has one or that
+/// nothing can be said of.
+fn is_new(dir: &Dir, name: &CStr, device: u64) -> bool {
+    match dir.stat_child(name) {
+        Ok(stat) if stat.kind == Kind::File => stat.size > 0,
+        Ok(stat) if stat.kind == Kind::Dir => stat.device != device || has_files(dir, name, device),
+        Ok(_) => false,
+        Err(e) => !is_gone(&e),
+    }
+}
+
+/// Returns whether there is anything below a directory that is not empty, or on another device, or
+/// cannot be looked at.
+fn has_files(dir: &Dir, name: &CStr, device: u64) -> bool {
+    let mut waiting = vec![name.to_bytes().to_vec()];
+    while let Some(path) = waiting.pop() {
+        let Ok(open) = dir.open_below(&path) else { return true };
+        let mut names: Vec<CString> = Vec::new();
+        let listed = open.for_each(&mut DirBuffer::default(), |item| {
+            if matches!(item.kind, Kind::File | Kind::Dir | Kind::Unknown) {
+                names.push(item.name.to_owned());
+            }
+        });
+        if listed.is_err() {
+            return true;
+        }
+        for name in names {
+            match open.stat_child(&name) {
+                Ok(stat) if stat.kind == Kind::File && stat.size > 0 => return true,
+                Ok(stat) if stat.kind == Kind::Dir && stat.device != device => return true,
+                Ok(stat) if stat.kind == Kind::Dir => {
+                    waiting.push([&path, b"/".as_slice(), name.to_bytes()].concat());
+                }
+                Ok(_) => {}
+                Err(e) if is_gone(&e) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,202 @@
+//! Finds pairs of directories that have much in common, from copies that are near each other.
+//!
+//! Two files of one item are a hint for the two largest directories that have one of them each. All
+//! hints for such a pair are looked at together. Going down on one side, the first directory is taken
+//! of which half is found on the other side; it and the other one are made as small as they can
+//! be without losing a file that they share. Then the same from the other side. A hint goes down the tree once on
+//! either side, so the work is the number of hints times the depth of the tree.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use fsops::{Interrupted, Watch};
+
+use super::figures::shared;
+use super::holdings::{Holdings, NONE, number};
+use super::standing::Standing;
+
+/// Among so many files with one content all pairs are hints; of a content with more, each file and the
+/// next one in the order of their paths. So a content that n files have gives less than 3n hints.
+pub const NEAR: usize = 6;
+
+/// Two positions with one item, and the pair of directories they are a hint for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hint {
+    dirs: (u32, u32),
+    at: (u32, u32),
+}
+
+/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither is
+/// spare, and no pair is below another on both sides.
+pub(super) fn pairs(
+    holdings: &Holdings,
+    standing: &Standing,
+    watch: &Watch,
+) -> Result<Vec<(u32, u32)>, Interrupted> {
+    let mut hints = hints(holdings, standing, watch)?;
+    hints.sort_unstable_by(|a, b| watch.compare(a, b));
+    hints.dedup();
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(dirs) = hints.get(start).map(|hint| hint.dirs) {
+        watch.check()?;
+        let end = start + hints[start..].partition_point(|hint| hint.dirs == dirs);
+        let search = Search { holdings, standing };
+        found.extend(search.both_ways(dirs, &mut hints[start..end]));
+        start = end;
+    }
+    Ok(found)
+}
+
+fn hints(
+    holdings: &Holdings,
+    standing: &Standing,
+    watch: &Watch,
+) -> Result<Vec<Hint>, Interrupted> {
+    let mut hints = Vec::new();
+    let mut hint = |one: u32, other: u32| hints.extend(hint(holdings, one, other));
+    let mut standing_files = Vec::new();
+    for item in 0..holdings.items() {
+        watch.check()?;
+        let slots = holdings.slots(item);
+        let near = if slots.len() <= NEAR { NEAR } else { 2 };
+        for slot in slots.clone() {
+            for next in slot + 1..slots.end.min(slot + number(near)) {
+                hint(holdings.position(slot), holdings.position(next));
+            }
+        }
+        if near == 2 {
+            // The next copy may be in a directory that is spare, of which nothing is said.
+            let positions = slots.map(|slot| holdings.position(slot));
+            standing_files.clear();
+            standing_files.extend(positions.filter(|&position| !standing.is_gone(position)));
+            standing_files.windows(2).for_each(|near| hint(near[0], near[1]));
+        }
+    }
+    Ok(hints)
+}
+
+/// Returns what two files are a hint for; nothing if one is directly in a directory above the other.
+fn hint(holdings: &Holdings, one: u32, other: u32) -> Option<Hint> {
+    let place = |position: u32| holdings.files[position as usize].place;
+    let dirs =
+        (holdings.apart(place(one), place(other))?, holdings.apart(place(other), place(one))?);
+    Some(Hint { dirs, at: (one, other) })
+}
+
+struct Search<'a> {
+    holdings: &'a Holdings,
+    standing: &'a Standing,
+}
+
+/// A pair by the directory that half of was found in the other, and that one.
+type Pairs = HashMap<u32, u32>;
+
+impl Search<'_> {
+    /// Returns the pairs below two directories, given all hints for these.
+    fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
+        let there = self.below(dirs.0, dirs.1, hints);
+        for hint in &mut *hints {
+            hint.at = (hint.at.1, hint.at.0);
+        }
+        let back = self.below(dirs.1, dirs.0, hints);
+        let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
+        // A pair that both ways lead to is kept once.
+        let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
+        let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
+        let rest = back.iter().filter(|&(&b, &a)| !told(a, b, &there));
+        pairs.extend(rest.map(|(&b, &a)| (a, b)));
+        pairs.retain(|&(a, b)| !self.standing.is_spare(a) && !self.standing.is_spare(b));
+        pairs.sort_unstable();
+        pairs
+    }
+
+    /// Returns whether `a` and `b` are, or are below, the two directories of one of some pairs.
+    fn is_below_one(&self, mut a: u32, b: u32, pairs: &Pairs) -> bool {
+        loop {
+            if pairs.get(&a).is_some_and(|&other| self.holdings.is_within(b, other)) {
+                return true;
+            }
+            a = self.holdings.dirs[a as usize].parent;
+            if a == NONE {
+                return false;
+            }
+        }
+    }
+
+    /// Returns the largest directories in `top` of which at least half is among the first files of
+    /// the hints, each with the part of `other` that it shares files with; made smaller to what it
+    /// shares.
+    fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
+        hints.sort_unstable_by_key(|hint| hint.at);
+        let mut pairs = Pairs::new();
+        let mut waiting = vec![(top, 0..hints.len())];
+        while let Some((place, range)) = waiting.pop() {
+            let own = &hints[range.clone()];
+            if self.is_half(place, other, own) {
+                let there = self.smallest(other, place);
+                pairs.insert(self.smallest(place, there), there);
+            } else {
+                waiting.extend(self.parts(place, own, range.start));
+            }
+        }
+        pairs
+    }
+
+    /// Returns whether half of a directory is in another one, given the hints for that, in order.
+    ///
+    /// Of a content with many files not all are named by hints. If those that are make up an eighth, the
+    /// others are looked for. Each file is named a few times only, so few directories can have that much.
+    fn is_half(&self, place: u32, other: u32, hints: &[Hint]) -> bool {
+        let whole = u128::from(self.holdings.dirs[place as usize].bytes);
+        let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
+        let named = each.map(|same| self.holdings.files[same[0].at.0 as usize].size);
+        let named = u128::from(named.fold(0, u64::saturating_add));
+        let all = || -> u128 {
+            shared(self.holdings, place, other).map(|file| u128::from(file.size)).sum()
+        };
+        named * 2 >= whole || (named * 8 >= whole && 2 * all() >= whole)
+    }
+
+    /// Returns the directories in `place` with the ranges of their hints, which begin at `start`.
+    fn parts(&self, place: u32, hints: &[Hint], mut start: usize) -> Vec<(u32, Range<usize>)> {
+        let child = |hint: &Hint| {
+            let home = self.holdings.files[hint.at.0 as usize].place;
+            (home != place).then(|| self.holdings.child_towards(place, home))
+        };
+        let mut parts = Vec::new();
+        let mut rest = hints;
+        while let Some(first) = rest.first() {
+            let end = match child(first) {
+                // Those below it are next to each other.
+                Some(child) => {
+                    let last = self.holdings.dirs[child as usize].files.end;
+                    let count = rest.partition_point(|hint| hint.at.0 < last);
+                    parts.push((child, start..start + count));
+                    count
+                }
+                None => rest.iter().take_while(|hint| child(hint).is_none()).count(),
+            };
+            start += end;
+            rest = &rest[end..];
+        }
+        parts
+    }
+
+    /// Returns the smallest directory in `place` that has all files there with a like one in another.
+    fn smallest(&self, place: u32, other: u32) -> u32 {
+        let there = &self.holdings.dirs[other as usize].files;
+        let is_shared = |position: &u32| {
+            let item = self.holdings.files[*position as usize].item;
+            item != NONE && self.holdings.has(item, there)
+        };
+        let mut own = self.holdings.dirs[place as usize].files.clone();
+        let Some(first) = own.find(is_shared) else { return place };
+        let last = own.rfind(is_shared).unwrap_or(first);
+        let mut smallest = self.holdings.files[first as usize].place;
+        while !self.holdings.dirs[smallest as usize].files.contains(&last) {
+            smallest = self.holdings.dirs[smallest as usize].parent;
+        }
+        smallest
+    }
+}

@@ -1,0 +1,148 @@
+//! `lop report --dirs`: directories that are equal, contained in another, or overlap.
+
+use std::cmp::Reverse;
+
+use catalog::Rows;
+use dupes::{Folders, Related, Relation, Remembered, newcomers};
+use serde::Serialize;
+use walk::{Problem, Tree};
+
+use crate::args::{Format, ReportArgs, Sort};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{GroupHead, to_json, write_related, writer};
+use crate::quantity::{count, counted, size};
+use crate::remembered::{Live, open, work_on};
+use crate::settings::Settings;
+use crate::{output, problems};
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let catalog = open(settings)?;
+    let roots = catalog.roots()?;
+    let live = Live::check(catalog.load(Rows::All)?, settings)?;
+    let loaded = &live.loaded;
+    let (mut related, summary, problems) = work_on(loaded, settings, |work| {
+        let new = newcomers(work, &roots)?;
+        let remembered = Remembered {
+            tree: &loaded.tree,
+            facts: &loaded.facts,
+            states: live.states(),
+            newcomers: &new.counts,
+            reclaimable: &|content| loaded.content(content).1,
+        };
+        let folders = Folders::new(&remembered, work.watch)?;
+        let mut related = folders.related(work.watch)?;
+        related.retain(|related| related.bytes >= args.min_size.unwrap_or(0));
+        let together = folders.reclaimable(related.iter());
+        let summary = Summary::new(&related, together, new.problems.len());
+        Ok((related, summary, new.problems))
+    })?;
+    sort(&loaded.tree, &mut related, args.sort);
+    if let Some(limit) = args.limit {
+        related.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    }
+    let heard = print(args, settings, &loaded.tree, &related, &summary)?;
+    let all: Vec<&Problem> = problems.iter().collect();
+    problems::print(&all, settings);
+    if heard {
+        let unnamed = if settings.json { Format::Json } else { Format::Text };
+        let format = args.format.unwrap_or(unnamed);
+        output::print_summary_aside(format, settings, &summary, &summary.text());
+    }
+    if all.is_empty() {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, &problems::message(all.len() as u64));
+    Ok(Exit::Partial)
+}
+
+fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
+    related.sort_by_cached_key(|related| {
+        let key = match by {
+            Sort::Reclaimable => (related.reclaimable, related.bytes),
+            Sort::Size => (related.bytes, related.files),
+            Sort::Count => (related.files, related.bytes),
+            Sort::Path => (0, 0),
+        };
+        let paths = related.folders.iter().take(2).map(|folder| tree.dir_path(folder.dir));
+        (Reverse(key), paths.collect::<Vec<_>>())
+    });
+}
+
+/// Prints what was found; returns whether it was read.
+fn print(
+    args: &ReportArgs,
+    settings: &Settings,
+    tree: &Tree,
+    related: &[Related],
+    summary: &Summary,
+) -> Result<bool, CommandError> {
+    let unnamed = if settings.json { Format::Json } else { Format::Text };
+    let format = args.format.unwrap_or(unnamed);
+    output::print(|out| {
+        if !matches!(format, Format::Fdupes | Format::Nul) {
+            return write_related(format, out, settings.stdout, tree, related, &to_json(summary));
+        }
+        // These have no place for more than sets.
+        let mut writer = writer(format, out, settings.stdout);
+        for set in related.iter().filter(|related| related.relation == Relation::Equal) {
+            let folders = set.folders.len() as u64;
+            let reclaimable = set.reclaimable;
+            let head = GroupHead {
+                size: set.bytes,
+                digest: None,
+                files: folders,
+                inodes: folders,
+                reclaimable,
+            };
+            writer.begin(&head)?;
+            for folder in &set.folders {
+                writer.file(&tree.dir_path(folder.dir), None)?;
+            }
+            writer.end()?;
+        }
+        writer.finish("")
+    })
+}
+
+#[derive(Serialize)]
+struct Summary {
+    /// Sets of equal directories.
+    equal: u64,
+    /// Directories in them beyond the first of each.
+    redundant_directories: u64,
+    contained: u64,
+    overlapping: u64,
+    /// Bytes that deleting the redundant and the contained ones together would free.
+    reclaimable_bytes: u64,
+    problems: u64,
+}
+
+impl Summary {
+    fn new(related: &[Related], reclaimable_bytes: u64, problems: usize) -> Summary {
+        let all = |relation| related.iter().filter(move |r| r.relation == relation);
+        Summary {
+            equal: all(Relation::Equal).count() as u64,
+            redundant_directories: all(Relation::Equal).map(|r| r.spare().len() as u64).sum(),
+            contained: all(Relation::Contained).count() as u64,
+            overlapping: all(Relation::Overlapping).count() as u64,
+            reclaimable_bytes,
+            problems: problems as u64,
+        }
+    }
+
+    fn text(&self) -> String {
+        if self.equal + self.contained + self.overlapping == 0 {
+            return "No equal, contained or overlapping directories".into();
+        }
+        format!(
+            "{} of equal directories, {} contained, {} overlapping\n{} reclaimable without those \
+             that overlap",
+            counted(self.equal, "set", "sets"),
+            count(self.contained),
+            count(self.overlapping),
+            size(self.reclaimable_bytes)
+        )
+    }
+}

@@ -1,0 +1,217 @@
+//! `lop contains A B`: what of A is not in B, and an exit code for scripts.
+
+use std::fs;
+
+use testkit::{Mount, NOBODY, TreeBuilder, is_root, skipped};
+
+use crate::lop::{Lop, assert_exit_record, document, settle};
+
+/// Returns the names that are said to be missing, with this exit code.
+#[track_caller]
+fn missing(lop: &Lop, one: &str, other: &str, code: i32) -> Vec<String> {
+    lop.listed(["contains", one, other], code)
+}
+
+#[test]
+fn what_is_not_there_is_listed() {
+    let tree = TreeBuilder::new()
+        .file("a/copied", "copied")
+        .file("a/sub/renamed", "renamed")
+        .file("a/inside 1", "only inside")
+        .file("a/inside 2", "only inside")
+        .file("a/elsewhere", "somewhere else")
+        .file("a/alone", "no copy at all")
+        .file("b/copied", "copied")
+        .file("b/deep/er/other name", "renamed")
+        .file("b/more", "more than that")
+        .file("c/elsewhere", "somewhere else");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let lost = ["a/alone", "a/elsewhere", "a/inside 1", "a/inside 2"];
+    assert_eq!(missing(&lop, "a", "b", 6), lost);
+    assert_eq!(missing(&lop, "a/sub", "b", 0), [""; 0]);
+    assert_eq!(missing(&lop, "c", "a", 0), [""; 0]);
+    let output = lop.run(["contains", "a", "b"]);
+    assert_eq!(output.stdout_str(), lost.join("\n") + "\n");
+    assert_eq!(output.stderr_str(), "4 of 6 files (50 B) are not in the second directory\n");
+    let limited = lop.run(["contains", "a", "b", "--sort", "size", "--limit", "1"]);
+    limited.code(6);
+    assert_eq!(limited.stdout_str(), "a/alone\n");
+}
+
+#[test]
+fn a_hard_link_is_there_and_said_to_free_nothing() {
+    let tree = TreeBuilder::new()
+        .hard_links("linked", &["a/x", "b/x"])
+        .hard_links("linked and copied", &["a/y", "b/y"])
+        .file("b/z", "linked and copied")
+        .hard_links("linked inside", &["a/p", "a/q"]);
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    assert_eq!(missing(&lop, "a", "b", 6), ["a/p", "a/q"]);
+    let summary = &document(&lop.run(["contains", "a", "b", "--json"]))["summary"];
+    assert_eq!((&summary["linked"], &summary["missing"]), (&2.into(), &2.into()));
+    // A link is known for what it is without the catalog.
+    let new = TreeBuilder::new().hard_links("never scanned", &["new/a", "new too/b"]);
+    lop.add(&new);
+    assert_eq!(missing(&lop, "new", "new too", 0), [""; 0]);
+    let said = "1 file: each is also in the second directory\n  1 is a hard link to there and would \
+                free nothing\n  1 file there is not in the catalog or changed since the scan\n";
+    assert_eq!(lop.run(["contains", "new", "new too"]).stderr_str(), said);
+}
+
+#[test]
+fn what_the_catalog_does_not_know_is_not_proven() {
+    let tree = TreeBuilder::new()
+        .file("a/known", "known")
+        .file("a/changed", "change")
+        .file("b/known", "known")
+        .file("b/changed", "change")
+        .file("b/stale", "new and the same");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    fs::write(lop.path("a/changed"), "CHANGE").expect("written");
+    fs::write(lop.path("a/new"), "new and the same").expect("written");
+    fs::write(lop.path("b/new"), "new").expect("written");
+    assert_eq!(missing(&lop, "a", "b", 6), ["a/changed", "a/new"]);
+    let output = lop.run(["contains", "a", "b"]);
+    let mark = "a/new  (not in the catalog, or changed since the scan)\n";
+    assert!(output.stdout_str().contains(mark), "{}", output.stdout_str());
+    let said = "2 of 3 files (22 B) are not in the second directory\n  of these 2 are not in the \
+                catalog or changed since the scan\n  1 file there is not in the catalog or changed \
+                since the scan\n";
+    assert_eq!(output.stderr_str(), said);
+    // A copy in B that changed does not count.
+    fs::write(lop.path("b/known"), "KNOWN").expect("written");
+    assert_eq!(missing(&lop, "a", "b", 6), ["a/changed", "a/known", "a/new"]);
+    settle();
+    lop.remember(["."]);
+    assert_eq!(missing(&lop, "a", "b", 6), ["a/changed", "a/known"]);
+}
+
+#[test]
+fn empty_files_links_and_special_files_are_mentioned() {
+    let tree = TreeBuilder::new()
+        .file("a/x", "alike")
+        .file("a/empty", "")
+        .symlink("a/link 1", "x")
+        .symlink("a/link 2", "x")
+        .fifo("a/fifo")
+        .file("b/x", "alike");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let output = lop.run(["contains", "a", "b"]);
+    output.success();
+    let said = "1 file: each is also in the second directory\n  1 empty file not compared\n  \
+                2 symbolic links not compared\n  1 special file not compared\n";
+    assert_eq!((output.stdout_str(), output.stderr_str()), ("", said));
+    lop.run(["contains", "-q", "a", "b"]).success();
+}
+
+#[test]
+fn a_directory_within_the_other() {
+    let tree = TreeBuilder::new()
+        .file("all/part/1", "outside too")
+        .file("all/1", "outside too")
+        .file("all/part/2", "twice in the part")
+        .file("all/part/3", "twice in the part")
+        .symlink("link", "all");
+    let lop = Lop::with(&tree);
+    lop.remember(["all"]);
+    // What is in the part goes with it.
+    assert_eq!(missing(&lop, "all/part", "all", 6), ["all/part/2", "all/part/3"]);
+    assert_eq!(missing(&lop, "all/part", "link", 6), ["all/part/2", "all/part/3"]);
+    for (one, other) in [("all", "all/part"), ("all", "all"), ("all", "link"), ("link", "all/part")]
+    {
+        let output = lop.run(["contains", one, other]);
+        output.code(2);
+        assert!(output.stderr_str().contains("nothing there would be left"), "{one} {other}");
+    }
+}
+
+#[test]
+fn a_second_path_to_the_directory_is_not_another() {
+    let tree = TreeBuilder::new().file("a/x", "x1").file("a/sub/y", "y2").file("b/x", "x1");
+    let lop = Lop::with(&tree.dir("b/bound"));
+    let bound = match Mount::bind(lop.path("a"), lop.path("b/bound")) {
+        Ok(bound) => bound,
+        Err(reason) => return skipped(reason),
+    };
+    for dir in ["a", "b", "b/bound"] {
+        lop.remember([dir]);
+    }
+    assert_eq!(missing(&lop, "a", "b", 6), ["a/sub/y"]);
+    assert_eq!(missing(&lop, "b/bound", "b", 6), ["b/bound/sub/y"]);
+    lop.run(["contains", "a", "b/bound"]).code(2);
+    lop.run(["contains", "a/sub", "b/bound/sub"]).code(2);
+    drop(bound);
+}
+
+#[test]
+fn what_cannot_be_examined_makes_it_3() {
+    if !is_root() {
+        return skipped("needs root to become another user");
+    }
+    let tree = TreeBuilder::new().file("a/x", "x1").file("b/x", "x1").file("a/closed/y", "y");
+    let lop = Lop::with(&tree.mode("a/closed", 0));
+    let ask = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
+    ask(&["scan", "."]).code(3);
+    let output = ask(&["contains", "--json", "a", "b"]);
+    assert_exit_record(&output, 3);
+    assert!(output.stderr_str().contains("a/closed: cannot list"), "{}", output.stderr_str());
+    // What is missing for certain is the answer.
+    fs::remove_file(lop.path("b/x")).expect("removed");
+    ask(&["contains", "a", "b"]).code(6);
+}
+
+#[test]
+fn the_document_and_the_rows() {
+    let name: &[u8] = b"a/\xff\n";
+    let lop = Lop::with(&TreeBuilder::new().file(name, "x").file("b/y", "yy"));
+    lop.remember(["."]);
+    let output = lop.run(["contains", "a", "b", "--json"]);
+    output.code(6);
+    let document = document(&output);
+    let file = &document["files"][0];
+    assert_eq!((&file["size"], &file["path_base64"]), (&1.into(), &"YS//Cg==".into()));
+    let summary = &document["summary"];
+    for key in ["unknown", "linked", "unknown_there", "empty", "symlinks", "special", "problems"] {
+        assert_eq!(summary[key], 0, "{key}");
+    }
+    assert_eq!(
+        (&summary["files"], &summary["missing"], &summary["bytes"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    let csv = lop.run(["contains", "a", "b", "--format", "csv"]);
+    assert_eq!(csv.stdout, b"size,duplicates,digest,state,path\n1,,,,\"a/\xff\n\"\n");
+    let nul = lop.run(["contains", "a", "b", "--format", "nul"]);
+    assert_eq!(nul.stdout, [name, b"\0"].concat());
+}
+
+/// The answer is checked by doing what it is asked for: deleting the directory.
+#[test]
+fn every_content_that_is_not_listed_is_in_the_other() {
+    let mut tree = TreeBuilder::new();
+    for n in 0..200u64 {
+        let place = ["a", "a/sub", "b/a", "b", "b/sub"][(n % 5) as usize];
+        tree = tree.seeded(format!("{place}/{n}"), n * n % 89, 100 + n % 3);
+        if n % 11 == 0 {
+            let other = if n % 2 == 0 { "a" } else { "b" };
+            tree = tree.hard_link(format!("{place}/{n}"), format!("{other}/link {n}"));
+        }
+    }
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let listed = |dir: &str| -> Vec<String> {
+        let document = document(&lop.run(["ls", "-R", "--json", dir]));
+        let files = document["files"].as_array().expect("files").iter();
+        files.map(|f| f["path"].as_str().expect("a path").to_string()).collect()
+    };
+    let digest = |name: &String| blake3::hash(&fs::read(lop.path(name)).expect("readable"));
+    let there: Vec<_> = listed("b").iter().map(digest).collect();
+    let mut expected = listed("a");
+    expected.retain(|name| !there.contains(&digest(name)));
+    expected.sort();
+    assert!((5..60).contains(&expected.len()), "too tame: {}", expected.len());
+    assert_eq!(missing(&lop, "a", "b", 6), expected);
+}
