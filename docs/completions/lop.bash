@@ -207,14 +207,14 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dedupe)
-            opts="-0 -q -v -h --by --apply --keep --protect --min-size --report --files-from --null --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
+            opts="-i -0 -q -v -h --by --apply --interactive --keep --protect --min-size --report --files-from --null --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --by)
-                    COMPREPLY=($(compgen -W "delete hardlink reflink symlink quarantine" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "delete hardlink reflink symlink quarantine script" -- "${cur}"))
                     return 0
                     ;;
                 --keep)

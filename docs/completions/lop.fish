@@ -194,7 +194,8 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do wit
 hardlink\t'Make its name one of the kept file'
 reflink\t'Let it share the disk space of the kept file; it stays a file of its own'
 symlink\t'Put a relative symbolic link to the kept file in its place'
-quarantine\t'Move it aside, on the same file system, until it is purged or brought back'"
+quarantine\t'Move it aside, on the same file system, until it is purged or brought back'
+script\t'Print a shell script that compares once more and then does what it is told'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch what is below DIR; its files are kept before all others' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Leave out smaller files' -r
@@ -210,6 +211,7 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l color -d 'Use colours
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Do it'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Go through the groups on the terminal and choose, with one key each'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Give directories back the times they had before names in them changed'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s q -l quiet -d 'Print no summary and no progress'

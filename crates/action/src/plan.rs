@@ -171,6 +171,32 @@ impl Warning {
 }
 
 impl Plan {
+    /// Returns the plan in which the file stays that number `at` of the others is a name of: instead of
+    /// the kept one, or besides it if that may not be changed. Nothing, if nothing is left to go.
+    pub fn keep_instead(mut self, at: usize) -> Option<Plan> {
+        let key = self.others.get(at)?.stat.key();
+        let chosen = Why::Rule("chosen".into());
+        let (names, others) = self.others.into_iter().partition(|other| other.stat.key() == key);
+        self.others = others;
+        let names: Vec<Member> = names;
+        let mut names = names.into_iter().map(|name| (name, chosen.clone()));
+        if matches!(self.why, Why::Protected(_)) {
+            self.stay.extend(names);
+        } else {
+            let (keep, why) = names.next()?;
+            let before = std::mem::replace(&mut self.keep, keep);
+            let own = before.stat.key();
+            let (freed, stay) =
+                self.stay.into_iter().partition(|(member, _)| member.stat.key() == own);
+            let freed: Vec<(Member, Why)> = freed;
+            self.others.push(before);
+            self.others.extend(freed.into_iter().map(|(member, _)| member));
+            self.stay = names.chain(stay).collect();
+            self.why = why;
+        }
+        (!self.others.is_empty()).then_some(self)
+    }
+
     /// Returns what is to be said about a file that goes.
     pub fn warnings(&self, other: &Member, kind: Kind) -> Vec<Warning> {
         let (kept, stat) = (&self.keep.stat, &other.stat);

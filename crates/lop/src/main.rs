@@ -6,6 +6,7 @@
 
 mod acting;
 mod args;
+mod chooser;
 mod commands;
 mod devices;
 mod error;

@@ -20,6 +20,8 @@ pub(crate) enum By {
     Symlink,
     /// Move it aside, on the same file system, until it is purged or brought back
     Quarantine,
+    /// Print a shell script that compares once more and then does what it is told
+    Script,
 }
 
 /// Act on duplicates
@@ -41,7 +43,9 @@ Examples:
   lop dedupe --by quarantine --keep oldest --protect ~/Pictures --apply
   lop dedupe --by delete --apply ~/old-laptop    What is there and elsewhere too
   lop dedupe --by delete --save-plan plan.jsonl  Look at it, remove lines, then
-  lop dedupe --plan plan.jsonl --apply")]
+  lop dedupe --plan plan.jsonl --apply
+  lop dedupe --by script > act.sh; sh act.sh hardlink")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct DedupeArgs {
     /// Act only on files below these [default: all that the catalog knows]
     #[arg(value_name = "PATH")]
@@ -54,6 +58,12 @@ pub(crate) struct DedupeArgs {
     /// Do it
     #[arg(long)]
     pub(crate) apply: bool,
+
+    /// Go through the groups on the terminal and choose, with one key each
+    ///
+    /// Nothing is done before all is chosen; 'u' goes back to the group before.
+    #[arg(short, long, conflicts_with = "plan")]
+    pub(crate) interactive: bool,
 
     /// Which file of a group stays
     ///
@@ -157,6 +167,10 @@ pub(crate) struct UndoArgs {
 /// system, from where 'lop undo' brings them back.
 #[derive(Debug, Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  lop quarantine list                      What is in quarantine
+  lop quarantine purge --older-than 30d    Remove what is there for a month")]
 pub(crate) struct QuarantineArgs {
     #[command(subcommand)]
     pub(crate) command: QuarantineCommand,
@@ -166,6 +180,9 @@ pub(crate) struct QuarantineArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// List the files in quarantine
+    #[command(after_help = "\
+Examples:
+  lop quarantine list")]
     List,
     /// Remove files from quarantine for good
     ///

@@ -8,7 +8,13 @@ fn each_command(mut check: impl FnMut(&Command)) {
     let mut top = Cli::command();
     top.build();
     check(&top);
-    top.get_subcommands().filter(|sub| sub.get_name() != "help").for_each(check);
+    let below = |command: &Command| -> Vec<Command> {
+        command.get_subcommands().filter(|sub| sub.get_name() != "help").cloned().collect()
+    };
+    for command in below(&top) {
+        check(&command);
+        below(&command).iter().for_each(&mut check);
+    }
 }
 
 fn each_arg(mut check: impl FnMut(&Command, &Arg)) {

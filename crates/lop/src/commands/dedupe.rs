@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use action::{Kind, Lot, SavedError};
+use action::{Kind, Lot, Plan, SavedError};
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -18,7 +18,7 @@ use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
-use crate::{output, problems};
+use crate::{chooser, output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -26,40 +26,54 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         return of_saved(file, args, settings);
     }
     let Some(by) = args.by else { return Err(CommandError::usage("--by is missing")) };
+    if by == By::Script && (args.apply || args.save_plan.is_some()) {
+        let text = "--by script prints a script; --apply and --save-plan go with another kind";
+        return Err(CommandError::usage(text));
+    }
     let wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
-    let mut writer = None;
-    let source = if let Some(report) = &args.report {
-        Source::from_report(report, settings)?
-    } else if let Some(list) = &args.files_from {
-        Source::from_list(list, if args.null { 0 } else { b'\n' }, settings)?
-    } else {
-        let catalog = open(settings)?;
-        let path = settings.catalog()?;
-        let wait = |holder| settings.complain(waiting(holder).as_bytes());
-        // What is done is written into it, so no scan may come in between.
-        writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
-        let catalog = writer.as_ref().map_or(&catalog, Writer::catalog);
-        Source::Catalog(Box::new(catalog.load(Rows::Grouped)?))
-    };
+    let (source, writer) = source(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
     let unexamined = !problems.is_empty();
     let stats = source.look(settings)?;
     let planner = Planner::new(source, stats, wishes);
-    let exit = if let Some(file) = &args.save_plan {
-        save(&planner, file, settings)?
-    } else if args.apply {
-        apply(&planner, args, writer.as_ref(), settings)?
+    let exit = if args.interactive {
+        let plans: Vec<Plan> = planner.plans().collect();
+        let chosen = chooser::choose(&plans, planner.kind(), settings)?;
+        carry_on(chosen.into_iter(), &planner, by, args, writer.as_ref(), settings)?
     } else {
-        show(&planner, settings)?
+        carry_on(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
     };
     Ok(if unexamined && exit == Exit::Done { Exit::Partial } else { exit })
+}
+
+/// Returns where the groups come from, and the catalog held for writing if something is to be done with
+/// its files.
+fn source(
+    args: &DedupeArgs,
+    settings: &Settings,
+) -> Result<(Source, Option<Writer>), CommandError> {
+    if let Some(report) = &args.report {
+        return Ok((Source::from_report(report, settings)?, None));
+    }
+    if let Some(list) = &args.files_from {
+        let end = if args.null { 0 } else { b'\n' };
+        return Ok((Source::from_list(list, end, settings)?, None));
+    }
+    let catalog = open(settings)?;
+    let path = settings.catalog()?;
+    let wait = |holder| settings.complain(waiting(holder).as_bytes());
+    // What is done is written into it, so no scan may come in between.
+    let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
+    let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
+    Ok((Source::Catalog(Box::new(loaded)), writer))
 }
 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            By::Delete => Kind::Delete,
+            // What the script does is decided when it is run.
+            By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,
             By::Symlink => Kind::Symlink,
@@ -68,11 +82,33 @@ impl From<By> for Kind {
     }
 }
 
-fn show(planner: &Planner, settings: &Settings) -> Result<Exit, CommandError> {
-    let (mut summary, kind) = (Planned::default(), planner.kind());
+/// Shows plans, saves them, writes a script of them, or carries them out.
+fn carry_on(
+    plans: impl Iterator<Item = Plan> + Send,
+    planner: &Planner,
+    by: By,
+    args: &DedupeArgs,
+    writer: Option<&Writer>,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let kind = planner.kind();
+    match &args.save_plan {
+        _ if by == By::Script => print_script(plans),
+        Some(file) => save(plans, kind, file, settings),
+        None if args.apply => apply(plans, planner, args, writer, settings),
+        None => show(plans, kind, settings),
+    }
+}
+
+fn show(
+    plans: impl Iterator<Item = Plan>,
+    kind: Kind,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let mut summary = Planned::default();
     let heard = output::print(|out| {
         let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
-        for plan in planner.plans() {
+        for plan in plans {
             summary.add(&plan, kind);
             writer.plan(&plan)?;
         }
@@ -84,12 +120,26 @@ fn show(planner: &Planner, settings: &Settings) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn save(planner: &Planner, file: &Path, settings: &Settings) -> Result<Exit, CommandError> {
+fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
+    output::print(|out| {
+        action::script_head(out)?;
+        plans.try_for_each(|plan| action::script_steps(out, &plan))?;
+        action::script_tail(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn save(
+    plans: impl Iterator<Item = Plan>,
+    kind: Kind,
+    file: &Path,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
     let failed =
         |e: io::Error| CommandError::failed(format!("cannot write {}", file.display())).because(e);
-    let (mut summary, kind) = (Planned::default(), planner.kind());
+    let mut summary = Planned::default();
     let mut out = BufWriter::new(File::create(file).map_err(failed)?);
-    for plan in planner.plans() {
+    for plan in plans {
         summary.add(&plan, kind);
         action::save(&mut out, &plan, kind).map_err(failed)?;
     }
@@ -97,29 +147,31 @@ fn save(planner: &Planner, file: &Path, settings: &Settings) -> Result<Exit, Com
     if settings.json {
         output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
     } else if settings.verbosity != Verbosity::Quiet {
-        settings
-            .note(&format!("{}; 'lop dedupe --plan FILE' takes it from there", summary.text(kind)));
+        let text = summary.text(kind);
+        settings.note(&format!("{text}; 'lop dedupe --plan FILE' takes it from there"));
     }
     Ok(Exit::Done)
 }
 
 fn apply(
+    plans: impl Iterator<Item = Plan> + Send,
     planner: &Planner,
     args: &DedupeArgs,
     writer: Option<&Writer>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let workers = Workers::new(None, Io::Auto);
-    let lots = if let [_] = planner.devices() {
+    let kind = planner.kind();
+    let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
-        let device = planner.plans().next().map_or(0, |plan| plan.keep.stat.device);
-        let lane = workers.compare.lanes.of(device);
-        vec![Lot { lane, groups: Box::new(planner.plans().map(group)) }]
+        let lane = workers.compare.lanes.of(device.number);
+        vec![Lot { lane, groups: Box::new(plans.map(group)) }]
     } else {
-        by_lane(planner.plans().map(group), &workers)
+        by_lane(plans.map(group), &workers)
     };
+    let times = args.preserve_dir_times;
     let (account, ended) =
-        carry_out(planner.kind(), lots, &workers, args.preserve_dir_times, settings, |outcome| {
+        carry_out(kind, lots, &workers, times, settings, |outcome| {
             match writer.zip(planner.loaded()) {
                 Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
                 None => Ok(()),

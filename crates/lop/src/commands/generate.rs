@@ -45,7 +45,24 @@ fn completions(command: &mut Command, files: &mut Files) {
     }
 }
 
-/// Returns the commands that are documented: the shown ones but clap's own `help`.
+/// Returns the commands right below one that are documented: the shown ones but clap's own `help`.
 fn documented(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+}
+
+/// Returns all commands that are documented, each with its name from the top: `["lop", "scan"]`.
+fn all_documented(command: &Command) -> Vec<(Vec<String>, &Command)> {
+    let mut all = vec![(vec![command.get_name().to_string()], command)];
+    let mut at = 0;
+    while at < all.len() {
+        let (name, command) = all[at].clone();
+        let below = documented(command)
+            .map(|sub| (name.iter().cloned().chain([sub.get_name().to_string()]).collect(), sub));
+        let below: Vec<_> = below.collect();
+        // Right behind what they are below of.
+        let behind = if at == 0 { all.len() } else { at + 1 };
+        all.splice(behind..behind, below);
+        at += 1;
+    }
+    all
 }

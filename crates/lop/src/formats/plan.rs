@@ -16,12 +16,19 @@ pub(crate) struct PlanWriter<W> {
     kind: Kind,
     stream: Stream,
     json: bool,
+    /// Whether files that go are numbered.
+    numbered: bool,
     plans: u64,
 }
 
 impl<W: Write> PlanWriter<W> {
     pub(crate) fn new(out: W, kind: Kind, stream: Stream, json: bool) -> Self {
-        PlanWriter { out, kind, stream, json, plans: 0 }
+        PlanWriter { out, kind, stream, json, numbered: false, plans: 0 }
+    }
+
+    /// Has the files that go numbered.
+    pub(crate) fn numbered(&mut self) {
+        self.numbered = true;
     }
 
     /// Writes one plan.
@@ -58,8 +65,13 @@ impl<W: Write> PlanWriter<W> {
         for (member, why) in &plan.stay {
             self.line("keep", member, &why.to_string())?;
         }
-        for other in &plan.others {
-            self.line(self.kind.word(), other, &warnings(plan, other, self.kind).join(", "))?;
+        for (number, other) in (1..).zip(&plan.others) {
+            let word = match self.numbered {
+                true if number < 10 => format!("{number} {}", self.kind.word()),
+                true => format!("  {}", self.kind.word()),
+                false => self.kind.word().into(),
+            };
+            self.line(&word, other, &warnings(plan, other, self.kind).join(", "))?;
         }
         Ok(())
     }

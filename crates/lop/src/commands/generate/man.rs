@@ -6,14 +6,13 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Files, documented};
+use super::{Files, all_documented};
 use crate::exit::MEANINGS;
 
 /// Adds the pages.
 pub(super) fn add(command: &Command, files: &mut Files) -> io::Result<()> {
-    files.insert("man/lop.1".into(), page(command, "lop")?);
-    for sub in documented(command) {
-        let name = format!("lop-{}", sub.get_name());
+    for (words, sub) in all_documented(command) {
+        let name = words.join("-");
         files.insert(format!("man/{name}.1"), page(sub, &name)?);
     }
     Ok(())
