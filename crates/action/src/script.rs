@@ -62,7 +62,7 @@ esac
 "#;
 
 const TAIL: &str = r#"
-printf '%s files to be acted on, action %s, %s left alone\n' "$done" "$action" "$left" >&2
+printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 [ "$left" -eq 0 ] || exit 3
 "#;
 

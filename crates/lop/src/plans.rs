@@ -1,7 +1,9 @@
 //! From groups of equal files to plans: what is known of each file now, what may be changed, which
 //! stays.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use action::keep::Rule;
@@ -63,6 +65,8 @@ pub(crate) struct Planner {
     stats: Vec<Option<Stat>>,
     /// Files by group; those of a group are neighbours.
     members: Vec<(u32, FileId)>,
+    /// Where the files of each group are.
+    groups: Vec<Range<usize>>,
     /// Directories below the protected ones: another path to one of them is no way around.
     protected_dirs: HashSet<FileKey>,
 }
@@ -76,7 +80,31 @@ impl Planner {
         members.retain(|&(_, file)| is_wanted(file));
         members.sort_unstable();
         let protected_dirs = protected_dirs(source.tree(), &wishes.protect);
-        Planner { source, wishes, stats, members, protected_dirs }
+        let mut groups = Vec::new();
+        for group in members.chunk_by(|a, b| a.0 == b.0) {
+            let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
+            groups.push(start..start + group.len());
+        }
+        groups.retain(|group| group.len() > 1);
+        Planner { source, wishes, stats, members, groups, protected_dirs }
+    }
+
+    /// Brings the groups into the order in which directories come, which suits disks.
+    pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
+        let members = &self.members;
+        self.groups.sort_unstable_by_key(|group| members[group.start].1);
+        self
+    }
+
+    /// Brings the groups into the order that suits people: what takes most first, then by path.
+    pub(crate) fn in_order_of_size(mut self) -> Planner {
+        let (tree, members, stats) = (self.source.tree(), &self.members, &self.stats);
+        self.groups.sort_by_cached_key(|group| {
+            let paths = members[group.clone()].iter().map(|&(_, file)| tree.absolute_path(file));
+            let size = stats[members[group.start].1.0 as usize].map_or(0, |stat| stat.size);
+            (Reverse(size.saturating_mul(group.len() as u64 - 1)), paths.min())
+        });
+        self
     }
 
     /// Returns what is to be done with each redundant file.
@@ -91,7 +119,8 @@ impl Planner {
 
     /// Returns the plans, one after the other.
     pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Send + '_ {
-        self.members.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1).flat_map(|group| {
+        self.groups.iter().flat_map(|group| {
+            let group = &self.members[group.clone()];
             let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
             plan(members, self.wishes.kind, &self.wishes.rules)
         })

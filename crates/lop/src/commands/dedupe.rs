@@ -37,6 +37,11 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let unexamined = !problems.is_empty();
     let stats = source.look(settings)?;
     let planner = Planner::new(source, stats, wishes);
+    let planner = if args.apply && !args.interactive {
+        planner.in_order_of_the_tree()
+    } else {
+        planner.in_order_of_size()
+    };
     let exit = if args.interactive {
         let plans: Vec<Plan> = planner.plans().collect();
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;

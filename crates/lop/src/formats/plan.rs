@@ -77,7 +77,8 @@ impl<W: Write> PlanWriter<W> {
     }
 
     fn line(&mut self, word: &str, member: &Member, note: &str) -> io::Result<()> {
-        write!(self.out, "  {word:<10}  ")?;
+        let width = if self.numbered { 12 } else { 10 };
+        write!(self.out, "  {word:<width$}  ")?;
         self.out.write_all(&self.stream.names.show_line(&member.target.path))?;
         if note.is_empty() { writeln!(self.out) } else { writeln!(self.out, "  ({note})") }
     }

@@ -8,6 +8,7 @@
 mod asking;
 mod catalogs;
 mod contains;
+mod dedupe;
 mod disks;
 mod exits;
 mod folders;

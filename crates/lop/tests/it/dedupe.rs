@@ -1,0 +1,398 @@
+//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
+
+use crate::lop::{Lop, document, settle};
+
+/// What is the same after an undo; times of directories change with the names in them.
+const BACK: Compare = Compare::VISIBLE;
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("a/1", 1, 9000)
+        .seeded("b/2", 1, 9000)
+        .seeded(&b"b/\xff\n3"[..], 1, 9000)
+        .seeded("c/x", 2, 70_000)
+        .seeded("c/y", 2, 70_000)
+        .file("lone", "like no other")
+        .mtime("b/2", 1_000_000_000, 0)
+        .mtime("c/y", 1_000_000_000, 5)
+}
+
+fn scanned() -> Lop {
+    let lop = Lop::with(&tree());
+    lop.remember(["."]);
+    lop
+}
+
+fn snapshot(lop: &Lop) -> Snapshot {
+    Snapshot::of(&lop.work())
+}
+
+fn inode(lop: &Lop, path: &str) -> u64 {
+    fs::symlink_metadata(lop.path(path)).expect("is there").ino()
+}
+
+#[test]
+fn without_apply_nothing_changes_and_the_plan_is_shown() {
+    let lop = scanned();
+    let before = snapshot(&lop);
+    let output = lop.run(["dedupe", "--by", "delete", "--keep", "oldest"]);
+    output.success();
+    let work = lop.work().display().to_string();
+    let stdout = String::from_utf8_lossy(&output.stdout).replace(&work, "");
+    assert!(stdout.contains("2 files of 8.8 KiB to delete"), "{stdout}");
+    assert!(stdout.contains("  keep        /b/2  (oldest)\n"), "{stdout}");
+    assert!(stdout.contains("  delete      /a/1  (other mtime)\n"), "{stdout}");
+    assert!(stdout.contains("  keep        /c/y  (oldest)\n"), "{stdout}");
+    let said = "3 files to delete, 96.0 KiB to gain; nothing was changed: --apply does it\n";
+    assert_eq!(output.stderr_str(), said);
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
+    assert!(!lop.state().join("lop/catalog.db.runs").exists(), "a plan leaves no trace");
+}
+
+#[test]
+fn each_kind_does_what_it_says_and_is_undone() {
+    for kind in ["delete", "hardlink", "symlink", "quarantine"] {
+        let lop = scanned();
+        let before = snapshot(&lop);
+        let output = lop.run(["dedupe", "--by", kind, "--apply"]);
+        output.success();
+        assert!(output.stderr_str().starts_with("3 files "), "{}", output.stderr_str());
+        let there = |path: &str| fs::symlink_metadata(lop.path(path)).is_ok();
+        match kind {
+            "hardlink" => assert_eq!(inode(&lop, "a/1"), inode(&lop, "b/2")),
+            "symlink" => {
+                let target = fs::read_link(lop.path("b/2")).expect("a link");
+                assert_eq!(target, Path::new("../a/1"));
+            }
+            _ => assert!(there("a/1") && !there("b/2") && !there("c/y")),
+        }
+        let left = snapshot(&lop).contents();
+        assert!(before.contents().iter().all(|content| left.contains(content)));
+        // The catalog knows: nothing is left to do, and nothing changed behind its back.
+        let again = lop.run(["dedupe", "--by", kind]);
+        assert_eq!(again.success().stderr_str(), "Nothing to do\n");
+        let report = lop.run(["report"]);
+        assert!(!report.success().stdout_str().contains("changed"), "{}", report.stdout_str());
+        let undone = lop.run(["undo"]);
+        assert_eq!(undone.success().stderr_str(), "run 1: 3 files are what they were\n");
+        assert_same(&before, &snapshot(&lop), BACK);
+        let nothing = lop.run(["undo"]);
+        assert_eq!(nothing.code(1).stderr_str(), "lop: there is nothing to undo\n");
+    }
+}
+
+#[test]
+fn a_scan_after_a_run_reads_little() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
+    settle();
+    let output = lop.scan(["--stats", "."]);
+    let stats: Value = serde_json::from_str(output.stderr_str()).expect("figures");
+    assert_eq!(stats["candidates"], 0, "each content is one inode: {stats}");
+}
+
+#[test]
+fn paths_limit_what_is_acted_on_and_protected_files_stay() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply", "b"]).success();
+    assert!(!lop.path("b/2").exists() && lop.path("a/1").exists());
+    assert!(lop.path("c/x").exists() && lop.path("c/y").exists(), "not below b");
+
+    let lop = scanned();
+    let protect = ["dedupe", "--by", "delete", "--keep", "newest", "--protect", "b", "--apply"];
+    lop.run(protect).success();
+    assert!(lop.path("b/2").exists() && lop.path(&b"b/\xff\n3"[..]).exists());
+    assert!(!lop.path("a/1").exists(), "its equals are protected");
+    let shown = lop.run(["dedupe", "--by", "delete", "--protect", "b"]);
+    assert_eq!(shown.success().stderr_str(), "Nothing to do\n");
+}
+
+#[test]
+fn what_changed_since_the_scan_is_left_alone() {
+    let lop = scanned();
+    fs::write(lop.path("c/x"), vec![7; 70_000]).expect("written");
+    lop.run(["dedupe", "--by", "delete", "--apply", "c"]).success();
+    assert!(lop.path("c/x").exists() && lop.path("c/y").exists());
+}
+
+#[test]
+fn a_plan_can_be_saved_cut_down_and_applied() {
+    let lop = scanned();
+    let plan = lop.state().join("plan.jsonl");
+    let file = plan.to_str().expect("UTF-8");
+    let output = lop.run(["dedupe", "--by", "delete", "--save-plan", file]);
+    output.success();
+    let text = fs::read_to_string(&plan).expect("a plan");
+    assert_eq!(text.lines().count(), 3);
+    let kept: Vec<&str> = text.lines().filter(|line| line.contains("c/y")).collect();
+    fs::write(&plan, kept.join("\n")).expect("written");
+    let shown = lop.run(["dedupe", "--plan", file]);
+    let said = "1 file to delete; nothing was changed: --apply does it\n";
+    assert_eq!(shown.success().stderr_str(), said);
+    assert!(lop.path("c/y").exists());
+    lop.run(["dedupe", "--plan", file, "--apply"]).success();
+    assert!(!lop.path("c/y").exists() && lop.path("b/2").exists());
+    // What it spoke of is gone, which is said.
+    let stale = lop.run(["dedupe", "--plan", file, "--apply"]);
+    stale.code(3);
+    assert!(stale.stderr_str().contains("c/y: cannot open"), "{}", stale.stderr_str());
+}
+
+#[test]
+fn a_plan_that_contradicts_itself_is_refused() {
+    let lop = scanned();
+    let before = snapshot(&lop);
+    let plan = lop.state().join("plan.jsonl");
+    let file = plan.to_str().expect("UTF-8");
+    lop.run(["dedupe", "--by", "delete", "--save-plan", file, "c"]).success();
+    let text = fs::read_to_string(&plan).expect("a plan");
+    let line: Value = serde_json::from_str(text.trim()).expect("a line");
+    let mut turned = line.clone();
+    for (one, other) in [("path", "keep"), ("was", "kept")] {
+        (turned[one], turned[other]) = (line[other].clone(), line[one].clone());
+    }
+    fs::write(&plan, format!("{line}\n{turned}\n")).expect("written");
+    let output = lop.run(["dedupe", "--plan", file, "--apply"]);
+    output.code(4);
+    assert!(output.stderr_str().contains("is to go, and is kept for another"), "refused");
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
+    fs::write(&plan, "nonsense").expect("written");
+    lop.run(["dedupe", "--plan", file, "--apply"]).code(1);
+}
+
+#[test]
+fn a_report_is_compared_again_whatever_it_says() {
+    let lop = scanned();
+    let report = lop.run(["report", "--format", "json"]);
+    let text = String::from_utf8_lossy(&report.stdout).replace("c/x", "lone");
+    fs::write(lop.state().join("report.json"), text).expect("written");
+    let file = lop.state().join("report.json");
+    let file = file.to_str().expect("UTF-8");
+    let before = snapshot(&lop);
+    let output = lop.run(["dedupe", "--by", "hardlink", "--report", file, "--apply"]);
+    output.code(3);
+    // The two real groups but for the one that was tampered with.
+    assert_eq!(inode(&lop, "a/1"), inode(&lop, "b/2"));
+    assert_ne!(inode(&lop, "lone"), inode(&lop, "c/y"));
+    lop.run(["undo"]).success();
+    assert_same(&before, &snapshot(&lop), BACK);
+}
+
+#[test]
+fn a_list_of_files_is_compared_first() {
+    let lop = Lop::with(&tree());
+    let list = b"a/1\0b/2\0c/x\0lone\0missing\0";
+    let command = ["dedupe", "--by", "delete", "--files-from", "-", "-0", "--apply"];
+    let output = lop.command().args(command).stdin(list.as_slice()).run();
+    output.code(3);
+    assert!(output.stderr_str().contains("missing: No such file"), "{}", output.stderr_str());
+    assert!(lop.path("a/1").exists() && !lop.path("b/2").exists());
+    assert!(lop.path("c/x").exists() && lop.path("c/y").exists());
+}
+
+#[test]
+fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    fs::write(lop.path("b/2"), "new").expect("written");
+    let output = lop.run(["undo"]);
+    output.code(3);
+    let said = output.stderr_str();
+    assert!(said.contains("b/2: something else has its name now"), "{said}");
+    assert_eq!(fs::read(lop.path("b/2")).expect("read"), b"new");
+    assert!(lop.path("c/y").exists());
+    let listed = lop.run(["quarantine", "list"]);
+    assert!(listed.success().stdout_str().contains("b/2"), "it is still there");
+    fs::remove_file(lop.path("b/2")).expect("removed");
+    lop.run(["undo"]).success();
+    assert_eq!(fs::metadata(lop.path("b/2")).expect("is back").len(), 9000);
+
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    fs::write(lop.path("c/x"), "changed").expect("written");
+    let output = lop.run(["undo"]);
+    output.code(3);
+    let said = output.stderr_str();
+    assert!(said.contains("c/y: cannot be brought back: its equal has changed"), "{said}");
+    assert!(lop.path("b/2").exists() && !lop.path("c/y").exists());
+}
+
+#[test]
+fn history_tells_what_was_done() {
+    let lop = scanned();
+    assert_eq!(lop.run(["history"]).success().stdout_str(), "");
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "c"]).success();
+    lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
+    lop.run(["undo", "1"]).success();
+    let output = lop.run(["history"]);
+    let lines: Vec<&str> = output.success().stdout_str().lines().collect();
+    assert!(lines[0].starts_with("   1  20") && lines[0].ends_with("quarantine  1 file, 1 undone"));
+    assert!(lines[1].contains("hardlink    2 files, 24.0 KiB gained"), "{}", lines[1]);
+    let runs = document(&lop.run(["history", "--json"]))["runs"].clone();
+    assert_eq!((&runs[0]["by"], &runs[1]["files"]), (&"quarantine".into(), &2.into()));
+    lop.run(["undo", "7"]).code(1);
+}
+
+#[test]
+fn purging_needs_an_equal_that_is_still_there() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    let young = lop.run(["quarantine", "purge", "--older-than", "1h"]);
+    assert!(young.success().stderr_str().starts_with("0 files removed"));
+    fs::write(lop.path("c/x"), "changed").expect("written");
+    let output = lop.run(["quarantine", "purge", "--older-than", "0s"]);
+    output.code(3);
+    let said = output.stderr_str();
+    assert!(said.contains("c/y: stays: the file kept for it has changed or is gone"), "{said}");
+    assert!(said.contains("2 files removed from quarantine"), "{said}");
+    let undone = lop.run(["undo"]);
+    assert_eq!(undone.success().stderr_str(), "run 1: 1 file is what it was\n");
+    assert_eq!(fs::metadata(lop.path("c/y")).expect("is back").len(), 70_000);
+    assert_eq!(lop.run(["quarantine", "list"]).success().stdout_str(), "");
+}
+
+#[test]
+fn files_in_quarantine_are_not_found_by_a_scan() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    let listed = document(&lop.run(["quarantine", "list", "--json"]));
+    let at = listed["files"][0]["at"].as_str().expect("a path").to_owned();
+    let store = Path::new(&at).parent().and_then(Path::parent).expect("a store");
+    let around = store.parent().expect("a directory");
+    // Only that one directory, which may be the top of a large disk.
+    let walked =
+        lop.run(["scan", "--no-catalog", "--format", "nul", store.to_str().expect("UTF-8")]);
+    walked.success();
+    let link = lop.path("around");
+    fs::create_dir(&link).expect("made");
+    fs::rename(store, link.join(store.file_name().expect("a name"))).expect("moved");
+    let found = lop.run(["scan", "--no-catalog", "--format", "nul", "around"]);
+    assert!(parse_nul(&found.success().stdout).is_empty(), "a store is not entered");
+    fs::rename(
+        link.join(store.file_name().expect("a name")),
+        around.join(store.file_name().expect("a name")),
+    )
+    .expect("moved back");
+    lop.run(["undo"]).success();
+}
+
+#[test]
+fn a_script_compares_again_and_takes_any_name() {
+    let lop = scanned();
+    let script = lop.run(["dedupe", "--by", "script"]);
+    fs::write(lop.state().join("act.sh"), &script.success().stdout).expect("written");
+    // A stale script: one of the files is another one by now.
+    fs::write(lop.path("c/y"), vec![1; 70_000]).expect("written");
+    let before = snapshot(&lop);
+    let sh = |action: &str| {
+        let file = lop.state().join("act.sh");
+        Command::new("/bin/sh").arg(file).arg(action).output().expect("runs")
+    };
+    assert_eq!(sh("nonsense").status.code(), Some(2));
+    assert_eq!(sh("show").status.code(), Some(3));
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
+    assert_eq!(sh("hardlink").status.code(), Some(3));
+    assert_eq!(inode(&lop, "a/1"), inode(&lop, "b/2"));
+    assert_eq!(fs::metadata(lop.path(&b"b/\xff\n3"[..])).expect("is there").nlink(), 3);
+    assert_eq!(before.contents(), snapshot(&lop).contents());
+    lop.run(["dedupe", "--by", "script", "--apply"]).code(2);
+}
+
+#[test]
+fn hard_links_are_made_files_of_their_own_and_links_again() {
+    let tree = TreeBuilder::new()
+        .hard_links(testkit::Content::Seeded { seed: 1, len: 5000 }, &["d/1", "d/2", "e/3"])
+        .xattr("d/1", "user.note", b"mine")
+        .mode("d/1", 0o640)
+        .file("lone", "x");
+    let lop = Lop::with(&tree);
+    let before = snapshot(&lop);
+    let shown = lop.run(["separate", "."]);
+    assert!(shown.success().stderr_str().starts_with("2 files to separate, up to 16.0 KiB more"));
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
+    lop.run(["separate", "--apply", "."]).success();
+    let after = snapshot(&lop);
+    assert_same(&before, &after, BACK - Compare::LINKS);
+    assert!(after.link_groups().is_empty(), "no two names are one file");
+    lop.run(["undo"]).success();
+    assert_same(&before, &snapshot(&lop), BACK);
+    // Names elsewhere keep the file.
+    lop.run(["separate", "--apply", "d"]).success();
+    assert!(snapshot(&lop).link_groups().is_empty());
+}
+
+#[test]
+fn groups_are_chosen_with_single_keys() {
+    if !Path::new("/usr/bin/script").exists() {
+        return skipped("script(1) is not installed");
+    }
+    let lop = scanned();
+    let run = |keys: &str| {
+        let lop_command = "lop dedupe --by delete --interactive --apply --progress never";
+        let binary = env!("CARGO_BIN_EXE_lop");
+        let mut child = Command::new("/usr/bin/script")
+            .args(["-qec", &lop_command.replace("lop ", &format!("{binary} ")), "/dev/null"])
+            .current_dir(lop.work())
+            .env("XDG_STATE_HOME", lop.state())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("starts");
+        std::io::Write::write_all(&mut child.stdin.take().expect("piped"), keys.as_bytes())
+            .expect("written");
+        let output = child.wait_with_output().expect("ends");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let before = snapshot(&lop);
+    let (code, text) = run("s\x03");
+    assert_eq!(code, Some(130), "{text}");
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
+    // Skips the first, goes back, keeps its second file instead, skips the other.
+    let (code, text) = run("su1s");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("[1/2]") && text.contains("1 file deleted"), "{text}");
+    assert!(!lop.path("c/x").exists() && lop.path("c/y").exists(), "{text}");
+    assert!(lop.path("a/1").exists() && lop.path("b/2").exists(), "{text}");
+    lop.run(["undo"]).success();
+    assert_same(&before, &snapshot(&lop), BACK);
+    lop.run(["dedupe", "--by", "delete", "--interactive"]).code(2);
+}
+
+#[test]
+fn results_come_as_json() {
+    let lop = scanned();
+    let shown = document(&lop.run(["dedupe", "--by", "delete", "--json"]));
+    assert_eq!(shown["groups"][1]["keep"][0]["why"], "first by path");
+    assert_eq!(shown["groups"][1]["files"][0]["do"], "delete");
+    assert_eq!(shown["summary"]["files"], 3);
+    let done = document(&lop.run(["dedupe", "--by", "delete", "--apply", "--json"]));
+    assert_eq!((&done["summary"]["done"], &done["summary"]["run"]), (&3.into(), &1.into()));
+    let undone = document(&lop.run(["undo", "--json"]));
+    assert_eq!(undone["summary"]["undone"], 3);
+}
+
+#[test]
+fn what_cannot_be_meant_is_wrong_usage() {
+    let lop = scanned();
+    for args in [
+        &["dedupe"][..],
+        &["dedupe", "--by", "burn"],
+        &["dedupe", "--by", "delete", "--keep", "best"],
+        &["dedupe", "--by", "delete", "--keep", "first-root"],
+        &["dedupe", "--by", "delete", "--plan", "x"],
+        &["quarantine", "purge"],
+        &["quarantine", "purge", "--older-than", "yesterday"],
+        &["separate"],
+    ] {
+        lop.run(args.iter().copied()).code(2);
+    }
+    lop.run(["dedupe", "--by", "delete", "--protect", "missing"]).code(1);
+}
