@@ -10,7 +10,7 @@ use action::{Group, Kind, Member, Plan, Protection, Target, Version, plan};
 use catalog::Loaded;
 use content::ContentId;
 use device::Io;
-use fsops::{FileKey, Stat, Watch};
+use fsops::{FileKey, Mounts, Place, Stat, Watch};
 use walk::{DirId, FileId, Tree};
 
 use crate::error::CommandError;
@@ -61,8 +61,7 @@ pub(crate) struct Planner {
     stats: Vec<Option<Stat>>,
     /// Files by content; those of a group are neighbours, groups are in the order of the tree.
     members: Vec<(ContentId, FileId)>,
-    /// Directories below the protected ones: another path to one of them is no way around.
-    protected_dirs: HashSet<FileKey>,
+    protected: Protected,
 }
 
 impl Planner {
@@ -90,8 +89,8 @@ impl Planner {
             .filter_map(|file| content(file).map(|content| (content, file)))
             .collect();
         members.sort_unstable();
-        let protected_dirs = protected_dirs(&loaded.tree, &wishes.protect);
-        Ok(Planner { loaded, wishes, stats, members, protected_dirs })
+        let protected = Protected::new(&loaded.tree, &wishes.protect);
+        Ok(Planner { loaded, wishes, stats, members, protected })
     }
 
     /// Returns what is to be done with each redundant file.
@@ -114,7 +113,7 @@ impl Planner {
         let root = below(&self.wishes.roots);
         let dir = self.loaded.tree.file(file).dir;
         let protected = if below(&self.wishes.protect).is_some()
-            || self.protected_dirs.contains(&dir_key(&self.loaded.tree, dir))
+            || self.protected.contains(&self.loaded.tree, dir)
         {
             Some(Protection::Asked)
         } else if root.is_none() && !self.wishes.roots.is_empty() {
@@ -136,16 +135,40 @@ pub(crate) fn group(plan: Plan) -> Group {
     }
 }
 
-fn protected_dirs(tree: &Tree, protect: &[Vec<u8>]) -> HashSet<FileKey> {
-    if protect.is_empty() {
-        return HashSet::new();
+/// Directories below the protected ones: another path to one of them is no way around.
+#[derive(Default)]
+struct Protected {
+    dirs: HashSet<DirId>,
+    keys: HashSet<FileKey>,
+}
+
+impl Protected {
+    fn new(tree: &Tree, protect: &[Vec<u8>]) -> Protected {
+        let mut protected = Protected::default();
+        if protect.is_empty() {
+            return protected;
+        }
+        let mounts = Mounts::read();
+        let places: Vec<Place> = protect.iter().flat_map(|dir| mounts.places_below(dir)).collect();
+        for (id, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(id);
+            let path = tree.absolute_dir_path(id);
+            let place = mounts.place(&path);
+            let is_protected = protect.iter().any(|dir| is_below(dir, &path))
+                || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
+            if is_protected {
+                protected.dirs.insert(id);
+                if dir.inode != 0 {
+                    protected.keys.insert(dir_key(tree, id));
+                }
+            }
+        }
+        protected
     }
-    let ids = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0).map(|(id, _)| DirId(id));
-    let is_protected = |id: &DirId| {
-        let path = tree.absolute_dir_path(*id);
-        protect.iter().any(|dir| *dir == path || is_below(dir, &path))
-    };
-    ids.filter(is_protected).map(|id| dir_key(tree, id)).collect()
+
+    fn contains(&self, tree: &Tree, dir: DirId) -> bool {
+        self.dirs.contains(&dir) || self.keys.contains(&dir_key(tree, dir))
+    }
 }
 
 fn dir_key(tree: &Tree, id: DirId) -> FileKey {
