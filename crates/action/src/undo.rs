@@ -8,7 +8,7 @@
 //! Nothing is overwritten: what is in the place is what the run put there, or the file stays as it is.
 //! Copies are on the disk before they take a place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use content::{Manner, Scratch, partition};
@@ -80,12 +80,21 @@ impl<'p> Undo<'p> {
             past.entries.values().rev().filter(|noted| noted.fate == Fate::Done).collect();
         self.watch.files_total.store(todo.len() as u64, std::sync::atomic::Ordering::Relaxed);
         // A file with several names is copied once; its other names become links to that.
-        let (alone, linked): (Vec<&Noted>, Vec<&Noted>) =
-            todo.into_iter().partition(|noted| noted.intent.was.links == 1);
-        for batch in alone.chunks(BATCH) {
+        let mut firsts = HashSet::new();
+        let (first, linked): (Vec<&Noted>, Vec<&Noted>) = todo.into_iter().partition(|noted| {
+            let was = &noted.intent.was;
+            was.links == 1 || !self.back.contains_key(&was.key()) && firsts.insert(was.key())
+        });
+        for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
-        for noted in linked {
+        let is_back = |noted: &&Noted| self.back.contains_key(&noted.intent.was.key());
+        let (linked, copied): (Vec<&Noted>, Vec<&Noted>) = linked.into_iter().partition(is_back);
+        for batch in linked.chunks(BATCH) {
+            self.batch(batch)?;
+        }
+        // The first name could not be brought back, but one of these may.
+        for noted in copied {
             self.batch(&[noted])?;
         }
         for (path, _) in past.stores.values() {
@@ -153,7 +162,7 @@ impl<'p> Undo<'p> {
 
     /// Has copies on the disk, and then their numbers in the journal.
     fn sync(&mut self, ready: &[Ready<'_>]) -> Result<(), Error> {
-        let mut synced = std::collections::HashSet::new();
+        let mut synced = HashSet::new();
         for copy in ready {
             let Some(staging) = &copy.site.staging else { continue };
             if synced.insert(staging.number) {
