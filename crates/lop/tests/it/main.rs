@@ -27,3 +27,4 @@ mod streams;
 mod together;
 mod uniques;
 mod upkeep;
+mod ways;
