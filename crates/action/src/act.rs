@@ -153,14 +153,18 @@ fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
     }
 }
 
-/// Makes sure that the kept file is still there. A hard link is one of its names itself.
+/// Makes sure that the kept file is still there, and is what it was.
+///
+/// A stacked or a network file system may show the file that was taken out a moment ago under the kept
+/// one's name, as a file of its own: it still does, but a rename is a status change, and that shows too.
+/// A hard link is one of the kept file's names itself, and made by a status change.
 fn check_kept(kept: &Kept<'_>, new: &New) -> Result<(), Reason> {
-    let now = match new {
-        New::Link(_) | New::Copy(_) => kept.file.stat(),
-        _ => kept.dir.stat_child(kept.name),
+    let (now, link) = match new {
+        New::Link(_) | New::Copy(_) => (kept.file.stat(), true),
+        _ => (kept.dir.stat_child_now(kept.name), false),
     };
     match now {
-        Ok(now) if now.same_content(kept.stat) => Ok(()),
+        Ok(now) if now.same_version(kept.stat) || link && now.same_content(kept.stat) => Ok(()),
         Ok(now) if now.key() == kept.stat.key() => Err(Reason::KeptChanged),
         Ok(_) => Err(Reason::KeptGone),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::KeptGone),

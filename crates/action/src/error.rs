@@ -76,6 +76,9 @@ pub enum Reason {
     /// Some program has the kept file open for writing.
     #[error("the kept file is open for writing")]
     KeptWritten,
+    /// Its time is further away than nanoseconds in 64 bits reach, so undo could not give it back.
+    #[error("its time is before 1678 or after 2262, and could not be brought back")]
+    Time,
     /// Something else took its place just then.
     #[error("something else took its place meanwhile")]
     Swapped,

@@ -146,6 +146,11 @@ impl Worker<'_> {
             _ if is_same => return Err(here(Reason::Same)),
             _ => {}
         }
+        // A file in quarantine stays what it is.
+        let made_anew = kind.changes_names() && kind != Kind::Quarantine;
+        if made_anew && matches!(opened.stat.mtime_ns, i64::MIN | i64::MAX) {
+            return Err(here(Reason::Time));
+        }
         let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
         let synced = self.sync(kept).and_then(|()| self.sync(&opened));
         synced.map_err(|e| here(Reason::Failed { op: Op::Sync, source: e }))?;

@@ -213,12 +213,19 @@ fn make(above: &[u8], id: &str, reach: &mut Reach) -> io::Result<()> {
     let run = CString::new(id)?;
     // Another run may remove the store, as it is empty, between the two.
     for _ in 0..100 {
-        made(above.make_private_dir(&store))?;
+        let is_ours = above.make_private_dir(&store);
+        let is_new = is_ours.is_ok();
+        made(is_ours)?;
         let dir = above.open_child(&store)?;
         check_private(&dir.stat()?)?;
         match made(dir.make_private_dir(&run)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            answer => return answer,
+            Err(e) => {
+                // No room for it, for one. What is not empty stays.
+                let _kept = is_new.then(|| above.remove_empty_dir(&store));
+                return Err(e);
+            }
+            Ok(()) => return Ok(()),
         }
     }
     Err(io::ErrorKind::NotFound.into())

@@ -81,20 +81,22 @@ impl<'p> Undo<'p> {
             past.entries.values().rev().filter(|noted| noted.fate == Fate::Done).collect();
         self.watch.files_total.store(todo.len() as u64, std::sync::atomic::Ordering::Relaxed);
         // A file with several names is copied once; its other names become links to that.
-        let (alone, linked): (Vec<&Noted>, Vec<&Noted>) =
-            todo.into_iter().partition(|noted| noted.intent.was.links == 1);
-        for batch in alone.chunks(BATCH) {
+        let mut firsts = HashSet::new();
+        let (first, linked): (Vec<&Noted>, Vec<&Noted>) = todo.into_iter().partition(|noted| {
+            let was = &noted.intent.was;
+            was.links == 1 || !self.back.contains_key(&was.key()) && firsts.insert(was.key())
+        });
+        for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
-        let mut linked = linked;
-        while !linked.is_empty() {
-            let mut seen = HashSet::new();
-            let (firsts, others): (Vec<&Noted>, Vec<&Noted>) =
-                linked.into_iter().partition(|noted| seen.insert(noted.intent.was.key()));
-            for batch in firsts.chunks(BATCH) {
-                self.batch(batch)?;
-            }
-            linked = others;
+        let is_back = |noted: &&Noted| self.back.contains_key(&noted.intent.was.key());
+        let (linked, copied): (Vec<&Noted>, Vec<&Noted>) = linked.into_iter().partition(is_back);
+        for batch in linked.chunks(BATCH) {
+            self.batch(batch)?;
+        }
+        // The first name could not be brought back, but one of these may.
+        for noted in copied {
+            self.batch(&[noted])?;
         }
         for (path, _) in past.stores.values() {
             store::remove_empty(path, &mut self.sites.reach);

@@ -148,6 +148,16 @@ impl Dir {
         Ok(rustix::fs::statx(&self.fd, name, flags, MASK)?.into())
     }
 
+    /// Returns the metadata of `name` as it is at this moment, wherever it is kept.
+    ///
+    /// # Platform behavior
+    ///
+    /// NFS and FUSE answer [`Dir::stat_child`] from what they were told up to some seconds ago.
+    pub fn stat_child_now(&self, name: &CStr) -> io::Result<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
+        Ok(rustix::fs::statx(&self.fd, name, flags, MASK)?.into())
+    }
+
     /// Opens the regular file `name` for reading. See [`File`] for what the open does not do.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
         #[cfg(feature = "faults")]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use action::keep::Rule;
 use action::{Group, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
 use catalog::{Change, Now};
-use fsops::{FileKey, Stat};
+use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
 use crate::error::CommandError;
@@ -67,8 +67,7 @@ pub(crate) struct Planner {
     members: Vec<(u32, FileId)>,
     /// Where the files of each group are.
     groups: Vec<Range<usize>>,
-    /// Directories below the protected ones: another path to one of them is no way around.
-    protected_dirs: HashSet<FileKey>,
+    protected: Protected,
 }
 
 impl Planner {
@@ -79,14 +78,14 @@ impl Planner {
             |file: FileId| stats[file.0 as usize].is_some_and(|now| now.size >= wishes.min_size);
         members.retain(|&(_, file)| is_wanted(file));
         members.sort_unstable();
-        let protected_dirs = protected_dirs(source.tree(), &wishes.protect);
+        let protected = Protected::new(source.tree(), &wishes.protect);
         let mut groups = Vec::new();
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
             groups.push(start..start + group.len());
         }
         groups.retain(|group| group.len() > 1);
-        Planner { source, wishes, stats, members, groups, protected_dirs }
+        Planner { source, wishes, stats, members, groups, protected }
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.
@@ -134,7 +133,7 @@ impl Planner {
         let root = below(&self.wishes.roots);
         let is_protected = || {
             below(&self.wishes.protect).is_some()
-                || self.protected_dirs.contains(&dir_key(tree, tree.file(file).dir))
+                || self.protected.contains(tree, tree.file(file).dir)
         };
         let protected = if is_protected() {
             Some(Protection::Asked)
@@ -214,16 +213,40 @@ pub(crate) fn group(plan: Plan) -> Group {
     }
 }
 
-fn protected_dirs(tree: &Tree, protect: &[Vec<u8>]) -> HashSet<FileKey> {
-    if protect.is_empty() {
-        return HashSet::new();
+/// Directories below the protected ones: another path to one of them is no way around.
+#[derive(Default)]
+struct Protected {
+    dirs: HashSet<DirId>,
+    keys: HashSet<FileKey>,
+}
+
+impl Protected {
+    fn new(tree: &Tree, protect: &[Vec<u8>]) -> Protected {
+        let mut protected = Protected::default();
+        if protect.is_empty() {
+            return protected;
+        }
+        let mounts = Mounts::read();
+        let places: Vec<Place> = protect.iter().flat_map(|dir| mounts.places_below(dir)).collect();
+        for (id, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(id);
+            let path = tree.absolute_dir_path(id);
+            let place = mounts.place(&path);
+            let is_protected = protect.iter().any(|dir| is_below(dir, &path))
+                || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
+            if is_protected {
+                protected.dirs.insert(id);
+                if dir.inode != 0 {
+                    protected.keys.insert(dir_key(tree, id));
+                }
+            }
+        }
+        protected
     }
-    let ids = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0).map(|(id, _)| DirId(id));
-    let is_protected = |id: &DirId| {
-        let path = tree.absolute_dir_path(*id);
-        protect.iter().any(|dir| is_below(dir, &path))
-    };
-    ids.filter(is_protected).map(|id| dir_key(tree, id)).collect()
+
+    fn contains(&self, tree: &Tree, dir: DirId) -> bool {
+        self.dirs.contains(&dir) || self.keys.contains(&dir_key(tree, dir))
+    }
 }
 
 fn dir_key(tree: &Tree, id: DirId) -> FileKey {

@@ -32,7 +32,7 @@ fn scanned() -> Lop {
 }
 
 fn snapshot(lop: &Lop) -> Snapshot {
-    Snapshot::of(&lop.work())
+    Snapshot::of(lop.work())
 }
 
 fn inode(lop: &Lop, path: &str) -> u64 {

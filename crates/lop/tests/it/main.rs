@@ -30,3 +30,4 @@ mod streams;
 mod together;
 mod uniques;
 mod upkeep;
+mod ways;

@@ -1,0 +1,129 @@
+//! Where paths lead in terms of file systems: two paths to one directory have one place.
+//!
+//! A bind mount gives a directory another path, below which nothing tells of the first one. The table
+//! of mounts (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) says which part of which file system each
+//! mount shows.
+
+/// The mounts of this process, as they were when the table was read.
+#[derive(Debug, Default)]
+pub struct Mounts(Vec<Mount>);
+
+#[derive(Debug)]
+struct Mount {
+    device: Vec<u8>,
+    root: Vec<u8>,
+    point: Vec<u8>,
+}
+
+/// A directory by its file system and the way from that one's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    device: Vec<u8>,
+    path: Vec<u8>,
+}
+
+impl Place {
+    /// Returns whether this is below `other`, or is it.
+    pub fn is_below(&self, other: &Place) -> bool {
+        self.device == other.device && below(&other.path, &self.path).is_some()
+    }
+}
+
+impl Mounts {
+    /// Reads the table; an empty one where there is none.
+    pub fn read() -> Mounts {
+        std::fs::read("/proc/self/mountinfo").map(|table| Mounts::parse(&table)).unwrap_or_default()
+    }
+
+    fn parse(table: &[u8]) -> Mounts {
+        let mount = |line: &[u8]| {
+            let mut fields = line.split(|&b| b == b' ').skip(2);
+            let device = fields.next()?.to_vec();
+            Some(Mount {
+                device,
+                root: unescaped(fields.next()?),
+                point: unescaped(fields.next()?),
+            })
+        };
+        Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
+    }
+
+    /// Returns the place that an absolute path without links stands for.
+    pub fn place(&self, path: &[u8]) -> Option<Place> {
+        let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
+        // Of mounts on one point the last covers the others, which is what `max_by_key` returns.
+        let (mount, rest) = mounts.max_by_key(|(mount, _)| mount.point.len())?;
+        let root = mount.root.strip_suffix(b"/").unwrap_or(&mount.root);
+        let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
+        Some(Place { device: mount.device.clone(), path: [root, slash, rest].concat() })
+    }
+
+    /// Returns the places that are below an absolute path without links: its own, and what is mounted
+    /// there.
+    pub fn places_below(&self, path: &[u8]) -> Vec<Place> {
+        let inside = self.0.iter().filter(|mount| below(path, &mount.point).is_some());
+        let inside =
+            inside.map(|mount| Place { device: mount.device.clone(), path: mount.root.clone() });
+        inside.chain(self.place(path)).collect()
+    }
+}
+
+/// Returns the way from `dir` to `path`, both absolute, if it leads down.
+fn below<'p>(dir: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    let rest = path.strip_prefix(dir)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"/") }
+}
+
+/// Returns a field with its `\040` and the like resolved.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut at = 0;
+    while let Some(&byte) = field.get(at) {
+        let octal = field.get(at + 1..at + 4).filter(|_| byte == b'\\');
+        let code =
+            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        bytes.push(code.unwrap_or(byte));
+        at += if code.is_some() { 4 } else { 1 };
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mounts;
+
+    const TABLE: &[u8] = b"22 1 254:0 / / rw - ext4 /dev/vda rw\n\
+        30 22 254:0 /data/photos /mnt/a\\040b rw - ext4 /dev/vda rw\n\
+        31 22 7:1 / /data/disk rw - xfs /dev/loop1 rw\n\
+        32 22 7:1 /sub /other rw - xfs /dev/loop1 rw\n\
+        33 22 0:40 / /other rw - tmpfs tmpfs rw\n";
+
+    #[test]
+    fn two_paths_to_one_directory_have_one_place() {
+        let mounts = Mounts::parse(TABLE);
+        let place = |path: &str| mounts.place(path.as_bytes()).expect("a place");
+        assert_eq!(place("/mnt/a b"), place("/data/photos"));
+        assert_eq!(place("/mnt/a b/x"), place("/data/photos/x"));
+        assert!(place("/mnt/a b/x").is_below(&place("/data")));
+        assert!(!place("/data/photos2").is_below(&place("/mnt/a b")));
+        assert!(place("/data/disk/x") != place("/x"));
+        assert!(!place("/other/x").is_below(&place("/data/disk")), "another mount covers it");
+        assert!(place("/data/photos").is_below(&place("/")));
+    }
+
+    #[test]
+    fn what_is_mounted_below_counts() {
+        let mounts = Mounts::parse(TABLE);
+        let disk = mounts.place(b"/data/disk/sub/x").expect("a place");
+        assert!(mounts.places_below(b"/data").iter().any(|place| disk.is_below(place)));
+        assert!(!mounts.places_below(b"/mnt").iter().any(|place| disk.is_below(place)));
+    }
+
+    #[test]
+    fn the_table_of_this_process_is_read() {
+        if std::path::Path::new("/proc/self/mountinfo").exists() {
+            assert!(Mounts::read().place(b"/").is_some());
+        }
+    }
+}
