@@ -290,14 +290,16 @@ impl Worker<'_> {
     /// Learns what the files have become by an action.
     fn after(&mut self, kept: &Opened<'_>, now: &mut Stat, one: &Going<'_>, ours: &mut Ours) {
         let kind = self.shared.how.kind;
-        // Another name of it may be next.
+        // Another name of it may be next. What was written to since is not what was compared.
         if one.opened.stat.links > 1
             && let Ok(stat) = one.opened.file.stat()
+            && stat.same_content(&one.opened.stat)
         {
             ours.insert(stat.key(), stat);
         }
         if kind == Kind::Hardlink
             && let Ok(stat) = kept.file.stat()
+            && stat.same_content(now)
         {
             ours.insert(stat.key(), stat);
             *now = stat;
