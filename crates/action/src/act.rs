@@ -66,7 +66,7 @@ impl Worker<'_> {
                 staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
                 place.swap()?
             }
-            New::Nothing | New::Copy(_) => place.take_out()?,
+            New::Nothing | New::Copy { .. } => place.take_out()?,
         };
         check_taken(&taken, was)?;
         // After it was taken out: of two runs that take each other's kept file, one sees that.
