@@ -41,7 +41,7 @@ impl Worker<'_> {
         let place = Place::of(&one.opened.dir, &one.opened.name, staging, one.n);
         let new = match (self.shared.how.kind, &one.link) {
             (Kind::Hardlink, _) => New::Link(kept.stat.key()),
-            (Kind::Separate, _) => New::Copy(self.copy(one, &place, &now)?),
+            (Kind::Separate, _) => self.copy(one, &place, &now)?,
             (_, Some(target)) => New::Symlink(target.clone()),
             _ => New::Nothing,
         };
@@ -68,7 +68,7 @@ impl Worker<'_> {
                 staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
                 place.swap()?
             }
-            New::Copy(_) => place.swap()?,
+            New::Copy { .. } => place.swap()?,
             New::Nothing => place.take_out()?,
         };
         check_taken(&taken, was)?;
@@ -77,23 +77,25 @@ impl Worker<'_> {
         if self.shared.how.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
     }
 
-    /// Makes a copy of a file beside its place, on the disk; returns its inode.
-    fn copy(&mut self, one: &Going<'_>, place: &Place<'_>, now: &Stat) -> Result<u64, Reason> {
+    /// Makes a copy of a file that is to take its place, on the disk.
+    fn copy(&mut self, one: &Going<'_>, place: &Place<'_>, now: &Stat) -> Result<New, Reason> {
         let file = &one.opened.file;
         let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
-        let watch = self.shared.watch;
         let copy = Copy { source: file, like: now, xattrs: &xattrs };
-        let made = copy.make(place, &mut self.scratch, watch).and_then(|new| {
+        let staging = &place.staging.dir;
+        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|new| {
             new.sync().map_err(Reason::failed(Op::Sync))?;
-            new.stat().map_err(Reason::failed(Op::Stat))
+            let Stat { inode, size, mtime_ns, .. } =
+                new.stat().map_err(Reason::failed(Op::Stat))?;
+            staging
+                .move_new(&place.part, staging, &place.new)
+                .map_err(Reason::failed(Op::Rename))?;
+            Ok(New::Copy { inode, size, mtime_ns })
         });
-        match made {
-            Ok(stat) => Ok(stat.inode),
-            Err(reason) => {
-                let _none = place.staging.dir.remove_name(&place.new);
-                Err(reason)
-            }
+        if made.is_err() {
+            place.remove_part();
         }
+        made
     }
 
     fn share(&self, one: &Going<'_>, kept: &Kept<'_>) -> Result<(), Reason> {
@@ -160,7 +162,7 @@ fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
 /// A hard link is one of the kept file's names itself, and made by a status change.
 fn check_kept(kept: &Kept<'_>, new: &New) -> Result<(), Reason> {
     let (now, link) = match new {
-        New::Link(_) | New::Copy(_) => (kept.file.stat(), true),
+        New::Link(_) | New::Copy { .. } => (kept.file.stat(), true),
         _ => (kept.dir.stat_child_now(kept.name), false),
     };
     match now {

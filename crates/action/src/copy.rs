@@ -18,7 +18,7 @@ pub(crate) struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Makes the copy under the name of a place in the private directory.
+    /// Makes the copy in the private directory, under the name for what is not ready.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Copy<'_> {
         watch: &Watch,
     ) -> Result<NewFile, Reason> {
         let size = self.like.size;
-        let new = place.staging.dir.create_file(&place.new).map_err(Reason::failed(Op::Create))?;
+        let new = place.staging.dir.create_file(&place.part).map_err(Reason::failed(Op::Create))?;
         let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
         new.copy_from(self.source, size, stop).map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use fsops::{Context, Dir, FileKey, Log, Op, Stat};
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,8 @@ pub(crate) struct Journal {
     path: std::path::PathBuf,
     log: Log,
     next: AtomicU64,
+    /// Whether a line may have been cut off.
+    cut: AtomicBool,
 }
 
 impl Journal {
@@ -119,7 +121,7 @@ impl Journal {
             // A crash may have cut the last line off.
             log.append(b"\n").context(Op::Write, || &path)?;
         }
-        Ok(Journal { path, log, next: AtomicU64::new(next) })
+        Ok(Journal { path, log, next: AtomicU64::new(next), cut: AtomicBool::new(false) })
     }
 
     /// Returns a number for an intent.
@@ -130,7 +132,13 @@ impl Journal {
     /// Appends lines; if they are `urgent`, waits until they are on the disk.
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
         if !lines.0.is_empty() {
-            self.log.append(&lines.0).context(Op::Write, || &self.path)?;
+            if self.cut.load(Relaxed) {
+                self.log.append(b"\n").context(Op::Write, || &self.path)?;
+            }
+            let appended = self.log.append(&lines.0);
+            // Part of them may be there, and what follows must not run into that.
+            self.cut.store(appended.is_err(), Relaxed);
+            appended.context(Op::Write, || &self.path)?;
         }
         if urgent {
             self.log.sync().context(Op::Sync, || &self.path)?;

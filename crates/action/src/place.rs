@@ -27,6 +27,9 @@ pub(crate) struct Place<'a> {
     pub(crate) new: CString,
     /// In the private directory: what was taken out where nothing can be exchanged.
     pub(crate) old: CString,
+    /// In the private directory: what is not ready yet. It can be made again, and nothing else ever has
+    /// this name.
+    pub(crate) part: CString,
 }
 
 /// What was made to take a file's place; known again by this.
@@ -38,8 +41,8 @@ pub(crate) enum New {
     Link(FileKey),
     /// A symbolic link with this in it.
     Symlink(Vec<u8>),
-    /// A file with this inode number that was made for it.
-    Copy(u64),
+    /// A file that was made for it, as it was made: what somebody has written to since is theirs.
+    Copy { inode: u64, size: u64, mtime_ns: i64 },
 }
 
 /// Where the file is that was in the place.
@@ -52,7 +55,8 @@ pub(crate) struct Taken {
 impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        Place { dir, name, staging, new: Place::name_of(n), old: own(&format!("{n}.old")) }
+        let (old, part) = (own(&format!("{n}.old")), own(&format!("{n}.part")));
+        Place { dir, name, staging, new: Place::name_of(n), old, part }
     }
 
     /// Returns the name that the file of intent `n` has in the private directory.
@@ -102,6 +106,12 @@ impl<'a> Place<'a> {
             other => is_new(&self.staging.dir, &taken.name, &taken.stat, other)
                 .is_ok_and(|is_new| is_new),
         }
+    }
+
+    /// Removes what was not ready.
+    pub(crate) fn remove_part(&self) {
+        // It may not be there. If it cannot be removed, no other can be made.
+        let _none = self.staging.dir.remove_name(&self.part);
     }
 
     /// Removes what was taken out.
@@ -176,7 +186,10 @@ fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &New) -> io::Result<bool> {
         New::Nothing => false,
         New::Link(key) => stat.key() == *key && stat.links > 1,
         New::Symlink(target) => stat.kind == Entry::Symlink && dir.read_symlink(name)? == *target,
-        New::Copy(inode) => stat.kind == Entry::File && stat.inode == *inode,
+        New::Copy { inode, size, mtime_ns } => {
+            stat.kind == Entry::File
+                && (stat.inode, stat.size, stat.mtime_ns) == (*inode, *size, *mtime_ns)
+        }
     })
 }
 

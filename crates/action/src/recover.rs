@@ -164,6 +164,7 @@ fn settle(sites: &mut Sites<'_>, entry: &Entry) -> Option<Fate> {
 fn settle_copy(sites: &Sites<'_>, intent: &Intent, site: &Site, place: &Place<'_>) -> Option<Fate> {
     let was = &intent.was.version;
     let is_file = |stat: &Stat, dir: &Dir| is(stat, dir, was, sites.fsid(intent));
+    place.remove_part();
     let now = site.dir.stat_child(&site.name).ok();
     let not_yet = now.is_some_and(|now| is_file(&now, &site.dir));
     for name in [&place.new, &place.old] {
@@ -195,14 +196,19 @@ fn sweep_copies(sites: &mut Sites<'_>, entry: &Entry) {
     let Ok(site) = sites.of(&entry.intent) else { return };
     let Some(staging) = &site.staging else { return };
     let place = Place::of_undo(&site.dir, &site.name, staging, entry.intent.n);
-    match entry.made {
-        Some(inode) => {
-            // What cannot be given back stays, and is tried again.
-            let _left = place.roll_back(&New::Copy(inode));
-        }
-        // Nothing was exchanged with it before its number was noted: it is but a copy.
-        None => {
-            let _none = staging.dir.remove_name(&place.new);
-        }
+    place.remove_part();
+    if let Some(inode) = entry.made {
+        let device = staging.dir.stat().map_or(0, |stat| stat.device);
+        // Somebody may have written to the copy: then it stays, and what it took the place of goes.
+        // What cannot be given back stays.
+        let _left = place
+            .roll_back(&made(&entry.intent, inode))
+            .or_else(|_| place.roll_back(&new_of(&entry.intent, device)));
     }
+}
+
+/// Returns what an undo makes to take a place.
+pub(crate) fn made(intent: &Intent, inode: u64) -> New {
+    let Version { size, mtime_ns, .. } = intent.was.version;
+    New::Copy { inode, size, mtime_ns }
 }

@@ -102,7 +102,9 @@ impl Runs {
         let (outcome, answer) = apply::apply(&shared, lots);
         let Outcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        let ended = if refused.iter().any(|refusal| refusal.reason.is_left()) {
+        // What the journal does not tell, the next one finds out.
+        let is_noted = !matches!(answer, Err(Error::File(_)));
+        let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_left()) {
             Ok(())
         } else {
             journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed })

@@ -303,14 +303,16 @@ impl Worker<'_> {
         ours: &mut Ours,
     ) {
         let kind = self.shared.how.kind;
-        // Another name of it may be next.
+        // Another name of it may be next. What was written to since is not what was compared.
         if one.opened.stat.links > 1
             && let Ok(stat) = one.opened.file.stat()
+            && stat.same_content(&one.opened.stat)
         {
             ours.insert(stat.key(), stat);
         }
         if matches!(kind, Kind::Hardlink | Kind::Separate)
             && let Ok(stat) = kept.file.stat()
+            && stat.same_content(now)
         {
             ours.insert(stat.key(), stat);
             *now = stat;

@@ -19,7 +19,7 @@ use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Entry as Noted, Fate, Former, Intent, Journal, Lines, Past, Record};
 use crate::kind::Kind;
 use crate::place::{New, Place};
-use crate::recover::{Site, Sites, is, new_of};
+use crate::recover::{Site, Sites, is, made, new_of};
 use crate::store;
 
 /// Copies that are made before the disk is waited for.
@@ -134,10 +134,7 @@ impl<'p> Undo<'p> {
                 Err(reason) => self.refuse(noted, reason),
             }
         }
-        if !ready.is_empty() {
-            self.sync(&ready)?;
-        }
-        for copy in ready {
+        for copy in self.sync(ready)? {
             match put(&copy) {
                 Ok(()) => {
                     let path = copy.noted.intent.path.0.clone();
@@ -161,18 +158,30 @@ impl<'p> Undo<'p> {
         self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
     }
 
-    /// Has copies on the disk, and then their numbers in the journal.
-    fn sync(&mut self, ready: &[Ready<'_>]) -> Result<(), Error> {
-        let mut synced = HashSet::new();
+    /// Has copies on the disk, and then their numbers in the journal; returns those that are.
+    fn sync(&mut self, ready: Vec<Ready<'p>>) -> Result<Vec<Ready<'p>>, Error> {
+        let mut synced: HashMap<u32, Result<(), io::Error>> = HashMap::new();
+        let mut safe = Vec::with_capacity(ready.len());
         for copy in ready {
             let Some(staging) = &copy.site.staging else { continue };
-            if synced.insert(staging.number) {
-                // If it fails, so does what follows on that disk.
-                let _failed = staging.dir.sync_file_system();
+            let sync = || staging.dir.sync_file_system();
+            match synced.entry(staging.number).or_insert_with(sync) {
+                Ok(()) => {
+                    self.lines.push(&Record::Made { n: copy.noted.intent.n, inode: copy.inode });
+                    safe.push(copy);
+                }
+                Err(e) => {
+                    let source =
+                        e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
+                    copy.place(staging).remove_part();
+                    self.refuse(copy.noted, Reason::Failed { op: Op::Sync, source });
+                }
             }
-            self.lines.push(&Record::Made { n: copy.noted.intent.n, inode: copy.inode });
         }
-        self.note(true)
+        if !safe.is_empty() {
+            self.note(true)?;
+        }
+        Ok(safe)
     }
 
     /// Does what can be done at once, and returns nothing, or makes the copy that is needed.
@@ -200,7 +209,8 @@ impl<'p> Undo<'p> {
             return Ok(None);
         }
         if intent.kind == Kind::Separate {
-            let there = New::Copy(there.ok_or(Reason::Lost)?.inode);
+            let Stat { inode, size, mtime_ns, .. } = there.ok_or(Reason::Lost)?;
+            let there = New::Copy { inode, size, mtime_ns };
             let site = self.with_staging(intent, site)?;
             let inode = self.link_again(intent, &site)?;
             return Ok(Some(Ready { noted, site, inode, there: Some(there) }));
@@ -235,7 +245,7 @@ impl<'p> Undo<'p> {
         }
         let inode = *inode;
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        staging.dir.link_file(&file, &place.new).map_err(Reason::failed(Op::Link))?;
+        staging.dir.link_file(&file, &place.part).map_err(Reason::failed(Op::Link))?;
         Ok(Some(inode))
     }
 
@@ -264,7 +274,7 @@ impl<'p> Undo<'p> {
         match copied {
             Ok(stat) if unchanged => Ok(stat.inode),
             failed => {
-                let _none = staging.dir.remove_name(&place.new);
+                place.remove_part();
                 failed.and(Err(Reason::Lost))
             }
         }
@@ -285,7 +295,7 @@ impl<'p> Undo<'p> {
         }
         let Some(staging) = &site.staging else { return Err(Reason::Lost) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        staging.dir.link_file(&source, &place.new).map_err(Reason::failed(Op::Link))?;
+        staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
         Ok(intent.kept.inode)
     }
 
@@ -314,24 +324,40 @@ fn put_back(intent: &Intent, site: &Site) -> Result<(), Reason> {
     }
 }
 
+impl Ready<'_> {
+    fn place<'a>(&'a self, staging: &'a store::Staging) -> Place<'a> {
+        Place::of_undo(&self.site.dir, &self.site.name, staging, self.noted.intent.n)
+    }
+}
+
 /// Gives a copy its place.
 fn put(copy: &Ready<'_>) -> Result<(), Reason> {
-    let Ready { noted, site, inode, there } = copy;
-    let Some(staging) = &site.staging else { return Err(Reason::Lost) };
-    let place = Place::of_undo(&site.dir, &site.name, staging, noted.intent.n);
-    let answer = match there {
-        None => match staging.dir.move_new(&place.new, &site.dir, &site.name) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Reason::Taken),
-            moved => moved.map_err(Reason::failed(Op::Rename)),
-        },
-        Some(there) => place.swap().and_then(|taken| {
-            if place.is_expected(&taken, there) { place.remove(&taken) } else { Err(Reason::Taken) }
-        }),
+    let Some(staging) = &copy.site.staging else { return Err(Reason::Lost) };
+    let place = copy.place(staging);
+    let moved = match &copy.there {
+        None => staging.dir.move_new(&place.part, &copy.site.dir, &copy.site.name),
+        // From now on something else may get this name, which is known by what it is.
+        Some(_) => staging.dir.move_new(&place.part, &staging.dir, &place.new),
     };
-    match answer {
-        Ok(()) => Ok(()),
-        Err(reason) => place.roll_back(&New::Copy(*inode)).and(Err(reason)),
+    if let Err(source) = moved {
+        place.remove_part();
+        return Err(match source.kind() {
+            io::ErrorKind::AlreadyExists => Reason::Taken,
+            _ => Reason::Failed { op: Op::Rename, source },
+        });
     }
+    let Some(there) = &copy.there else { return Ok(()) };
+    let intent = &copy.noted.intent;
+    let swapped = place.swap().and_then(|taken| {
+        // The link may be the last name of the kept file by now: not if that was written to.
+        let is_whole = !matches!(there, New::Link(_)) || is_kept(intent, &taken.stat);
+        if is_whole && place.is_expected(&taken, there) {
+            place.remove(&taken)
+        } else {
+            Err(Reason::Taken)
+        }
+    });
+    swapped.or_else(|reason| place.roll_back(&made(intent, copy.inode)).and(Err(reason)))
 }
 
 /// Returns what the run put in a place, if that is what is there.
@@ -343,7 +369,7 @@ fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason
             now.kind == Entry::Symlink
                 && site.dir.read_symlink(&site.name).is_ok_and(|text| text == *target)
         }
-        New::Nothing | New::Copy(_) => false,
+        New::Nothing | New::Copy { .. } => false,
     };
     if is { Ok(new) } else { Err(Reason::Taken) }
 }

@@ -3,4 +3,5 @@
 mod child;
 mod crash;
 mod faults;
+mod meddling;
 mod world;

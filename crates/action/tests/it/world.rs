@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use action::{How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan};
 use device::{Io, Lanes, Threads};
 use fsops::{Stat, Watch};
-use testkit::{Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
+use testkit::{FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
 
 /// What is compared of a tree that was brought back.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
@@ -20,6 +20,17 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(tree: &TreeBuilder) -> World {
         World::in_home(tree, TempTree::new())
+    }
+
+    /// Makes it on a file system that gives no inode number twice, if one can be mounted.
+    pub(crate) fn in_memory(tree: &TreeBuilder) -> (World, Option<Mount>) {
+        match Mount::new(FileSystem::Tmpfs, 64 << 20) {
+            Ok(mount) => (World::in_home(tree, TempTree::new_in(&mount)), Some(mount)),
+            Err(reason) => {
+                testkit::skipped(format!("inode numbers that do not come back: {reason}"));
+                (World::new(tree), None)
+            }
+        }
     }
 
     pub(crate) fn in_home(tree: &TreeBuilder, home: TempTree) -> World {

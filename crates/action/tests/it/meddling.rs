@@ -1,0 +1,134 @@
+//! What people do between a kill and the next run is not undone, and a second kill does no more harm than
+//! the first.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt;
+
+use action::Kind;
+use fsops::faults::Blow;
+use testkit::snapshot::Kind as Entry;
+use testkit::{Compare, Snapshot, assert_same};
+
+use crate::child::{What, run};
+use crate::crash::contents_are_there;
+use crate::world::{WHOLE, World, odd_tree};
+
+/// Writes to every file below the tree, each time something else.
+fn edit_all(world: &World) {
+    let files = world.snapshot();
+    for (path, entry) in files.entries.iter().filter(|(_, entry)| entry.kind == Entry::File) {
+        if entry.same_as != *path {
+            continue;
+        }
+        let at = world.tree.join(std::ffi::OsStr::from_bytes(path));
+        let mut file = OpenOptions::new().append(true).open(at).expect("opens");
+        file.write_all(path).expect("is written");
+    }
+}
+
+/// Kills a run or an undo at each of its changes; then somebody writes to all files that are there.
+fn edited_after_a_kill(kind: Kind, what: What) {
+    for number in 0.. {
+        let world = World::new(&odd_tree());
+        if what == What::Undo {
+            world.apply(kind);
+        }
+        let ended = run(&world.folder(), what, number, Blow::Kill);
+        edit_all(&world);
+        let edited = world.snapshot();
+        drop(world.undo());
+        contents_are_there(&world, &edited, &ended.account);
+        drop(world.undo());
+        contents_are_there(&world, &edited, &ended.account);
+        // Each is still under its name, too; what was written to a link is in the file that it is.
+        let after = world.snapshot();
+        let alone = |entry: &testkit::snapshot::Entry| entry.sha256.is_some() && entry.links == 1;
+        for (path, entry) in edited.entries.iter().filter(|(_, entry)| alone(entry)) {
+            let now = after.get(path).map(|now| now.sha256);
+            assert_eq!(now, Some(entry.sha256), "{} at {number}", path.escape_ascii());
+        }
+        if !ended.killed {
+            break;
+        }
+    }
+}
+
+#[test]
+fn what_is_written_after_a_killed_run_stays() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+        edited_after_a_kill(kind, What::Apply(kind));
+    }
+}
+
+#[test]
+fn what_is_written_after_a_killed_undo_stays() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+        edited_after_a_kill(kind, What::Undo);
+    }
+}
+
+#[test]
+fn an_undo_may_be_killed_twice() {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink] {
+        let (whole, _mount) = World::in_memory(&odd_tree());
+        whole.apply(kind);
+        let all = run(&whole.folder(), What::Undo, u64::MAX, Blow::Kill).changes.expect("ends");
+        for first in (0..all).step_by(11) {
+            for second in (0..all).step_by(8) {
+                let (world, _mount) = World::in_memory(&odd_tree());
+                let before = world.snapshot();
+                world.apply(kind);
+                let ended = run(&world.folder(), What::Undo, first, Blow::Kill);
+                contents_are_there(&world, &before, &ended.account);
+                let ended = run(&world.folder(), What::Undo, second, Blow::Kill);
+                contents_are_there(&world, &before, &ended.account);
+                while world.undo().is_some_and(|undone| undone.done > 0) {}
+                let after = world.snapshot();
+                assert_same(&before, &after, WHOLE - Compare::DIR_MTIMES);
+            }
+        }
+    }
+}
+
+/// A directory in which names cannot change for a while.
+struct Frozen(std::path::PathBuf);
+
+impl Frozen {
+    fn new(dir: std::path::PathBuf) -> Option<Frozen> {
+        let frozen = std::process::Command::new("chattr").arg("+i").arg(&dir).status();
+        frozen.is_ok_and(|status| status.success()).then_some(Frozen(dir))
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        drop(std::process::Command::new("chattr").arg("-i").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn a_copy_that_is_not_ready_never_takes_a_place() {
+    for number in 0.. {
+        let (world, _mount) = World::in_memory(&odd_tree());
+        let before = world.snapshot();
+        world.apply(Kind::Delete);
+        // The first undo gets as far as the places, and no further.
+        let dirs =
+            ["b", "b/deep/er", "h", "g", "s", ""].map(|dir| Frozen::new(world.tree.join(dir)));
+        if dirs.iter().any(Option::is_none) {
+            return testkit::skipped("directories cannot be made immutable");
+        }
+        drop(world.undo());
+        drop(dirs);
+        let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
+        drop(action::Runs::open(&world.runs, |_| {}));
+        let now = world.snapshot();
+        assert!(now.contents().is_subset(&before.contents()), "at {number}");
+        while world.undo().is_some_and(|undone| undone.done > 0) {}
+        assert_same(&before, &Snapshot::of(&world.tree), WHOLE - Compare::DIR_MTIMES);
+        if !ended.killed {
+            break;
+        }
+    }
+}
