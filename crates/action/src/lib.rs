@@ -56,7 +56,7 @@ pub use apply::{Changed, How, Lot, Outcome};
 pub use error::{Error, Reason, Refusal};
 pub use kind::Kind;
 pub use name::Name;
-pub use plan::{Member, Plan, Protection, Warning, Why, plan};
+pub use plan::{Member, Plan, Protection, Warning, Why, plan, separate};
 pub use purge::{Purged, Quarantined};
 pub use runs::{Runs, Summary};
 pub use saved::{Saved, SavedError, load, save};

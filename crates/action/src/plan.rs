@@ -81,6 +81,25 @@ pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
     parts.into_values().filter_map(|members| part(members, rules)).collect()
 }
 
+/// Plans to make the names of one file files of their own: the first by path stays what it is, unless the
+/// file has further names, which then keep it. Nothing, if it has no other name.
+pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
+    names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
+    let keep = names.first()?.clone();
+    if keep.stat.links < 2 {
+        return None;
+    }
+    let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
+    if elsewhere {
+        // The copies are made of it, so it comes last.
+        names.rotate_left(1);
+    } else {
+        names.remove(0);
+    }
+    let why = if elsewhere { Why::Elsewhere } else { Why::First };
+    Some(Plan { keep, why, stay: Vec::new(), others: names })
+}
+
 fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
     let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
     for member in members {

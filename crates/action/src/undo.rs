@@ -226,11 +226,16 @@ impl<'p> Undo<'p> {
 
     /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
     fn with_staging(&mut self, intent: &Intent, site: Site) -> Result<Site, Reason> {
-        if site.staging.is_some() {
-            return Ok(site);
+        let staging = match site.staging {
+            Some(staging) => Some(staging),
+            None => self.sites.staging_again(intent).map_err(Reason::failed(Op::Create))?,
+        };
+        let site = Site { staging, ..site };
+        if let Some(staging) = &site.staging {
+            // An undo that failed may have left one.
+            Place::of_undo(&site.dir, &site.name, staging, intent.n).remove_part();
         }
-        let staging = self.sites.staging_again(intent).map_err(Reason::failed(Op::Create))?;
-        Ok(Site { staging, ..site })
+        Ok(site)
     }
 
     /// Makes a link to the former file where it is still to be had under another name, or is again.

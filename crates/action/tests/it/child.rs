@@ -74,7 +74,7 @@ fn does_what_it_is_told() {
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     let blow = if errno == 0 { Blow::Kill } else { Blow::Fail(errno) };
     let runs = folder.join("runs");
-    let kinds = [Kind::Delete, Kind::Hardlink, Kind::Reflink, Kind::Symlink, Kind::Quarantine];
+    let kinds = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Separate];
     if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
         let plans = world::plans(&folder.join("tree"), kind);
         strike(number, blow);

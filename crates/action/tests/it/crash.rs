@@ -120,15 +120,20 @@ fn a_quarantine_run_may_be_killed_anywhere() {
 }
 
 #[test]
+fn a_run_that_separates_names_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Separate) > 15);
+}
+
+#[test]
 fn a_killed_run_is_brought_to_its_end_by_the_next() {
-    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
         assert!(killed_and_run_again(kind) > 15);
     }
 }
 
 #[test]
 fn an_undo_may_be_killed_anywhere() {
-    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
         assert!(undo_killed_everywhere(kind) > 10);
     }
 }

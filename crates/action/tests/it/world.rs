@@ -1,10 +1,13 @@
 //! A tree, its groups as a naive reader finds them, and runs on it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use action::{How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan};
+use action::{
+    How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan, separate,
+};
 use device::{Io, Lanes, Threads};
-use fsops::{Stat, Watch};
+use fsops::{FileKey, Stat, Watch};
 use testkit::{FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
 
 /// What is compared of a tree that was brought back.
@@ -109,10 +112,15 @@ pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) 
         Member { target, stat, protected: None, root: 0 }
     };
     let members = |group: &Vec<Vec<u8>>| group.iter().map(member).collect::<Vec<_>>();
-    groups
-        .iter()
-        .flat_map(|group| plan(members(&group.iter().cloned().collect()), kind, rules))
-        .collect()
+    let groups = groups.iter().map(|group| members(&group.iter().cloned().collect()));
+    if kind != Kind::Separate {
+        return groups.flat_map(|group| plan(group, kind, rules)).collect();
+    }
+    let mut files: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
+    for member in groups.flatten() {
+        files.entry(member.stat.key()).or_default().push(member);
+    }
+    files.into_values().filter_map(separate).collect()
 }
 
 /// Carries plans out.

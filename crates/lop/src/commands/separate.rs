@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use action::{Group, Kind, Member, Plan, Target, Version, Why};
+use action::{Group, Kind, Member, Plan, Target, Version, separate};
 use catalog::Catalog;
 use content::Facts;
 use device::Io;
@@ -59,24 +59,9 @@ fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, Com
         let member = Member { target, stat, protected: None, root: 0 };
         inodes.entry(stat.key()).or_default().push(member);
     }
-    let mut plans: Vec<Plan> = inodes.into_values().filter_map(plan).collect();
+    let mut plans: Vec<Plan> = inodes.into_values().filter_map(separate).collect();
     plans.sort_by(|a, b| a.keep.target.path.cmp(&b.keep.target.path));
     Ok(plans)
-}
-
-/// Plans the names of one file: the first stays, unless the file has names elsewhere too.
-fn plan(mut names: Vec<Member>) -> Option<Plan> {
-    names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
-    let keep = names.first()?.clone();
-    let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
-    if elsewhere {
-        // The copies are made of it, so it comes last.
-        names.rotate_left(1);
-    } else {
-        names.remove(0);
-    }
-    let why = if elsewhere { Why::Elsewhere } else { Why::First };
-    Some(Plan { keep, why, stay: Vec::new(), others: names })
 }
 
 fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
