@@ -39,6 +39,11 @@ impl Kind {
         matches!(self, Kind::Hardlink | Kind::Reflink | Kind::Separate)
     }
 
+    /// Returns whether what there is to a file besides its bytes goes with it.
+    pub(crate) fn loses_metadata(self) -> bool {
+        !matches!(self, Kind::Reflink | Kind::Separate)
+    }
+
     /// Returns whether names change, so that a store is needed on the way.
     pub(crate) fn changes_names(self) -> bool {
         self != Kind::Reflink

@@ -19,6 +19,18 @@ pub struct Member {
     pub protected: Option<Protection>,
     /// Number of the first named path that it is below.
     pub root: usize,
+    /// Whether others have all its disk space too, as far as that was looked at.
+    pub shares_all: bool,
+    /// Whether its extended attributes are not those of the file that stays, as far as that was looked at.
+    pub other_xattrs: bool,
+}
+
+impl Member {
+    /// Returns a name of a file that may be changed and is below no named path.
+    pub fn new(target: Target, stat: Stat) -> Member {
+        let root = usize::MAX;
+        Member { target, stat, protected: None, root, shares_all: false, other_xattrs: false }
+    }
 }
 
 /// Why a file may not be changed.
@@ -224,12 +236,12 @@ impl Plan {
             (Warning::Owner, (kept.uid, kept.gid) != (stat.uid, stat.gid)),
             (Warning::Mode, kept.mode != stat.mode),
             (Warning::Mtime, kept.mtime_ns != stat.mtime_ns),
+            (Warning::Xattrs, other.other_xattrs),
             (Warning::Device, kept.device != stat.device),
             (Warning::Links, u64::from(stat.links) > names),
         ];
-        // A file that shares extents stays a file of its own, and a copy is what the file was.
-        let all = !matches!(kind, Kind::Reflink | Kind::Separate);
-        differs.into_iter().filter(|&(_, is)| is && all).map(|(warning, _)| warning).collect()
+        let all = differs.into_iter().filter(|&(_, is)| is && kind.loses_metadata());
+        all.map(|(warning, _)| warning).collect()
     }
 
     /// Returns how many bytes the kind may take instead, as far as metadata tells.
@@ -247,7 +259,7 @@ impl Plan {
         let mut bytes = 0u64;
         for other in &self.others {
             let key = other.stat.key();
-            if seen.contains(&key) {
+            if seen.contains(&key) || other.shares_all {
                 continue;
             }
             seen.push(key);

@@ -143,7 +143,8 @@ impl Planner {
             None
         };
         let target = Target { path, version: Version::from(&stat), tag: file.0 };
-        Some(Member { target, stat, protected, root: root.unwrap_or(usize::MAX) })
+        let root = root.unwrap_or(usize::MAX);
+        Some(Member { protected, root, ..Member::new(target, stat) })
     }
 
     /// Returns what a run has made of the files that a catalog knows.

@@ -109,7 +109,7 @@ pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) 
         let stat = Stat::of_path(&path).expect("is there");
         let path = path.as_os_str().as_bytes().to_vec();
         let target = Target { path, version: Version::from(&stat), tag: 0 };
-        Member { target, stat, protected: None, root: 0 }
+        Member::new(target, stat)
     };
     let members = |group: &Vec<Vec<u8>>| group.iter().map(member).collect::<Vec<_>>();
     let groups = groups.iter().map(|group| members(&group.iter().cloned().collect()));

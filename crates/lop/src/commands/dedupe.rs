@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use action::{Kind, Lot, Plan, SavedError};
+use action::{Kind, Looks, Lot, Plan, SavedError};
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -19,6 +19,9 @@ use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
 use crate::{chooser, output, problems};
+
+/// Directories kept open while plans are shown.
+const OPEN_DIRS: usize = 64;
 
 /// Runs the command.
 pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         planner.in_order_of_size()
     };
     let exit = if args.interactive {
-        let plans: Vec<Plan> = planner.plans().collect();
+        let plans: Vec<Plan> = looked_at(planner.plans(), planner.kind()).collect();
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
         carry_on(chosen.into_iter(), &planner, by, args, writer.as_ref(), settings)?
     } else {
@@ -99,10 +102,19 @@ fn carry_on(
     let kind = planner.kind();
     match &args.save_plan {
         _ if by == By::Script => print_script(plans),
-        Some(file) => save(plans, kind, file, settings),
+        Some(file) => save(looked_at(plans, kind), kind, file, settings),
         None if args.apply => apply(plans, planner, args, writer, settings),
-        None => show(plans, kind, settings),
+        None => show(looked_at(plans, kind), kind, settings),
     }
+}
+
+/// Has what is shown of plans found out.
+fn looked_at(plans: impl Iterator<Item = Plan>, kind: Kind) -> impl Iterator<Item = Plan> {
+    let mut looks = Looks::new(OPEN_DIRS);
+    plans.map(move |mut plan| {
+        looks.at(&mut plan, kind);
+        plan
+    })
 }
 
 fn show(

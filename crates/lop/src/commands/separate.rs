@@ -56,7 +56,7 @@ fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, Com
         let Some(stat) = stat.filter(|stat| stat.links > 1) else { continue };
         let path = tree.absolute_path(file);
         let target = Target { path, version: Version::from(&stat), tag: file.0 };
-        let member = Member { target, stat, protected: None, root: 0 };
+        let member = Member::new(target, stat);
         inodes.entry(stat.key()).or_default().push(member);
     }
     let mut plans: Vec<Plan> = inodes.into_values().filter_map(separate).collect();

@@ -1,9 +1,10 @@
 //! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
@@ -55,6 +56,33 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     assert!(!lop.state().join("lop/catalog.db.runs").exists(), "a plan leaves no trace");
+}
+
+#[test]
+fn what_is_lost_with_a_file_is_said_before() {
+    let tree = TreeBuilder::new()
+        .hard_links("alike".as_bytes(), &["1/a", "1/b"])
+        .file("2/c", "alike")
+        .xattr("2/c", "user.note", b"mine")
+        .mode("2/c", 0o600)
+        .mode("1/a", 0o644);
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let said = |args: &[&str]| {
+        let output = lop.run(["dedupe", "--by", "delete"].iter().chain(args).copied());
+        output.success().stdout_str().to_owned()
+    };
+    let text = said(&[]);
+    assert!(text.contains("2/c  (other mode, other mtime, other attributes)"), "{text}");
+    // Only one of two names is asked about, so nothing is acted on that would free nothing.
+    assert!(said(&["1/a"]).is_empty());
+    fs::hard_link(lop.path("2/c"), lop.path("unknown")).expect("linked");
+    lop.remember(["2"]);
+    let text = said(&[]);
+    assert!(
+        text.contains("1 file of 5 B to delete\n") && text.contains("has further names"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -328,22 +356,7 @@ fn groups_are_chosen_with_single_keys() {
         return skipped("script(1) is not installed");
     }
     let lop = scanned();
-    let run = |keys: &str| {
-        let lop_command = "lop dedupe --by delete --interactive --apply --progress never";
-        let binary = env!("CARGO_BIN_EXE_lop");
-        let mut child = Command::new("/usr/bin/script")
-            .args(["-qec", &lop_command.replace("lop ", &format!("{binary} ")), "/dev/null"])
-            .current_dir(lop.work())
-            .env("XDG_STATE_HOME", lop.state())
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("starts");
-        std::io::Write::write_all(&mut child.stdin.take().expect("piped"), keys.as_bytes())
-            .expect("written");
-        let output = child.wait_with_output().expect("ends");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-    };
+    let run = |keys: &str| type_keys(&lop, keys);
     let before = snapshot(&lop);
     let (code, text) = run("s\x03");
     assert_eq!(code, Some(130), "{text}");
@@ -357,6 +370,35 @@ fn groups_are_chosen_with_single_keys() {
     lop.run(["undo"]).success();
     assert_same(&before, &snapshot(&lop), BACK);
     lop.run(["dedupe", "--by", "delete", "--interactive"]).code(2);
+}
+
+/// Runs the choice on a terminal, and types each key when it is asked for: keys typed before would be
+/// lines of a terminal that is not ready yet. Returns the exit code and what was shown.
+fn type_keys(lop: &Lop, keys: &str) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_lop");
+    let command = "dedupe --by delete --interactive --apply --progress never";
+    let mut child = Command::new("/usr/bin/script")
+        .args(["-qec", &format!("{program} {command}"), "/dev/null"])
+        .current_dir(lop.work())
+        .env("XDG_STATE_HOME", lop.state())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut terminal = child.stdin.take().expect("piped");
+    let mut screen = child.stdout.take().expect("piped");
+    let (mut shown, mut keys) = (Vec::new(), keys.bytes());
+    let mut some = [0; 4096];
+    while let Ok(read @ 1..) = screen.read(&mut some) {
+        shown.extend_from_slice(&some[..read]);
+        if shown.ends_with(b"or ? ") {
+            let Some(key) = keys.next() else { break };
+            terminal.write_all(&[key]).expect("written");
+        }
+    }
+    drop(terminal);
+    let status = child.wait().expect("ends");
+    (status.code(), String::from_utf8_lossy(&shown).into_owned())
 }
 
 #[test]
