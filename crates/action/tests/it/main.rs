@@ -4,4 +4,5 @@ mod child;
 mod crash;
 mod faults;
 mod meddling;
+mod race;
 mod world;
