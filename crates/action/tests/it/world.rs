@@ -82,11 +82,16 @@ pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
 
 /// Plans all groups below a directory, as an independent reader finds them.
 pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
-    plans_with(tree, kind, &[])
+    plans_of(tree, kind, &[], |_| None)
 }
 
-/// Does so with rules.
-pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) -> Vec<Plan> {
+/// Does so with rules, and with names that may not be changed.
+pub(crate) fn plans_of(
+    tree: &Path,
+    kind: Kind,
+    rules: &[action::keep::Rule],
+    protect: impl Fn(&[u8]) -> Option<action::Protection>,
+) -> Vec<Plan> {
     use std::os::unix::ffi::OsStrExt;
     let rules_of_truth = Rules { every_link: true, ..Rules::default() };
     let groups = naive_truth(&[tree], rules_of_truth).groups;
@@ -94,8 +99,9 @@ pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) 
         let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
         let stat = Stat::of_path(&path).expect("is there");
         let path = path.as_os_str().as_bytes().to_vec();
+        let protected = protect(&path);
         let target = Target { path, version: Version::from(&stat), tag: 0 };
-        Member { target, stat, protected: None, root: 0 }
+        Member { target, stat, protected, root: 0 }
     };
     let members = |group: &Vec<Vec<u8>>| group.iter().map(member).collect::<Vec<_>>();
     groups
