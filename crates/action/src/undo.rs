@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use content::{Manner, Scratch, partition};
+use content::{Digest, Manner, Scratch, partition};
 use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
 
 use crate::error::{Error, Reason, Refusal};
@@ -243,11 +243,11 @@ impl<'p> Undo<'p> {
 
     /// Makes a copy of the kept file that is what the file was; returns its inode.
     fn copy(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let source = self.source(intent, site)?;
+        let (source, was) = self.source(intent, site)?;
         let Some(staging) = &site.staging else { return Err(Reason::Lost) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        let copied = self.fill(&source, staging, &place, &intent.was);
-        let unchanged = source.stat().is_ok_and(|now| is_kept(intent, &now));
+        let copied = self.fill(&source, staging, &place, intent);
+        let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
         match copied {
             Ok(inode) if unchanged => Ok(inode),
             failed => {
@@ -262,13 +262,18 @@ impl<'p> Undo<'p> {
         source: &File,
         staging: &store::Staging,
         place: &Place<'_>,
-        was: &Former,
+        intent: &Intent,
     ) -> Result<u64, Reason> {
+        let was = &intent.was;
         let (watch, size) = (self.watch, was.version.size);
         let new = staging.dir.create_file(&place.part).map_err(Reason::failed(Op::Create))?;
         let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
         new.copy_from(source, size, stop).map_err(Reason::failed(Op::Write))?;
-        self.compare(source, &new.reader().map_err(Reason::failed(Op::Open))?, size)?;
+        let copy = new.reader().map_err(Reason::failed(Op::Open))?;
+        let digest = self.compare(source, &copy, intent)?;
+        if !is_content(intent, digest, &source.stat().map_err(Reason::failed(Op::Stat))?) {
+            return Err(Reason::Lost);
+        }
         let like = Stat {
             atime_ns: was.atime_ns,
             mtime_ns: was.version.mtime_ns,
@@ -283,15 +288,21 @@ impl<'p> Undo<'p> {
         Ok(like.inode)
     }
 
-    /// Makes sure that a copy is one.
-    fn compare(&mut self, source: &File, copy: &File, size: u64) -> Result<(), Reason> {
+    /// Makes sure that a copy is one; returns its digest if that is asked for and to be had.
+    fn compare(
+        &mut self,
+        source: &File,
+        copy: &File,
+        intent: &Intent,
+    ) -> Result<Option<Digest>, Reason> {
+        let size = intent.was.version.size;
         if size == 0 {
-            return Ok(());
+            return Ok(Some(Digest::of(b"")));
         }
-        let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
+        let manner = Manner { sparse: true, digest: intent.digest.is_some(), quantum: 1 << 20 };
         let pair = [source, copy];
         match partition(&pair, size, manner, &mut self.scratch, self.watch) {
-            Ok((parts, failures)) if failures.is_empty() && parts.len() == 1 => Ok(()),
+            Ok((parts, failures)) if failures.is_empty() && parts.len() == 1 => Ok(parts[0].digest),
             Ok(_) => Err(Reason::Differs),
             Err(Interrupted) => {
                 Err(Reason::Failed { op: Op::Read, source: io::ErrorKind::Interrupted.into() })
@@ -299,8 +310,9 @@ impl<'p> Undo<'p> {
         }
     }
 
-    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it.
-    fn source(&mut self, intent: &Intent, site: &Site) -> Result<File, Reason> {
+    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
+    /// has taken the kept one's place and may have its content.
+    fn source(&mut self, intent: &Intent, site: &Site) -> Result<(File, Stat), Reason> {
         let mut open = Vec::new();
         if intent.kind == Kind::Hardlink {
             open.push(site.dir.open_file(&site.name));
@@ -308,8 +320,26 @@ impl<'p> Undo<'p> {
         open.push(
             self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name)),
         );
-        let good = |file: &File| file.stat().is_ok_and(|now| is_kept(intent, &now));
-        open.into_iter().filter_map(Result::ok).find(good).ok_or(Reason::Lost)
+        let mut open: Vec<(File, Stat)> = open
+            .into_iter()
+            .filter_map(Result::ok)
+            .filter_map(|file| file.stat().map(|stat| (file, stat)).ok())
+            .collect();
+        let may_be = |(_, now): &(File, Stat)| {
+            intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
+        };
+        let kept = open.iter().position(|(_, now)| is_kept(intent, now));
+        let at = kept.or_else(|| open.iter().position(may_be)).ok_or(Reason::Lost)?;
+        Ok(open.swap_remove(at))
+    }
+}
+
+/// Returns whether bytes of this digest, read from a file, are what the run compared.
+fn is_content(intent: &Intent, digest: Option<Digest>, source: &Stat) -> bool {
+    match (&intent.digest, digest) {
+        (Some(known), Some(found)) => *known == found.to_string(),
+        // All there is to go by.
+        _ => is_kept(intent, source),
     }
 }
 

@@ -106,6 +106,16 @@ impl Planner {
         })
     }
 
+    /// Returns a plan as what is carried out.
+    pub(crate) fn group(&self, plan: Plan) -> Group {
+        let content = self.loaded.facts.content(plan.keep.target.tag);
+        Group {
+            keep: plan.keep.target,
+            others: plan.others.into_iter().map(|other| other.target).collect(),
+            digest: content.and_then(|content| self.loaded.content(content).0),
+        }
+    }
+
     fn member(&self, file: FileId) -> Option<Member> {
         let stat = self.stats[file.0 as usize]?;
         let path = self.loaded.tree.absolute_path(file);
@@ -124,14 +134,6 @@ impl Planner {
         let version = Version::from(&stat);
         let target = Target { path, version, tag: file.0 };
         Some(Member { target, stat, protected, root: root.unwrap_or(usize::MAX) })
-    }
-}
-
-/// Returns a plan as what is carried out.
-pub(crate) fn group(plan: Plan) -> Group {
-    Group {
-        keep: plan.keep.target,
-        others: plan.others.into_iter().map(|other| other.target).collect(),
     }
 }
 

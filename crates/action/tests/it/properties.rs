@@ -93,7 +93,7 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     }
     for (path, entry) in &before.entries {
         let is_file = entry.sha256.is_some();
-        if is_file && is_protected(path, seed, one_in) || !is_file {
+        if !is_file || is_protected(path, seed, one_in) {
             let mut now = after.get(path).cloned().expect("is there");
             // More names, or a smaller one of the same file, are no change to it.
             (now.links, now.same_as) = (entry.links, entry.same_as.clone());

@@ -70,7 +70,7 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
     let mut held = Vec::new();
     for turn in 0..2 {
         let options = AttackOptions {
-            kinds: if seed % 3 == 0 { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
+            kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
             links_inside: if turn == 0 { 3 } else { 0 },
             // Fast ones hit the narrow moments, slow ones let the run come to those.
             rest: Duration::from_micros(20 + seed % 7 * 150),

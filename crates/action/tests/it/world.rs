@@ -129,6 +129,7 @@ pub(crate) fn apply(
     let group = |plan: Plan| action::Group {
         keep: plan.keep.target,
         others: plan.others.into_iter().map(|other| other.target).collect(),
+        digest: None,
     };
     let groups = Box::new(plans.into_iter().map(group));
     let watch = Watch::default();

@@ -16,7 +16,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::output;
-use crate::plans::{Planner, Wishes, group};
+use crate::plans::{Planner, Wishes};
 use crate::quantity::{count, counted, size};
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
@@ -179,7 +179,7 @@ fn lots<'p>(planner: &'p Planner, workers: &Workers) -> Vec<Lot<'p>> {
     let tree = &planner.loaded.tree;
     let lanes = &workers.compare.lanes;
     if let [device] = tree.devices() {
-        let groups = Box::new(planner.plans().map(group));
+        let groups = Box::new(planner.plans().map(|plan| planner.group(plan)));
         return vec![Lot { lane: lanes.of(device.number), groups }];
     }
     let mut by_lane: Vec<(Arc<device::Lane>, Vec<Group>)> = Vec::new();
@@ -190,7 +190,7 @@ fn lots<'p>(planner: &'p Planner, workers: &Workers) -> Vec<Lot<'p>> {
             by_lane.push((lane, Vec::new()));
             by_lane.len() - 1
         });
-        by_lane[at].1.push(group(plan));
+        by_lane[at].1.push(planner.group(plan));
     }
     let lot = |(lane, groups): (_, Vec<Group>)| Lot { lane, groups: Box::new(groups.into_iter()) };
     by_lane.into_iter().map(lot).collect()
