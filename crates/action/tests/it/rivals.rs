@@ -8,7 +8,7 @@ use action::keep::Rule;
 use action::{Kind, Outcome, Runs};
 use testkit::{Snapshot, TreeBuilder, assert_contents_kept};
 
-use crate::world::{World, apply, plans_of, stores, undo};
+use crate::world::{World, apply, other_runs, plans_of, stores, undo};
 
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
@@ -58,7 +58,7 @@ fn two_runs_with_opposite_wishes_lose_nothing() {
     for round in 0..2 {
         for (one, other) in KINDS.iter().flat_map(|one| KINDS.iter().map(move |two| (*one, *two))) {
             let world = World::new(&tree());
-            let folders = [world.folder().join("runs"), world.folder().join("other runs")];
+            let folders = [world.runs.clone(), other_runs(&world)];
             let before = world.snapshot();
             let outcomes = at_once(&world, &folders, [one, other]);
             judge(&before, &world.tree, &folders);

@@ -64,6 +64,22 @@ impl World {
     }
 }
 
+impl Drop for World {
+    /// Removes what runs have put aside, which is not in the world's own folder.
+    fn drop(&mut self) {
+        for folder in [self.runs.clone(), other_runs(self)] {
+            for store in stores(&folder) {
+                drop(testkit::remove_tree(&store));
+            }
+        }
+    }
+}
+
+/// Returns the folder of runs that know nothing of the world's own.
+pub(crate) fn other_runs(world: &World) -> PathBuf {
+    world.folder().join("other runs")
+}
+
 /// Returns the directories in stores that journals name, as far as they are there.
 pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
