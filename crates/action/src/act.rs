@@ -81,9 +81,9 @@ impl Worker<'_> {
     fn copy(&mut self, one: &Going<'_>, place: &Place<'_>, now: &Stat) -> Result<New, Reason> {
         let file = &one.opened.file;
         let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
-        let copy = Copy { source: file, like: now, xattrs: &xattrs };
+        let copy = Copy { source: file, like: now, xattrs: &xattrs, digest: false };
         let staging = &place.staging.dir;
-        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|new| {
+        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|(new, _)| {
             new.sync().map_err(Reason::failed(Op::Sync))?;
             let Stat { inode, size, mtime_ns, .. } =
                 new.stat().map_err(Reason::failed(Op::Stat))?;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use content::{Manner, Scratch, partition};
+use content::{Digest, Manner, Part, Scratch, partition};
 use fsops::{File, Interrupted, NewFile, Op, Stat, Watch, Xattr};
 
 use crate::error::Reason;
@@ -15,10 +15,13 @@ pub(crate) struct Copy<'a> {
     /// Its size, owner, mode and times.
     pub(crate) like: &'a Stat,
     pub(crate) xattrs: &'a [Xattr],
+    /// Whether the digest of the bytes is wanted.
+    pub(crate) digest: bool,
 }
 
 impl Copy<'_> {
-    /// Makes the copy in the private directory, under the name for what is not ready.
+    /// Makes the copy in the private directory, under the name for what is not ready; returns its digest too,
+    /// if that is wanted and to be had.
     ///
     /// # Errors
     ///
@@ -28,19 +31,19 @@ impl Copy<'_> {
         place: &Place<'_>,
         scratch: &mut Scratch,
         watch: &Watch,
-    ) -> Result<NewFile, Reason> {
+    ) -> Result<(NewFile, Option<Digest>), Reason> {
         let size = self.like.size;
         let new = place.staging.dir.create_file(&place.part).map_err(Reason::failed(Op::Create))?;
         let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
         new.copy_from(self.source, size, stop).map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;
-        match equal(self.source, &reader, size, scratch, watch) {
-            Ok(true) => {}
-            Ok(false) => return Err(Reason::Differs),
+        let digest = match compare(self.source, &reader, size, self.digest, scratch, watch) {
+            Ok(Some(part)) => part.digest,
+            Ok(None) => return Err(Reason::Differs),
             Err(Interrupted) => return Err(Reason::stopped()),
-        }
+        };
         new.set_metadata(self.like, self.xattrs).map_err(Reason::failed(Op::Change))?;
-        Ok(new)
+        Ok((new, digest))
     }
 }
 
@@ -56,10 +59,22 @@ pub(crate) fn equal(
     scratch: &mut Scratch,
     watch: &Watch,
 ) -> Result<bool, Interrupted> {
+    compare(one, other, size, false, scratch, watch).map(|same| same.is_some())
+}
+
+/// Returns two files as one part if their first `size` bytes are equal.
+fn compare(
+    one: &File,
+    other: &File,
+    size: u64,
+    digest: bool,
+    scratch: &mut Scratch,
+    watch: &Watch,
+) -> Result<Option<Part>, Interrupted> {
     if size == 0 {
-        return Ok(true);
+        return Ok(Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) }));
     }
-    let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
-    let (parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
-    Ok(failures.is_empty() && parts.len() == 1)
+    let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
+    let (mut parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
+    Ok(parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2))
 }

@@ -29,7 +29,7 @@ pub(crate) enum Record {
     /// Files on this file system go through the directory `path`, which is made after this.
     Store { store: u32, path: Name, fsid: u64 },
     /// Something is to be done with a file.
-    Will(Intent),
+    Will(Box<Intent>),
     /// It was done, freeing so many bytes.
     Did { n: u64, freed: u64 },
     /// It was not done.
@@ -63,6 +63,9 @@ pub(crate) struct Intent {
     pub(crate) was: Former,
     pub(crate) kept: Version,
     pub(crate) kept_fsid: u64,
+    /// BLAKE3 of the content, if it was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
 }
 
 /// All there is to a file but for its bytes.
@@ -265,7 +268,8 @@ impl Past {
                 self.stores.insert(store, (path.0, fsid));
             }
             Record::Will(intent) => {
-                self.entries.insert(intent.n, Entry { intent, fate: Fate::Open, made: None });
+                self.entries
+                    .insert(intent.n, Entry { intent: *intent, fate: Fate::Open, made: None });
             }
             Record::Did { n, freed } => {
                 self.freed = self.freed.saturating_add(freed);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use content::Digest;
 use fsops::{FileKey, Stat};
 
 use crate::keep::{self, Rule, choose};
 use crate::kind::Kind;
-use crate::target::Target;
+use crate::target::{Group, Target};
 
 /// One name of a file that is equal to others.
 #[derive(Clone, Debug)]
@@ -78,6 +79,18 @@ pub struct Plan {
     pub stay: Vec<(Member, Why)>,
     /// What goes, names of one inode next to each other.
     pub others: Vec<Member>,
+    /// The digest of what they have in them, if it is known.
+    pub digest: Option<Digest>,
+}
+
+impl From<Plan> for Group {
+    fn from(plan: Plan) -> Group {
+        Group {
+            keep: plan.keep.target,
+            others: plan.others.into_iter().map(|other| other.target).collect(),
+            digest: plan.digest,
+        }
+    }
 }
 
 /// Plans a group; more than one plan if the kind works within one file system only, none if nothing can
@@ -109,7 +122,7 @@ pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
         names.remove(0);
     }
     let why = if elsewhere { Why::Elsewhere } else { Why::First };
-    Some(Plan { keep, why, stay: Vec::new(), others: names })
+    Some(Plan { keep, why, stay: Vec::new(), others: names, digest: None })
 }
 
 fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
@@ -149,7 +162,8 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
     let mut names = kept.into_iter();
     let keep = names.next()?;
     stay.splice(0..0, names.map(|name| (name, why.clone())));
-    Some(Plan { keep, why, stay, others: go.into_iter().flatten().collect() })
+    let others = go.into_iter().flatten().collect();
+    Some(Plan { keep, why, stay, others, digest: None })
 }
 
 fn chosen<'r>(files: &[Vec<Member>], rules: &'r [Rule]) -> (usize, Option<&'r Rule>) {

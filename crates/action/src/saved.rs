@@ -23,6 +23,8 @@ struct Line {
     keep: Name,
     #[serde(default)]
     why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     was: Version,
     kept: Version,
 }
@@ -71,6 +73,7 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
             path: Name(other.target.path.clone()),
             keep: Name(plan.keep.target.path.clone()),
             why: plan.why.to_string(),
+            digest: plan.digest.map(|digest| digest.to_string()),
             was: other.target.version,
             kept: plan.keep.target.version,
         };
@@ -107,7 +110,9 @@ pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
         let key = (line.keep.0.clone(), line.kept.inode);
         let at = *numbers.entry(key).or_insert_with(|| {
             let keep = Target { path: line.keep.0, version: line.kept, tag: u32::MAX };
-            groups.push(Group { keep, others: Vec::new() });
+            // One that is no digest is as good as none.
+            let digest = line.digest.and_then(|text| text.parse().ok());
+            groups.push(Group { keep, others: Vec::new(), digest });
             groups.len() - 1
         });
         groups[at].others.push(Target { path: line.path.0, version: line.was, tag: u32::MAX });

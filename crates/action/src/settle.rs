@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
 
-use content::{Manner, ReadError, partition};
+use content::{Digest, Manner, ReadError, partition};
 use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
 use walk::split;
 
@@ -64,7 +64,7 @@ impl Worker<'_> {
                     files = 0;
                 }
                 files += others.len() + 1;
-                chunk.push((at, &group.keep, others));
+                chunk.push((at, group, others));
             }
         }
         self.chunk(&chunk, &mut ours)
@@ -73,13 +73,13 @@ impl Worker<'_> {
     /// Carries out parts of groups, given by the group's number, whose files can be open at once.
     fn chunk(
         &mut self,
-        parts: &[(usize, &Target, &[Target])],
+        parts: &[(usize, &Group, &[Target])],
         ours: &mut [Ours],
     ) -> Result<(), Error> {
         self.check()?;
         let mut open = Vec::with_capacity(parts.len());
-        for &(at, keep, others) in parts {
-            open.push((at, self.open_group(keep, others, &ours[at])?));
+        for &(at, group, others) in parts {
+            open.push((at, self.open_group(group, others, &ours[at])?));
         }
         self.note(true)?;
         for (at, group) in open {
@@ -93,11 +93,11 @@ impl Worker<'_> {
     /// Opens the files of a group and notes what is to be done.
     fn open_group<'g>(
         &mut self,
-        keep: &'g Target,
+        group: &'g Group,
         others: &'g [Target],
         ours: &Ours,
     ) -> Result<Option<(Opened<'g>, Vec<Going<'g>>)>, Error> {
-        let kept = match self.open(keep, ours) {
+        let kept = match self.open(&group.keep, ours) {
             Ok(kept) => kept,
             Err(reason) => {
                 for other in others {
@@ -108,7 +108,7 @@ impl Worker<'_> {
         };
         let mut going = Vec::with_capacity(others.len());
         for other in others {
-            match self.open_going(&kept, other, ours) {
+            match self.open_going(&kept, other, group.digest, ours) {
                 Ok(open) => going.push(open),
                 Err(NoStore::Here(reason)) => self.refuse(&other.path, None, reason),
                 Err(NoStore::Anywhere(error)) => return Err(error),
@@ -134,6 +134,7 @@ impl Worker<'_> {
         &mut self,
         kept: &Opened<'_>,
         target: &'g Target,
+        digest: Option<Digest>,
         ours: &Ours,
     ) -> Result<Going<'g>, NoStore> {
         let here = NoStore::Here;
@@ -159,7 +160,7 @@ impl Worker<'_> {
         let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
         let fsid = kept.dir.volume().map_err(Reason::kept_failed(Op::Stat)).map_err(here)?.fsid;
         let n = self.shared.journal.number();
-        self.lines.push(&Record::Will(Intent {
+        self.lines.push(&Record::Will(Box::new(Intent {
             n,
             kind,
             path: Name(target.path.clone()),
@@ -169,7 +170,8 @@ impl Worker<'_> {
             was: Former::new(&opened.stat, xattrs),
             kept: (&kept.stat).into(),
             kept_fsid: fsid,
-        }));
+            digest: digest.map(|digest| digest.to_string()),
+        })));
         Ok(Going { opened, n, staging, link })
     }
 

@@ -43,4 +43,7 @@ pub struct Group {
     pub keep: Target,
     /// Names of one inode are neighbours.
     pub others: Vec<Target>,
+    /// The digest of what they have in them, if it is known: an undo then takes any file in the place of
+    /// the kept one that has this content, and no other.
+    pub digest: Option<content::Digest>,
 }

@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use content::Scratch;
+use content::{Digest, Scratch};
 use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
 
 use crate::copy::{Copy, equal};
@@ -256,26 +256,30 @@ impl<'p> Undo<'p> {
 
     /// Makes a copy of the kept file that is what the file was; returns its inode.
     fn copy(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let source = self.source(intent, site)?;
+        let (source, was) = self.source(intent, site)?;
         let Some(staging) = &site.staging else { return Err(Reason::Lost) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        let was = &intent.was;
+        let former = &intent.was;
         let like = Stat {
-            size: was.version.size,
-            atime_ns: was.atime_ns,
-            mtime_ns: was.version.mtime_ns,
-            mode: was.mode,
-            uid: was.uid,
-            gid: was.gid,
-            ..source.stat().map_err(Reason::failed(Op::Stat))?
+            size: former.version.size,
+            atime_ns: former.atime_ns,
+            mtime_ns: former.version.mtime_ns,
+            mode: former.mode,
+            uid: former.uid,
+            gid: former.gid,
+            ..was
         };
         let xattrs: Vec<fsops::Xattr> =
-            was.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
-        let copy = Copy { source: &source, like: &like, xattrs: &xattrs };
-        let copied = copy
-            .make(&place, &mut self.scratch, self.watch)
-            .and_then(|new| new.stat().map_err(Reason::failed(Op::Stat)));
-        let unchanged = source.stat().is_ok_and(|now| is_kept(intent, &now));
+            former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
+        let digest = intent.digest.is_some();
+        let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
+        let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|(new, digest)| {
+            if !is_content(intent, digest, &was) {
+                return Err(Reason::Lost);
+            }
+            new.stat().map_err(Reason::failed(Op::Stat))
+        });
+        let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
         match copied {
             Ok(stat) if unchanged => Ok(stat.inode),
             failed => {
@@ -287,7 +291,7 @@ impl<'p> Undo<'p> {
 
     /// Links a name to the kept file again that was made a file of its own, if they are still equal.
     fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let source = self.source(intent, site)?;
+        let (source, _) = self.source(intent, site)?;
         let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
         let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
         if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
@@ -304,8 +308,9 @@ impl<'p> Undo<'p> {
         Ok(intent.kept.inode)
     }
 
-    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it.
-    fn source(&mut self, intent: &Intent, site: &Site) -> Result<File, Reason> {
+    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
+    /// has taken the kept one's place and may have its content.
+    fn source(&mut self, intent: &Intent, site: &Site) -> Result<(File, Stat), Reason> {
         let mut open = Vec::new();
         if intent.kind == Kind::Hardlink {
             open.push(site.dir.open_file(&site.name));
@@ -313,8 +318,26 @@ impl<'p> Undo<'p> {
         open.push(
             self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name)),
         );
-        let good = |file: &File| file.stat().is_ok_and(|now| is_kept(intent, &now));
-        open.into_iter().filter_map(Result::ok).find(good).ok_or(Reason::Lost)
+        let mut open: Vec<(File, Stat)> = open
+            .into_iter()
+            .filter_map(Result::ok)
+            .filter_map(|file| file.stat().map(|stat| (file, stat)).ok())
+            .collect();
+        let may_be = |(_, now): &(File, Stat)| {
+            intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
+        };
+        let kept = open.iter().position(|(_, now)| is_kept(intent, now));
+        let at = kept.or_else(|| open.iter().position(may_be)).ok_or(Reason::Lost)?;
+        Ok(open.swap_remove(at))
+    }
+}
+
+/// Returns whether bytes of this digest, read from a file, are what the run compared.
+fn is_content(intent: &Intent, digest: Option<Digest>, source: &Stat) -> bool {
+    match (&intent.digest, digest) {
+        (Some(known), Some(found)) => *known == found.to_string(),
+        // All there is to go by.
+        _ => is_kept(intent, source),
     }
 }
 

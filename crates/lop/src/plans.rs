@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use action::keep::Rule;
-use action::{Group, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
+use action::{Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
 use catalog::{Change, Now};
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
@@ -121,7 +121,9 @@ impl Planner {
         self.groups.iter().flat_map(|group| {
             let group = &self.members[group.clone()];
             let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
-            plan(members, self.wishes.kind, &self.wishes.rules)
+            let digest = group.first().and_then(|&(_, file)| self.source.digest(file));
+            let plans = plan(members, self.wishes.kind, &self.wishes.rules).into_iter();
+            plans.map(move |plan| Plan { digest, ..plan })
         })
     }
 
@@ -204,14 +206,6 @@ impl Planner {
 fn now_ns() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// Returns a plan as what is carried out.
-pub(crate) fn group(plan: Plan) -> Group {
-    Group {
-        keep: plan.keep.target,
-        others: plan.others.into_iter().map(|other| other.target).collect(),
-    }
 }
 
 /// Directories below the protected ones: another path to one of them is no way around.

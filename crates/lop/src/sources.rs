@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
-use content::Facts;
+use content::{Digest, Facts};
 use device::Io;
 use fsops::{Stat, Watch};
 use serde::Deserialize;
@@ -54,6 +54,12 @@ impl Source {
             Source::Catalog(loaded) => number(&loaded.facts, file),
             Source::Named { groups, .. } => groups.get(&file).copied(),
         }
+    }
+
+    /// Returns the digest of a file's content, if it is known.
+    pub(crate) fn digest(&self, file: FileId) -> Option<Digest> {
+        let loaded = self.loaded()?;
+        loaded.facts.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
     /// Returns the files that are in a group, with its number, in no order.

@@ -4,4 +4,7 @@ mod child;
 mod crash;
 mod faults;
 mod meddling;
+mod properties;
+mod race;
+mod rivals;
 mod world;

@@ -68,14 +68,19 @@ impl World {
 }
 
 impl Drop for World {
-    #[expect(clippy::disallowed_methods, reason = "removes what a test has left")]
+    /// Removes what runs have put aside, which is not in the world's own folder.
     fn drop(&mut self) {
-        for store in self.stores() {
-            testkit::remove_tree(&store).expect("a store can be removed");
-            // What others have in it stays.
-            drop(std::fs::remove_dir(store.parent().expect("a store")));
+        for folder in [self.runs.clone(), other_runs(self)] {
+            for store in stores(&folder) {
+                drop(testkit::remove_tree(&store));
+            }
         }
     }
+}
+
+/// Returns the folder of runs that know nothing of the world's own.
+pub(crate) fn other_runs(world: &World) -> PathBuf {
+    world.folder().join("other runs")
 }
 
 /// Returns the directories in stores that journals name, as far as they are there.
@@ -96,11 +101,16 @@ pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
 
 /// Plans all groups below a directory, as an independent reader finds them.
 pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
-    plans_with(tree, kind, &[])
+    plans_of(tree, kind, &[], |_| None)
 }
 
-/// Does so with rules.
-pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) -> Vec<Plan> {
+/// Does so with rules, and with names that may not be changed.
+pub(crate) fn plans_of(
+    tree: &Path,
+    kind: Kind,
+    rules: &[action::keep::Rule],
+    protect: impl Fn(&[u8]) -> Option<action::Protection>,
+) -> Vec<Plan> {
     use std::os::unix::ffi::OsStrExt;
     let rules_of_truth = Rules { every_link: true, ..Rules::default() };
     let groups = naive_truth(&[tree], rules_of_truth).groups;
@@ -108,8 +118,9 @@ pub(crate) fn plans_with(tree: &Path, kind: Kind, rules: &[action::keep::Rule]) 
         let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
         let stat = Stat::of_path(&path).expect("is there");
         let path = path.as_os_str().as_bytes().to_vec();
+        let protected = protect(&path);
         let target = Target { path, version: Version::from(&stat), tag: 0 };
-        Member::new(target, stat)
+        Member { protected, ..Member::new(target, stat) }
     };
     let members = |group: &Vec<Vec<u8>>| group.iter().map(member).collect::<Vec<_>>();
     let groups = groups.iter().map(|group| members(&group.iter().cloned().collect()));
@@ -139,11 +150,7 @@ pub(crate) fn apply(
     };
     let lanes = Lanes::new(Io::Cached);
     let device = plans.first().map_or(0, |plan| plan.keep.stat.device);
-    let group = |plan: Plan| action::Group {
-        keep: plan.keep.target,
-        others: plan.others.into_iter().map(|other| other.target).collect(),
-    };
-    let groups = Box::new(plans.into_iter().map(group));
+    let groups = Box::new(plans.into_iter().map(Into::into));
     let watch = Watch::default();
     match runs.apply(&how, vec![Lot { lane: lanes.of(device), groups }], &watch) {
         Ok((_, outcome, ended)) => (outcome, ended),

@@ -13,7 +13,7 @@ use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
-use crate::plans::{Planner, Wishes, group};
+use crate::plans::{Planner, Wishes};
 use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
@@ -182,9 +182,9 @@ fn apply(
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
         let lane = workers.compare.lanes.of(device.number);
-        vec![Lot { lane, groups: Box::new(plans.map(group)) }]
+        vec![Lot { lane, groups: Box::new(plans.map(Into::into)) }]
     } else {
-        by_lane(plans.map(group), &workers)
+        by_lane(plans.map(Into::into), &workers)
     };
     let times = args.preserve_dir_times;
     let (account, ended) =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use action::{Group, Kind, Member, Plan, Target, Version, separate};
+use action::{Kind, Member, Plan, Target, Version, separate};
 use catalog::Catalog;
 use content::Facts;
 use device::Io;
@@ -16,7 +16,6 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
 use crate::monitor::Monitor;
-use crate::plans::group;
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::{output, problems};
 
@@ -33,8 +32,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     let all: Vec<&Problem> = tree.problems.iter().collect();
     problems::print(&all, settings);
     let exit = if args.apply {
-        let groups = plans.into_iter().map(group);
-        let lots = by_lane(groups.collect::<Vec<Group>>().into_iter(), &workers);
+        let lots = by_lane(plans.into_iter().map(Into::into), &workers);
         let times = args.preserve_dir_times;
         let (account, ended) =
             carry_out(Kind::Separate, lots, &workers, times, settings, |_| Ok(()))?;

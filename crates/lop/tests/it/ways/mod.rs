@@ -6,6 +6,7 @@
 mod choice;
 mod content;
 mod identity;
+mod later;
 mod rights;
 mod steps;
 

@@ -1,0 +1,124 @@
+//! Somebody moves things about while a run, or an undo, is at work: no content is lost, and nothing
+//! outside of the tree is touched.
+//!
+//! Contents are judged over the tree, what the attacker holds, and the stores. Fresh names are rare: a
+//! run makes none in the tree, but moves there what it has made in its store, where nobody else comes.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use action::{Kind, Runs};
+use testkit::{
+    AttackOptions, Attacker, Compare, Snapshot, Swap, TempTree, TreeBuilder, assert_contents_kept,
+    assert_same, skipped,
+};
+
+use crate::world::{World, apply, plans, undo};
+
+/// How long all races go on together, unless `RACE_SECONDS` says otherwise.
+const BUDGET: Duration = Duration::from_secs(32);
+const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
+
+/// Swaps that leave directories where the run looks for them.
+const ON_FILES: [Swap; 4] = [Swap::Files, Swap::FileForLink, Swap::Away, Swap::Fresh];
+
+/// What rounds of attacks came to.
+#[derive(Debug, Default)]
+struct Account {
+    rounds: u64,
+    done: u64,
+    refused: u64,
+    undone: u64,
+    left: u64,
+    swaps: usize,
+    fresh: usize,
+    links: usize,
+    stranded: usize,
+}
+
+fn budget() -> Duration {
+    let asked = std::env::var("RACE_SECONDS").ok().and_then(|text| text.parse().ok());
+    asked.map_or(BUDGET, Duration::from_secs)
+}
+
+/// Files with equals in several directories, some with several names.
+fn tree() -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for i in 0..150u64 {
+        for dir in ["a", "b", "c/d"] {
+            tree = tree.seeded(format!("{dir}/{i}"), i, 300 + i);
+        }
+        tree = tree.hard_link(format!("b/{i}"), format!("e/link {i}"));
+    }
+    tree.seeded("a/alone", 999, 3000)
+}
+
+/// Asserts that every content is in the tree, is held by an attacker, or was put aside.
+fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
+    let stores = world.stores();
+    let places = [&world.tree].into_iter().chain(held).chain(&stores);
+    let places: Vec<Snapshot> = places.map(Snapshot::of).collect();
+    assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
+}
+
+/// One round: a run with an attack, then an undo with one, then an undo in peace.
+fn round(kind: Kind, seed: u64, account: &mut Account) {
+    let world = World::new(&tree());
+    let outside = TempTree::new();
+    let before = world.snapshot();
+    let planned = plans(&world.tree, kind);
+    let mut held = Vec::new();
+    for turn in 0..2 {
+        let options = AttackOptions {
+            kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
+            links_inside: if turn == 0 { 3 } else { 0 },
+            // Fast ones hit the narrow moments, slow ones let the run come to those.
+            rest: Duration::from_micros(20 + seed % 7 * 150),
+            longest_dwell: Duration::from_micros(seed % 5 * 100),
+        };
+        let place = outside.join(format!("{turn}"));
+        let attacker = Attacker::start(&[&world.tree], place, seed, options);
+        let bait = attacker.bait();
+        held.push(attacker.held());
+        let laid = Snapshot::of(&bait);
+        if turn == 0 {
+            let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+            let (outcome, ended) = apply(&runs, kind, planned.clone(), 2);
+            ended.expect("ends");
+            account.done += outcome.done;
+            account.refused += outcome.refused.len() as u64;
+        } else if let Some(undone) = undo(&world.runs) {
+            account.undone += undone.done;
+            account.left += undone.refused.len() as u64;
+        }
+        let swaps = attacker.stop();
+        account.swaps += swaps.total();
+        account.fresh += swaps.of(Swap::Fresh);
+        account.links += swaps.of(Swap::FileForLink) + swaps.of(Swap::DirForLink);
+        account.stranded += swaps.stranded;
+        assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
+        judge(&before, &world, &held);
+    }
+    while undo(&world.runs).is_some_and(|undone| undone.done > 0) {}
+    judge(&before, &world, &held);
+    account.rounds += 1;
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the account, for whoever asks for a longer race")]
+fn no_content_is_lost_while_somebody_moves_everything_about() {
+    if !testkit::is_root() {
+        return skipped("the attack is on root");
+    }
+    let end = Instant::now() + budget();
+    let mut account = Account::default();
+    for seed in 0.. {
+        round(KINDS[usize::try_from(seed % 4).expect("small")], seed, &mut account);
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    println!("{account:?}");
+    assert!(account.swaps > 1000 && account.links > 100, "{account:?}");
+    assert!(account.done > 100 && account.refused > 10 && account.undone > 50, "{account:?}");
+}
