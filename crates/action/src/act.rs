@@ -83,7 +83,12 @@ impl Worker<'_> {
         let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
         let copy = Copy { source: file, like: now, xattrs: &xattrs, digest: false };
         let staging = &place.staging.dir;
-        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|(new, _)| {
+        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|made| {
+            if !made.has_owner {
+                let source = io::ErrorKind::PermissionDenied.into();
+                return Err(Reason::Failed { op: Op::Change, source });
+            }
+            let new = made.file;
             new.sync().map_err(Reason::failed(Op::Sync))?;
             let Stat { inode, size, mtime_ns, .. } =
                 new.stat().map_err(Reason::failed(Op::Stat))?;

@@ -19,9 +19,17 @@ pub(crate) struct Copy<'a> {
     pub(crate) digest: bool,
 }
 
+/// A copy that was made.
+pub(crate) struct Made {
+    pub(crate) file: NewFile,
+    /// Its digest, if that was wanted and to be had.
+    pub(crate) digest: Option<Digest>,
+    /// Whether it has the owner that it was to have.
+    pub(crate) has_owner: bool,
+}
+
 impl Copy<'_> {
-    /// Makes the copy in the private directory, under the name for what is not ready; returns its digest too,
-    /// if that is wanted and to be had.
+    /// Makes the copy in the private directory, under the name for what is not ready.
     ///
     /// # Errors
     ///
@@ -31,7 +39,7 @@ impl Copy<'_> {
         place: &Place<'_>,
         scratch: &mut Scratch,
         watch: &Watch,
-    ) -> Result<(NewFile, Option<Digest>), Reason> {
+    ) -> Result<Made, Reason> {
         let size = self.like.size;
         let new = place.staging.dir.create_file(&place.part).map_err(Reason::failed(Op::Create))?;
         let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
@@ -42,8 +50,17 @@ impl Copy<'_> {
             Ok(None) => return Err(Reason::Differs),
             Err(Interrupted) => return Err(Reason::stopped()),
         };
-        new.set_metadata(self.like, self.xattrs).map_err(Reason::failed(Op::Change))?;
-        Ok((new, digest))
+        let failed = Reason::failed(Op::Change);
+        let has_owner = match new.set_owner(self.like) {
+            Ok(()) => true,
+            Err(e) if is_denied(&e) => false,
+            Err(e) => return Err(failed(e)),
+        };
+        // The rights of another owner are not for this one.
+        let bits = if has_owner { 0 } else { 0o6000 };
+        let like = Stat { mode: self.like.mode & !bits, ..*self.like };
+        new.set_metadata(&like, self.xattrs).map_err(failed)?;
+        Ok(Made { file: new, digest, has_owner })
     }
 }
 
@@ -77,4 +94,9 @@ fn compare(
     let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
     let (mut parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
     Ok(parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2))
+}
+
+/// Returns whether an owner cannot be given because one has to be root for that.
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && fsops::effective_user() != 0
 }

@@ -41,6 +41,8 @@ struct Ready<'p> {
     inode: u64,
     /// What is in the place, if anything.
     there: Option<New>,
+    /// Whether it has the owner that the file had.
+    has_owner: bool,
 }
 
 struct Undo<'p> {
@@ -140,6 +142,10 @@ impl<'p> Undo<'p> {
                     let path = copy.noted.intent.path.0.clone();
                     self.back.insert(copy.noted.intent.was.key(), (path, copy.inode));
                     self.is_back(copy.noted);
+                    if !copy.has_owner {
+                        let path = copy.noted.intent.path.0.clone();
+                        self.undone.refused.push(Refusal { path, reason: Reason::Owner });
+                    }
                 }
                 Err(reason) => self.refuse(copy.noted, reason),
             }
@@ -213,15 +219,15 @@ impl<'p> Undo<'p> {
             let there = New::Copy { inode, size, mtime_ns };
             let site = self.with_staging(intent, site)?;
             let inode = self.link_again(intent, &site)?;
-            return Ok(Some(Ready { noted, site, inode, there: Some(there) }));
+            return Ok(Some(Ready { noted, site, inode, there: Some(there), has_owner: true }));
         }
         let there = there.map(|now| what_is_there(intent, &site, &now)).transpose()?;
         let site = self.with_staging(intent, site)?;
-        let inode = match self.link_to_former(intent, &site)? {
-            Some(inode) => inode,
+        let (inode, has_owner) = match self.link_to_former(intent, &site)? {
+            Some(inode) => (inode, true),
             None => self.copy(intent, &site)?,
         };
-        Ok(Some(Ready { noted, site, inode, there }))
+        Ok(Some(Ready { noted, site, inode, there, has_owner }))
     }
 
     /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
@@ -254,8 +260,9 @@ impl<'p> Undo<'p> {
         Ok(Some(inode))
     }
 
-    /// Makes a copy of the kept file that is what the file was; returns its inode.
-    fn copy(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
+    /// Makes a copy of the kept file that is what the file was; returns its inode, and whether its owner is
+    /// the former one.
+    fn copy(&mut self, intent: &Intent, site: &Site) -> Result<(u64, bool), Reason> {
         let (source, was) = self.source(intent, site)?;
         let Some(staging) = &site.staging else { return Err(Reason::Lost) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
@@ -273,15 +280,16 @@ impl<'p> Undo<'p> {
             former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
         let digest = intent.digest.is_some();
         let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
-        let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|(new, digest)| {
-            if !is_content(intent, digest, &was) {
+        let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|made| {
+            if !is_content(intent, made.digest, &was) {
                 return Err(Reason::Lost);
             }
-            new.stat().map_err(Reason::failed(Op::Stat))
+            let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
+            Ok((stat.inode, made.has_owner))
         });
         let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
         match copied {
-            Ok(stat) if unchanged => Ok(stat.inode),
+            Ok(made) if unchanged => Ok(made),
             failed => {
                 place.remove_part();
                 failed.and(Err(Reason::Lost))

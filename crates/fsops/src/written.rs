@@ -100,7 +100,23 @@ impl NewFile {
         Ok(read as u64)
     }
 
-    /// Gives it owner, mode, extended attributes and times of `like`.
+    /// Gives it the owner and group of `like`.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` for who is not root and wants another owner than themselves.
+    pub fn set_owner(&self, like: &Stat) -> io::Result<()> {
+        about_to_change()?;
+        let now = self.stat()?;
+        if (now.uid, now.gid) == (like.uid, like.gid) {
+            return Ok(());
+        }
+        let (uid, gid) = (Uid::from_raw(like.uid), Gid::from_raw(like.gid));
+        Ok(rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?)
+    }
+
+    /// Gives it mode, extended attributes and times; to be done after [`NewFile::set_owner`], which drops
+    /// some modes and attributes.
     ///
     /// # Errors
     ///
@@ -108,12 +124,6 @@ impl NewFile {
     /// a file that lacks them is not what it is to be.
     pub fn set_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
-        let now = self.stat()?;
-        if (now.uid, now.gid) != (like.uid, like.gid) {
-            let (uid, gid) = (Uid::from_raw(like.uid), Gid::from_raw(like.gid));
-            rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?;
-        }
-        // After the owner, as changing that drops the set-user-id bit.
         rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
         self.set_xattrs(xattrs)?;
         Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime_ns, like.mtime_ns))?)

@@ -52,7 +52,10 @@ impl Summary {
             text = format!("run {}: {files} what it was", self.run);
         }
         if self.left > 0 {
-            text.push_str(&format!(", {} could not be brought back", count(self.left)));
+            text.push_str(&format!(
+                ", {} could not be brought back as they were",
+                count(self.left)
+            ));
         }
         text
     }

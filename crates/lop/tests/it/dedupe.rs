@@ -254,6 +254,33 @@ fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
 }
 
 #[test]
+fn files_of_others_come_back_and_their_owner_is_said() {
+    if !testkit::is_root() {
+        return skipped("only root can make files of others");
+    }
+    let user = testkit::NOBODY;
+    let tree = TreeBuilder::new()
+        .dir("d")
+        .owner("d", user, user)
+        .file("d/kept", "alike")
+        .file("d/other", "alike")
+        .mode("d/kept", 0o644)
+        .mode("d/other", 0o4644);
+    let lop = Lop::with(&tree);
+    let run = |args: &[&str]| lop.command().args(args.iter().copied()).as_user(user, user).run();
+    run(&["scan", "d"]).success();
+    run(&["dedupe", "--by", "delete", "--apply"]).success();
+    assert!(!lop.path("d/other").exists());
+    let output = run(&["undo"]);
+    output.code(3);
+    let said = output.stderr_str();
+    assert!(said.contains("d/other: is back, but has another owner than it had"), "{said}");
+    let back = fs::metadata(lop.path("d/other")).expect("is back");
+    assert_eq!((back.uid(), back.mode() & 0o7777), (user, 0o644), "no rights of another owner");
+    assert_eq!(fs::read(lop.path("d/other")).expect("read"), b"alike");
+}
+
+#[test]
 fn history_tells_what_was_done() {
     let lop = scanned();
     assert_eq!(lop.run(["history"]).success().stdout_str(), "");
