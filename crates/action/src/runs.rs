@@ -92,7 +92,7 @@ impl Runs {
     ) -> Result<(u64, Outcome, Result<(), Error>), Error> {
         let run = numbers(&self.folder)?.last().map_or(1, |last| last + 1);
         let started_ms = now_ms();
-        let id = format!("{started_ms}-{}-{run}", std::process::id());
+        let id = format!("{started_ms}-{:016x}", random());
         let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 0)?;
         let by = how.kind;
         journal.note(&Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms })?;
@@ -224,6 +224,12 @@ fn numbers(folder: &Path) -> Result<Vec<u64>, Error> {
     listed.context(Op::List, || folder)?;
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// Returns a number that no other run has: names of runs with other folders lie in the same stores.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 /// Returns the time, milliseconds since the epoch.
