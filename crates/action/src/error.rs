@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use content::ReadError;
 use fsops::Op;
 
 /// Why a run could not begin, or go on. What was done until then is in the journal.
@@ -123,6 +124,33 @@ impl Reason {
 
     pub(crate) fn kept_failed(op: Op) -> impl Fn(io::Error) -> Reason {
         move |source| Reason::KeptFailed { op, source }
+    }
+}
+
+impl Reason {
+    /// Returns what a reason that is about the kept file says to those that were to be equal to it.
+    pub(crate) fn of_kept(&self) -> Reason {
+        match self {
+            Reason::Failed { op, source } | Reason::KeptFailed { op, source } => {
+                let source = source
+                    .raw_os_error()
+                    .map_or_else(|| source.kind().into(), io::Error::from_raw_os_error);
+                Reason::KeptFailed { op: *op, source }
+            }
+            Reason::KeptWritten => Reason::KeptWritten,
+            Reason::Differs => Reason::Differs,
+            _ => Reason::KeptChanged,
+        }
+    }
+}
+
+impl From<ReadError> for Reason {
+    fn from(error: ReadError) -> Reason {
+        match error {
+            ReadError::Io(source) => Reason::Failed { op: Op::Read, source },
+            // It is shorter than it was.
+            _ => Reason::Changed,
+        }
     }
 }
 

@@ -33,6 +33,7 @@
 //! file it has open.
 
 mod act;
+mod ahead;
 mod apply;
 mod copy;
 mod error;
@@ -52,6 +53,7 @@ mod settle;
 mod store;
 mod target;
 mod undo;
+mod way;
 
 pub use apply::{Changed, How, Lot, Outcome};
 pub use error::{Error, Reason, Refusal};

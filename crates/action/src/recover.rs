@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 
 use fsops::{Dir, FileKey, Stat};
-use walk::Reach;
+use walk::{Reach, split};
 
 use crate::error::Error;
 use crate::journal::{Entry, Fate, Intent, Journal, Lines, Past, Record};
@@ -43,6 +43,25 @@ impl<'a> Sites<'a> {
         let staging = self.staging(intent)?;
         let (dir, name) = self.reach.site(&intent.path.0)?;
         Ok(Site { dir, name, staging })
+    }
+
+    /// Does so after making directories on the way that are gone.
+    pub(crate) fn made_for(&mut self, intent: &Intent) -> std::io::Result<Site> {
+        let dir = split(&intent.path.0).0;
+        let mut missing = Vec::new();
+        let mut at = dir;
+        while let Err(e) = self.reach.dir(at) {
+            if e.kind() != std::io::ErrorKind::NotFound || at.is_empty() {
+                return Err(e);
+            }
+            missing.push(at);
+            at = split(at).0;
+        }
+        for path in missing.into_iter().rev() {
+            let (above, name) = self.reach.site(path)?;
+            above.make_dir(&name)?;
+        }
+        self.of(intent)
     }
 
     /// Opens the private directory of an intent, if it has one and that is still there.

@@ -6,9 +6,10 @@
 
 use std::io::{self, Write};
 
-use crate::plan::Plan;
-use crate::settle::relative;
 use walk::split;
+
+use crate::plan::Plan;
+use crate::way::relative;
 
 const HEAD: &str = r#"#!/bin/sh
 # Acts on duplicate files. Each file is compared with the one that is kept for it, byte by byte, right

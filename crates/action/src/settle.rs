@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
 
-use content::{Digest, Manner, ReadError, partition};
+use content::{Digest, Manner, partition};
 use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
 use walk::split;
 
@@ -20,6 +20,7 @@ use crate::kind::Kind;
 use crate::name::Name;
 use crate::store::{NoStore, Staging};
 use crate::target::{Group, Target, Version};
+use crate::way::relative;
 
 /// Files that are compared side by side: more at once share the processor's cache too thinly.
 const ABREAST: usize = 31;
@@ -81,6 +82,11 @@ impl Worker<'_> {
         for &(at, group, others) in parts {
             open.push((at, self.open_group(group, others, &ours[at])?));
         }
+        let groups = open.iter().filter_map(|(_, group)| group.as_ref());
+        self.fetch_ahead(groups.flat_map(|(kept, going)| {
+            let going = going.iter().map(|one| &one.opened);
+            std::iter::once(kept).chain(going).map(|opened| (&opened.file, opened.stat.size))
+        }));
         self.note(true)?;
         for (at, group) in open {
             let Some((keep, going)) = group else { continue };
@@ -101,7 +107,7 @@ impl Worker<'_> {
             Ok(kept) => kept,
             Err(reason) => {
                 for other in others {
-                    self.refuse(&other.path, None, of_kept(&reason));
+                    self.refuse(&other.path, None, reason.of_kept());
                 }
                 return Ok(None);
             }
@@ -246,12 +252,12 @@ impl Worker<'_> {
             }
         }
         for failure in failures {
-            verdicts[failure.member] = Some(unreadable(failure.error));
+            verdicts[failure.member] = Some(failure.error.into());
         }
-        let of_kept = verdicts[0].as_ref().map(of_kept);
+        let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
         let mut equal = Vec::with_capacity(going.len());
         for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
-            match of_kept.as_ref().map(copy_of).or(verdict) {
+            match of_kept.as_ref().map(Reason::of_kept).or(verdict) {
                 None => equal.push(one),
                 Some(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }
@@ -274,7 +280,7 @@ impl Worker<'_> {
         for one in equal {
             let acted = match &ready {
                 Ok(()) => self.act(&one, &Kept { stat: &now, ..kept.as_kept() }, ours),
-                Err(reason) => Err(copy_of(reason)),
+                Err(reason) => Err(reason.of_kept()),
             };
             match acted {
                 Ok(freed) => {
@@ -339,69 +345,5 @@ pub(crate) struct Kept<'k> {
 impl Opened<'_> {
     fn as_kept(&self) -> Kept<'_> {
         Kept { dir: &self.dir, name: &self.name, file: &self.file, stat: &self.stat }
-    }
-}
-
-fn unreadable(error: ReadError) -> Reason {
-    match error {
-        ReadError::Io(source) => Reason::Failed { op: Op::Read, source },
-        // It is shorter than it was.
-        _ => Reason::Changed,
-    }
-}
-
-/// Returns what a reason says of the kept file, to those that were to be equal to it.
-fn of_kept(reason: &Reason) -> Reason {
-    match reason {
-        Reason::Failed { op, source } => {
-            Reason::KeptFailed { op: *op, source: copy_of_error(source) }
-        }
-        Reason::Differs => Reason::Differs,
-        _ => Reason::KeptChanged,
-    }
-}
-
-fn copy_of(reason: &Reason) -> Reason {
-    match reason {
-        Reason::KeptFailed { op, source } => {
-            Reason::KeptFailed { op: *op, source: copy_of_error(source) }
-        }
-        Reason::KeptWritten => Reason::KeptWritten,
-        Reason::Differs => Reason::Differs,
-        _ => Reason::KeptChanged,
-    }
-}
-
-fn copy_of_error(error: &io::Error) -> io::Error {
-    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
-}
-
-/// Returns the way from a directory to a path, both absolute.
-pub(crate) fn relative(from: &[u8], to: &[u8]) -> Vec<u8> {
-    let (from, to) = (components(from), components(to));
-    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-    let up = from[common..].iter().map(|_| &b".."[..]);
-    up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join(&b'/')
-}
-
-fn components(path: &[u8]) -> Vec<&[u8]> {
-    path.split(|&b| b == b'/').filter(|part| !part.is_empty()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::relative;
-
-    #[test]
-    fn a_way_goes_up_and_down() {
-        for (from, to, way) in [
-            ("/a/b", "/a/b/c", "c"),
-            ("/a/b", "/a/x", "../x"),
-            ("/a/b/c", "/d/e", "../../../d/e"),
-            ("", "/a", "a"),
-            ("/ab", "/a/b", "../a/b"),
-        ] {
-            assert_eq!(relative(from.as_bytes(), to.as_bytes()), way.as_bytes());
-        }
     }
 }

@@ -197,7 +197,7 @@ impl<'p> Undo<'p> {
             // The file is what it was; only its bytes lie where the other's do.
             return Ok(None);
         }
-        let site = self.sites.of(intent).map_err(Reason::failed(Op::Open))?;
+        let site = self.sites.made_for(intent).map_err(Reason::failed(Op::Open))?;
         if intent.kind == Kind::Quarantine {
             return put_back(intent, &site).map(|()| None);
         }

@@ -122,6 +122,12 @@ impl Dir {
         Ok(rustix::fs::mkdirat(self, name, Mode::RWXU)?)
     }
 
+    /// Makes the directory `name` with the mode that new directories of this process have.
+    pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
+    }
+
     /// Removes the empty directory `name`.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;

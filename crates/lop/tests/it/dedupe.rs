@@ -281,6 +281,28 @@ fn files_of_others_come_back_and_their_owner_is_said() {
 }
 
 #[test]
+fn directories_that_are_gone_are_made_again() {
+    for kind in ["quarantine", "delete"] {
+        let tree = TreeBuilder::new().file("a", "alike").file("d/e/f/b", "alike");
+        let lop = Lop::with(&tree);
+        lop.remember(["."]);
+        lop.run(["dedupe", "--by", kind, "--apply"]).success();
+        fs::remove_dir_all(lop.path("d")).expect("removed");
+        lop.run(["undo"]).success();
+        assert_eq!(fs::read(lop.path("d/e/f/b")).expect("is back"), b"alike");
+    }
+    // Not through a link that took the place of a directory.
+    let tree = TreeBuilder::new().file("a", "alike").file("d/b", "alike").dir("elsewhere");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    fs::remove_dir_all(lop.path("d")).expect("removed");
+    std::os::unix::fs::symlink("elsewhere", lop.path("d")).expect("linked");
+    lop.run(["undo"]).code(3);
+    assert!(!lop.path("elsewhere/b").exists());
+}
+
+#[test]
 fn history_tells_what_was_done() {
     let lop = scanned();
     assert_eq!(lop.run(["history"]).success().stdout_str(), "");
