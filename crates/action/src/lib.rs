@@ -1,6 +1,6 @@
 //! Acts on duplicates without ever losing data: plan, journal, apply, undo.
 //!
-//! [`plan`] decides which file of a group stays. [`Runs::apply`] carries plans out as a run,
+//! [`plan()`] decides which file of a group stays. [`Runs::apply`] carries plans out as a run,
 //! [`Runs::undo`] brings back what a run changed, and [`Runs::open`] brings runs to their end that were
 //! cut off.
 //!
