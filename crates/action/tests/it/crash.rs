@@ -1,5 +1,5 @@
 //! A run that is killed at any of its steps leaves every content under one of its names, and the next
-//! run or an undo brings all to an end.
+//! run or an undo brings all to an end. Over 600 points in all.
 
 use action::Kind;
 use fsops::faults::Blow;
@@ -101,39 +101,39 @@ fn nothing_is_left(world: &World, number: u64) {
 
 #[test]
 fn a_hardlink_run_may_be_killed_anywhere() {
-    assert!(killed_everywhere(Kind::Hardlink) > 30);
+    assert!(killed_everywhere(Kind::Hardlink) > 40);
 }
 
 #[test]
 fn a_delete_run_may_be_killed_anywhere() {
-    assert!(killed_everywhere(Kind::Delete) > 20);
+    assert!(killed_everywhere(Kind::Delete) > 33);
 }
 
 #[test]
 fn a_symlink_run_may_be_killed_anywhere() {
-    assert!(killed_everywhere(Kind::Symlink) > 30);
+    assert!(killed_everywhere(Kind::Symlink) > 40);
 }
 
 #[test]
 fn a_quarantine_run_may_be_killed_anywhere() {
-    assert!(killed_everywhere(Kind::Quarantine) > 15);
+    assert!(killed_everywhere(Kind::Quarantine) > 25);
 }
 
 #[test]
 fn a_run_that_separates_names_may_be_killed_anywhere() {
-    assert!(killed_everywhere(Kind::Separate) > 15);
+    assert!(killed_everywhere(Kind::Separate) > 39);
 }
 
 #[test]
 fn a_killed_run_is_brought_to_its_end_by_the_next() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
-        assert!(killed_and_run_again(kind) > 15);
+        assert!(killed_and_run_again(kind) > 25);
     }
 }
 
 #[test]
 fn an_undo_may_be_killed_anywhere() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
-        assert!(undo_killed_everywhere(kind) > 10);
+        assert!(undo_killed_everywhere(kind) > 15);
     }
 }
