@@ -28,16 +28,7 @@ pub enum State {
 ///
 /// Only that `watch` asked to stop.
 pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupted> {
-    let numbered: Vec<(usize, FileId)> = files.iter().copied().enumerate().collect();
-    let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
-        list.push((at, state(worker, file)));
-        Ok(())
-    })?;
-    let mut states = vec![State::Unknown; files.len()];
-    for (at, state) in lists.into_iter().flatten() {
-        states[at] = state;
-    }
-    Ok(states)
+    each(work, files, State::Unknown, state)
 }
 
 /// Returns the metadata of those of `files`, in their order, that are what they were.
@@ -46,18 +37,29 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
 ///
 /// Only that `watch` asked to stop.
 pub fn unchanged(work: &Work<'_>, files: &[FileId]) -> Result<Vec<Option<Stat>>, Interrupted> {
+    each(work, files, None, |worker, file| {
+        let now = worker.opener.stat(file).ok();
+        now.filter(|now| now.kind == Kind::File && worker.work.tree.unchanged(file, now))
+    })
+}
+
+/// Returns what `look` says of each of `files`, in their order.
+fn each<T: Clone + Send>(
+    work: &Work<'_>,
+    files: &[FileId],
+    nothing: T,
+    look: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
+) -> Result<Vec<T>, Interrupted> {
     let numbered: Vec<(usize, FileId)> = files.iter().copied().enumerate().collect();
     let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
-        let now = worker.opener.stat(file).ok();
-        let same = |now: &Stat| now.kind == Kind::File && worker.work.tree.unchanged(file, now);
-        list.push((at, now.filter(same)));
+        list.push((at, look(worker, file)));
         Ok(())
     })?;
-    let mut stats = vec![None; files.len()];
-    for (at, stat) in lists.into_iter().flatten() {
-        stats[at] = stat;
+    let mut all = vec![nothing; files.len()];
+    for (at, found) in lists.into_iter().flatten() {
+        all[at] = found;
     }
-    Ok(stats)
+    Ok(all)
 }
 
 /// Returns what has become of one file.

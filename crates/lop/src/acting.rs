@@ -1,6 +1,5 @@
 //! What commands have in common that carry plans out: groups by device, the run itself, what it did.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use action::{Group, How, Kind, Lot, Outcome, Plan};
@@ -13,8 +12,8 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted, size};
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::{output, refusals};
+use crate::refusals;
+use crate::settings::{Settings, Workers};
 
 /// Descriptors that a thread needs besides those of directories and of files to compare.
 const RESERVED: usize = 16;
@@ -70,7 +69,7 @@ pub(crate) fn by_lane<'g>(groups: impl Iterator<Item = Group>, workers: &Workers
     by_lane.into_iter().map(lot).collect()
 }
 
-/// Carries out groups as a run, and lets `after` take over what came of it.
+/// Carries out groups as a run, lets `after` take over what came of it, and says what was done.
 pub(crate) fn carry_out(
     kind: Kind,
     lots: Vec<Lot<'_>>,
@@ -78,7 +77,7 @@ pub(crate) fn carry_out(
     directory_times: bool,
     settings: &Settings,
     after: impl FnOnce(&Outcome) -> Result<(), CommandError>,
-) -> Result<(Account, Result<(), action::Error>), CommandError> {
+) -> Result<Exit, CommandError> {
     let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
     let how = How {
         kind,
@@ -94,14 +93,14 @@ pub(crate) fn carry_out(
     let (run, outcome, ended) = runs.apply(&how, lots, &watch)?;
     let interrupted = monitor.finish();
     after(&outcome)?;
-    refusals::print(&outcome.refused, settings);
     let account = Account::new(kind, run, &outcome);
-    Ok((account, ended.and(interrupted.map_err(Into::into))))
+    let ended = ended.and(interrupted.map_err(Into::into));
+    refusals::conclude(&account, &account.text(), &outcome.refused, ended, settings)
 }
 
 /// What a run did.
 #[derive(Serialize)]
-pub(crate) struct Account {
+struct Account {
     #[serde(skip)]
     kind: Kind,
     run: u64,
@@ -118,25 +117,6 @@ impl Account {
         Account { kind, run, done, already, left_alone, freed_bytes: freed }
     }
 
-    /// Says what was done; `ended` tells whether it went to its end.
-    pub(crate) fn tell(
-        &self,
-        settings: &Settings,
-        ended: Result<(), action::Error>,
-    ) -> Result<Exit, CommandError> {
-        if settings.json {
-            output::print(|out| writeln!(out, "{}", output::summary_document(self)))?;
-        } else if settings.verbosity != Verbosity::Quiet {
-            settings.note(&self.text());
-        }
-        ended?;
-        if self.left_alone == 0 {
-            return Ok(Exit::Done);
-        }
-        settings.print_exit_record(Exit::Partial, &self.text());
-        Ok(Exit::Partial)
-    }
-
     fn text(&self) -> String {
         let files = counted(self.done, "file", "files");
         let mut text = format!("{files} {}", past(self.kind));
@@ -148,7 +128,8 @@ impl Account {
                 text.push_str(&format!(", {} {what}", count(number)));
             }
         }
-        if self.done > 0 && self.kind != Kind::Reflink {
+        // Names that were made files of their own may have been linked to names that lop does not know.
+        if self.done > 0 && !matches!(self.kind, Kind::Reflink | Kind::Separate) {
             text.push_str(&format!("; 'lop undo {}' takes it back", self.run));
         }
         text

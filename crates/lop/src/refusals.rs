@@ -1,17 +1,43 @@
-//! What the commands that change files have in common: the folder with their journals, and files that
-//! nothing was done with.
+//! What the commands that change files have in common: the folder with their journals, what they say at
+//! the end, and files that nothing was done with.
 
+use std::io::Write;
 use std::path::Path;
 
 use action::{Reason, Refusal, Runs};
+use serde::Serialize;
 
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
+use crate::output;
 use crate::quantity::count;
 use crate::settings::{Settings, Verbosity};
 
 /// So many are printed without `-v`.
 const SHOWN: usize = 20;
+
+/// Says what became of files, `text` or with `--json` a document, and names those that nothing was done
+/// with; `ended` tells whether the work went to its end. Returns how the program ends.
+pub(crate) fn conclude(
+    summary: &impl Serialize,
+    text: &str,
+    refused: &[Refusal],
+    ended: Result<(), action::Error>,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    print(refused, settings);
+    if settings.json {
+        output::print(|out| writeln!(out, "{}", output::summary_document(summary)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        settings.note(text);
+    }
+    ended?;
+    if refused.is_empty() {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, text);
+    Ok(Exit::Partial)
+}
 
 /// Opens the folder with the journals.
 pub(crate) fn open_runs(folder: &Path, settings: &Settings) -> Result<Runs, CommandError> {
@@ -37,7 +63,7 @@ impl From<action::Error> for CommandError {
 }
 
 /// Prints files that nothing was done with as `lop: PATH: reason`.
-pub(crate) fn print(refused: &[Refusal], settings: &Settings) {
+fn print(refused: &[Refusal], settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let shown = if all { refused.len() } else { SHOWN.min(refused.len()) };
     for refusal in &refused[..shown] {

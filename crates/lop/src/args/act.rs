@@ -124,7 +124,7 @@ pub(crate) struct DedupeArgs {
 /// system can.
 ///
 /// Shows what would be done; nothing changes without --apply. 'lop undo' makes them hard links
-/// again, as long as they are equal.
+/// again, as long as they are equal and all names of the file were below the PATHs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

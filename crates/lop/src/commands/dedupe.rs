@@ -187,14 +187,10 @@ fn apply(
         by_lane(plans.map(Into::into), &workers)
     };
     let times = args.preserve_dir_times;
-    let (account, ended) =
-        carry_out(kind, lots, &workers, times, settings, |outcome| {
-            match writer.zip(planner.loaded()) {
-                Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
-                None => Ok(()),
-            }
-        })?;
-    account.tell(settings, ended)
+    carry_out(kind, lots, &workers, times, settings, |outcome| match writer.zip(planner.loaded()) {
+        Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
+        None => Ok(()),
+    })
 }
 
 /// Shows a plan that was saved, or carries it out.
@@ -219,7 +215,5 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
     }
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter(), &workers);
-    let (account, ended) =
-        carry_out(saved.kind, lots, &workers, args.preserve_dir_times, settings, |_| Ok(()))?;
-    account.tell(settings, ended)
+    carry_out(saved.kind, lots, &workers, args.preserve_dir_times, settings, |_| Ok(()))
 }

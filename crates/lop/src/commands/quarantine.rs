@@ -50,31 +50,21 @@ fn list(settings: &Settings) -> Result<Exit, CommandError> {
 }
 
 fn purge(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let before = SystemTime::now().checked_sub(args.older_than);
     let since = before.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let before_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     let (purged, ended) = runs.purge(before_ms.saturating_add(1), &watch)?;
-    monitor.finish()?;
-    refusals::print(&purged.refused, settings);
+    let ended = ended.and(monitor.finish().map_err(Into::into));
     let summary = Summary {
         purged: purged.done,
         freed_bytes: purged.freed,
         left: purged.refused.len() as u64,
     };
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
-    }
-    ended?;
-    if summary.left == 0 {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, &summary.text());
-    Ok(Exit::Partial)
+    refusals::conclude(&summary, &summary.text(), &purged.refused, ended, settings)
 }
 
 #[derive(Serialize)]

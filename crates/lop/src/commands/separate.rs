@@ -34,9 +34,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     let exit = if args.apply {
         let lots = by_lane(plans.into_iter().map(Into::into), &workers);
         let times = args.preserve_dir_times;
-        let (account, ended) =
-            carry_out(Kind::Separate, lots, &workers, times, settings, |_| Ok(()))?;
-        account.tell(settings, ended)?
+        carry_out(Kind::Separate, lots, &workers, times, settings, |_| Ok(()))?
     } else {
         show(&plans, settings)?
     };

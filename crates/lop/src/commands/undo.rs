@@ -1,6 +1,5 @@
 //! `lop undo`: brings back what a run changed.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use catalog::Catalog;
@@ -12,29 +11,19 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
-use crate::settings::{Settings, Verbosity};
-use crate::{output, refusals};
+use crate::refusals;
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let (run, undone, ended) = runs.undo(args.run, &watch)?;
-    monitor.finish()?;
-    refusals::print(&undone.refused, settings);
+    let ended = ended.and(monitor.finish().map_err(Into::into));
     let summary = Summary { run, undone: undone.done, left: undone.refused.len() as u64 };
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
-    }
-    ended?;
-    if summary.left == 0 {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, &summary.text());
-    Ok(Exit::Partial)
+    refusals::conclude(&summary, &summary.text(), &undone.refused, ended, settings)
 }
 
 #[derive(Serialize)]
