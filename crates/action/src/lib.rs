@@ -63,7 +63,7 @@ pub use name::Name;
 pub use plan::{Member, Plan, Protection, Warning, Why, plan, separate};
 pub use purge::{Purged, Quarantined};
 pub use runs::{Runs, Summary};
-pub use saved::{Saved, SavedError, load, save};
+pub use saved::{Saved, SavedError, SavedGroup, load, save};
 pub use script::{script_head, script_steps, script_tail};
 pub use target::{Group, Target, Version};
 pub use undo::Undone;

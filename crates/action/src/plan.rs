@@ -242,20 +242,30 @@ impl Plan {
         (!self.others.is_empty()).then_some(self)
     }
 
-    /// Returns what is to be said about a file that goes.
-    pub fn warnings(&self, other: &Member, kind: Kind) -> Vec<Warning> {
+    /// Returns the files that go, each with what is to be said about it.
+    pub fn warned(&self, kind: Kind) -> impl Iterator<Item = (&Member, Vec<Warning>)> {
+        let names =
+            self.files().flat_map(|names| names.iter().map(move |name| (name, names.len())));
+        names.map(move |(other, names)| (other, self.warnings(other, names, kind)))
+    }
+
+    fn warnings(&self, other: &Member, names: usize, kind: Kind) -> Vec<Warning> {
         let (kept, stat) = (&self.keep.stat, &other.stat);
-        let names = self.names_of(stat.key());
         let differs = [
             (Warning::Owner, (kept.uid, kept.gid) != (stat.uid, stat.gid)),
             (Warning::Mode, kept.mode != stat.mode),
             (Warning::Mtime, kept.mtime_ns != stat.mtime_ns),
             (Warning::Xattrs, other.other_xattrs),
             (Warning::Device, kept.device != stat.device),
-            (Warning::Links, u64::from(stat.links) > names),
+            (Warning::Links, u64::from(stat.links) > names as u64),
         ];
         let all = differs.into_iter().filter(|&(_, is)| is && kind.loses_metadata());
         all.map(|(warning, _)| warning).collect()
+    }
+
+    /// Returns the names that go, those of one inode together.
+    fn files(&self) -> impl Iterator<Item = &[Member]> {
+        self.others.chunk_by(|a, b| a.stat.key() == b.stat.key())
     }
 
     /// Returns how many bytes the kind may take instead, as far as metadata tells.
@@ -269,22 +279,13 @@ impl Plan {
         if matches!(kind, Kind::Quarantine | Kind::Separate) {
             return 0;
         }
-        let mut seen = Vec::new();
-        let mut bytes = 0u64;
-        for other in &self.others {
-            let key = other.stat.key();
-            if seen.contains(&key) || other.shares_all {
-                continue;
-            }
-            seen.push(key);
-            if kind == Kind::Reflink || u64::from(other.stat.links) <= self.names_of(key) {
-                bytes = bytes.saturating_add(other.stat.allocated);
-            }
-        }
-        bytes
-    }
-
-    fn names_of(&self, key: FileKey) -> u64 {
-        self.others.iter().filter(|other| other.stat.key() == key).count() as u64
+        let goes = |names: &&[Member]| {
+            let first = &names[0];
+            let all_go = u64::from(first.stat.links) <= names.len() as u64;
+            !first.shares_all && (kind == Kind::Reflink || all_go)
+        };
+        self.files()
+            .filter(goes)
+            .fold(0, |bytes, names| bytes.saturating_add(names[0].stat.allocated))
     }
 }

@@ -35,7 +35,16 @@ pub struct Saved {
     /// What is to be done with each file.
     pub kind: Kind,
     /// The groups, in the order of the file.
-    pub groups: Vec<Group>,
+    pub groups: Vec<SavedGroup>,
+}
+
+/// A group of a plan that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SavedGroup {
+    /// The files.
+    pub group: Group,
+    /// Why the first stays, in the words of who planned it.
+    pub why: String,
 }
 
 /// Why a plan cannot be used. Nothing was done.
@@ -89,7 +98,7 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
 ///
 /// What is wrong with it; [`SavedError::Contradiction`] if it is read well but not safe.
 pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<SavedGroup> = Vec::new();
     let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
     let mut checks = Checks::default();
     let mut kind = None;
@@ -112,18 +121,32 @@ pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
             let keep = Target { path: line.keep.0, version: line.kept, tag: u32::MAX };
             // One that is no digest is as good as none.
             let digest = line.digest.and_then(|text| text.parse().ok());
-            groups.push(Group { keep, others: Vec::new(), digest });
+            let group = Group { keep, others: Vec::new(), digest };
+            groups.push(SavedGroup { group, why: line.why });
             groups.len() - 1
         });
-        groups[at].others.push(Target { path: line.path.0, version: line.was, tag: u32::MAX });
+        groups[at].group.others.push(Target {
+            path: line.path.0,
+            version: line.was,
+            tag: u32::MAX,
+        });
     }
     checks.end()?;
     let kind = kind.ok_or(SavedError::Line { line: 1, why: "there is no action in it".into() })?;
-    for group in &mut groups {
-        // Names of one inode next to each other.
-        group.others.sort_by_key(|other| (other.version.device, other.version.inode));
+    for SavedGroup { group, .. } in &mut groups {
+        bring_names_together(&mut group.others);
     }
     Ok(Saved { kind, groups })
+}
+
+/// Has names of one inode next to each other, where the first of them is.
+fn bring_names_together(others: &mut [Target]) {
+    let inode = |other: &Target| (other.version.device, other.version.inode);
+    let mut first = HashMap::new();
+    for (at, other) in others.iter().enumerate() {
+        first.entry(inode(other)).or_insert(at);
+    }
+    others.sort_by_key(|other| first[&inode(other)]);
 }
 
 /// Finds lines that contradict each other.
@@ -187,8 +210,19 @@ mod tests {
         let saved = read(&[line("/b", 2, "/a", 1), line("/d", 4, "/c", 3), line("/e", 5, "/a", 1)]);
         let saved = saved.expect("is a plan");
         assert_eq!(saved.kind, Kind::Delete);
-        let counts: Vec<usize> = saved.groups.iter().map(|group| group.others.len()).collect();
+        let counts: Vec<usize> =
+            saved.groups.iter().map(|saved| saved.group.others.len()).collect();
         assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn names_of_a_file_come_together_where_the_first_is() {
+        let lines = [("/d", 4), ("/b", 2), ("/e", 4), ("/c", 3)];
+        let lines = lines.map(|(path, inode)| line(path, inode, "/a", 1));
+        let saved = read(&lines).expect("is a plan");
+        let others = &saved.groups[0].group.others;
+        let paths: Vec<_> = others.iter().map(|o| str::from_utf8(&o.path).expect("is")).collect();
+        assert_eq!(paths, ["/d", "/e", "/b", "/c"]);
     }
 
     #[test]

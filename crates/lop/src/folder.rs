@@ -39,17 +39,16 @@ pub(crate) struct Copies {
     pub(crate) digest: Option<Digest>,
 }
 
-/// A file of one content: who it is and whether it is outside of the directory.
+/// Which file a name is of, and whether it is outside of the directory.
 struct Place {
     inode: (i64, u64),
-    path: Vec<u8>,
     outside: bool,
 }
 
 /// The live, unchanged files of one content.
-#[derive(Default)]
 struct Content {
-    places: Vec<Place>,
+    inodes: HashSet<(i64, u64)>,
+    outside: bool,
     digest: Option<Digest>,
 }
 
@@ -113,9 +112,9 @@ impl<'a> Asker<'a> {
     fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
         let known = self.catalog.known(self.tree)?;
         let mut files = Vec::with_capacity(known.len());
-        for (id, known) in (0u32..).zip(&known) {
+        for known in &known {
             files.push(match known {
-                Some(known) => self.copies(FileId(id), known)?,
+                Some(known) => self.copies(known)?,
                 None => Copies::default(),
             });
         }
@@ -123,7 +122,7 @@ impl<'a> Asker<'a> {
         Ok(files)
     }
 
-    fn copies(&mut self, file: FileId, known: &Known) -> Result<Copies, CommandError> {
+    fn copies(&mut self, known: &Known) -> Result<Copies, CommandError> {
         let Some(number) = known.content else {
             return Ok(Copies { known: true, ..Copies::default() });
         };
@@ -132,14 +131,11 @@ impl<'a> Asker<'a> {
             self.contents.insert(number, content);
         }
         let content = &self.contents[&number];
-        let own = (known.volume, known.inode);
-        let path = self.tree.absolute_path(file);
-        let others = || content.places.iter().filter(|place| place.path != path);
-        let inodes: HashSet<_> = others().map(|place| place.inode).filter(|i| *i != own).collect();
+        let is_there = content.inodes.contains(&(known.volume, known.inode));
         Ok(Copies {
             known: true,
-            duplicates: inodes.len() as u64,
-            outside: others().any(|place| place.outside),
+            duplicates: (content.inodes.len() - usize::from(is_there)) as u64,
+            outside: content.outside,
             digest: content.digest,
         })
     }
@@ -147,19 +143,21 @@ impl<'a> Asker<'a> {
     fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
-        let places = entries.into_iter().filter_map(|entry| self.place(entry)).collect();
-        Ok(Content { places, digest })
+        let places: Vec<Place> =
+            entries.into_iter().filter_map(|entry| self.place(&entry)).collect();
+        let outside = places.iter().any(|place| place.outside);
+        Ok(Content { inodes: places.iter().map(|place| place.inode).collect(), outside, digest })
     }
 
     /// Returns where a remembered file is, if it still is there.
-    fn place(&mut self, entry: Entry) -> Option<Place> {
-        if self.looker.state(&entry) != State::Same {
+    fn place(&mut self, entry: &Entry) -> Option<Place> {
+        if self.looker.state(entry) != State::Same {
             return None;
         }
         let path = &entry.path;
         let outside = !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
             && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir));
-        Some(Place { inode: (entry.volume, entry.inode), path: entry.path, outside })
+        Some(Place { inode: (entry.volume, entry.inode), outside })
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
@@ -181,7 +179,7 @@ impl<'a> Asker<'a> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            if let Some(place) = self.place(entry).filter(|place| place.outside) {
+            if let Some(place) = self.place(&entry).filter(|place| place.outside) {
                 for &at in linked.get(&place.inode).into_iter().flatten() {
                     files[at].outside = true;
                 }

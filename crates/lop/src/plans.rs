@@ -2,7 +2,7 @@
 //! stays.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -151,13 +151,15 @@ impl Planner {
 
     /// Returns what a run has made of the files that a catalog knows.
     pub(crate) fn changes(&self, outcome: &Outcome) -> Vec<Change> {
+        let names = self.further_names(outcome);
         let mut looker = Looker::default();
         let looked_ns = now_ns();
         let mut done = HashSet::new();
         let mut changes = Vec::new();
         for changed in &outcome.changed {
-            let file = FileId(changed.tag);
-            for file in self.names_like(file) {
+            let own = FileId(changed.tag);
+            let further = self.linked_key(own).and_then(|key| names.get(&key));
+            for &file in std::iter::once(&own).chain(further.into_iter().flatten()) {
                 if !done.insert(file) {
                     continue;
                 }
@@ -169,7 +171,7 @@ impl Planner {
                     ctime_ns: now.ctime_ns,
                     looked_ns,
                 });
-                let is_gone = !changed.is_there && file.0 == changed.tag;
+                let is_gone = !changed.is_there && file == own;
                 if now.is_some() || is_gone {
                     changes.push(Change { file, now, unshared: changed.unshared });
                 }
@@ -178,22 +180,27 @@ impl Planner {
         changes
     }
 
-    /// Returns a file and the further names of its inode.
-    fn names_like(&self, file: FileId) -> Vec<FileId> {
-        let key = |file: FileId| self.stats[file.0 as usize].map(|stat| stat.key());
-        let links = self.stats[file.0 as usize].map_or(1, |stat| stat.links);
-        if links < 2 {
-            return vec![file];
+    /// Returns, by what they were before, the names of changed files that have several.
+    fn further_names(&self, outcome: &Outcome) -> HashMap<FileKey, Vec<FileId>> {
+        let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
+        let keys = changed.filter_map(|file| self.linked_key(file));
+        let mut names: HashMap<FileKey, Vec<FileId>> = keys.map(|key| (key, Vec::new())).collect();
+        if names.is_empty() {
+            return names;
         }
-        let at = self.members.partition_point(|&(group, other)| {
-            self.group_of(file).is_some_and(|own| (group, other) < (own, FileId(0)))
-        });
-        let own = self.members[at..].chunk_by(|a, b| a.0 == b.0).next().unwrap_or_default();
-        own.iter().map(|&(_, other)| other).filter(|&other| key(other) == key(file)).collect()
+        for &(_, file) in &self.members {
+            if let Some(key) = self.linked_key(file)
+                && let Some(names) = names.get_mut(&key)
+            {
+                names.push(file);
+            }
+        }
+        names
     }
 
-    fn group_of(&self, file: FileId) -> Option<u32> {
-        self.source.group_of(file)
+    /// Returns which inode a file was before the run, if that had several names.
+    fn linked_key(&self, file: FileId) -> Option<FileKey> {
+        self.stats[file.0 as usize].filter(|stat| stat.links > 1).map(|stat| stat.key())
     }
 
     /// Returns the catalog that the groups come from.

@@ -63,7 +63,7 @@ impl From<action::Error> for CommandError {
 }
 
 /// Prints files that nothing was done with as `lop: PATH: reason`.
-fn print(refused: &[Refusal], settings: &Settings) {
+pub(crate) fn print(refused: &[Refusal], settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let shown = if all { refused.len() } else { SHOWN.min(refused.len()) };
     for refusal in &refused[..shown] {

@@ -130,14 +130,11 @@ impl Live {
         let mut paths: Vec<(Vec<u8>, FileId)> =
             members.iter().map(|&(_, file)| (tree.path(file), file)).collect();
         paths.sort_unstable();
-        let (mut seen, mut files, mut stale) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut seen, mut files, mut stale) = (HashSet::new(), Vec::new(), Vec::new());
         for (_, file) in paths {
             match self.state(file) {
-                State::Same if seen.contains(&tree.key(file)) => {}
-                State::Same => {
-                    seen.push(tree.key(file));
-                    files.push(file);
-                }
+                State::Same if seen.insert(tree.key(file)) => files.push(file),
+                State::Same => {}
                 other => stale.push((file, other)),
             }
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use action::{Kind, Looks, Lot, Plan, SavedError};
+use action::{Kind, Looks, Lot, Plan, Saved, SavedError};
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -14,11 +14,10 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
 use crate::plans::{Planner, Wishes};
-use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
-use crate::{chooser, output, problems};
+use crate::{chooser, output, problems, refusals};
 
 /// Directories kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
@@ -205,15 +204,20 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
         };
         CommandError::new(exit, format!("{name}: {error}"))
     })?;
-    let files = saved.groups.iter().map(|group| group.others.len() as u64).sum();
     if !args.apply {
-        let files = counted(files, "file", "files");
-        let text =
-            format!("{files} to {}; nothing was changed: --apply does it", saved.kind.word());
-        settings.note(&text);
-        return Ok(Exit::Done);
+        return show_saved(saved, settings);
     }
     let workers = Workers::new(None, Io::Auto);
-    let lots = by_lane(saved.groups.into_iter(), &workers);
+    let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
     carry_out(saved.kind, lots, &workers, args.preserve_dir_times, settings, |_| Ok(()))
+}
+
+fn show_saved(saved: Saved, settings: &Settings) -> Result<Exit, CommandError> {
+    let kind = saved.kind;
+    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS), Vec::new());
+    let now = |group| looks.at_saved(group, &mut refused);
+    let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
+    refusals::print(&refused, settings);
+    let exit = show(looked_at(plans.into_iter(), kind), kind, settings)?;
+    Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

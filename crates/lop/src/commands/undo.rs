@@ -17,13 +17,14 @@ use crate::settings::Settings;
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+    let catalog = settings.catalog()?;
+    let runs = refusals::open_runs(&Catalog::runs(&catalog), settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let (run, undone, ended) = runs.undo(args.run, &watch)?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let summary = Summary { run, undone: undone.done, left: undone.refused.len() as u64 };
-    refusals::conclude(&summary, &summary.text(), &undone.refused, ended, settings)
+    refusals::conclude(&summary, &summary.text(catalog.exists()), &undone.refused, ended, settings)
 }
 
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn text(&self) -> String {
+    fn text(&self, catalog: bool) -> String {
         let files = counted(self.undone, "file is", "files are");
         let mut text = format!("run {}: {files} what they were", self.run);
         if self.undone == 1 {
@@ -45,6 +46,10 @@ impl Summary {
                 ", {} could not be brought back as they were",
                 count(self.left)
             ));
+        }
+        if catalog && self.undone > 0 {
+            let them = if self.undone == 1 { "it" } else { "them" };
+            text.push_str(&format!("; the next scan has {them} in the catalog again"));
         }
         text
     }

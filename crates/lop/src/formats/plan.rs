@@ -65,13 +65,13 @@ impl<W: Write> PlanWriter<W> {
         for (member, why) in &plan.stay {
             self.line("keep", member, &why.to_string())?;
         }
-        for (number, other) in (1..).zip(&plan.others) {
+        for (number, (other, warnings)) in (1..).zip(plan.warned(self.kind)) {
             let word = match self.numbered {
                 true if number < 10 => format!("{number} {}", self.kind.word()),
                 true => format!("  {}", self.kind.word()),
                 false => self.kind.word().into(),
             };
-            self.line(&word, other, &warnings(plan, other, self.kind).join(", "))?;
+            self.line(&word, other, &texts(&warnings).join(", "))?;
         }
         Ok(())
     }
@@ -84,8 +84,8 @@ impl<W: Write> PlanWriter<W> {
     }
 }
 
-fn warnings(plan: &Plan, other: &Member, kind: Kind) -> Vec<&'static str> {
-    plan.warnings(other, kind).into_iter().map(Warning::text).collect()
+fn texts(warnings: &[Warning]) -> Vec<&'static str> {
+    warnings.iter().map(|warning| warning.text()).collect()
 }
 
 #[derive(Serialize)]
@@ -120,12 +120,12 @@ impl<'a> JsonPlan<'a> {
         };
         let mut keep = vec![kept(&plan.keep, plan.why.to_string())];
         keep.extend(plan.stay.iter().map(|(member, why)| kept(member, why.to_string())));
-        let file = |other: &'a Member| JsonFile {
+        let file = |(other, warnings): (&'a Member, Vec<Warning>)| JsonFile {
             path: JsonPath::new(&other.target.path),
             r#do: kind.word(),
-            warnings: warnings(plan, other, kind),
+            warnings: texts(&warnings),
         };
-        let files = plan.others.iter().map(file).collect();
+        let files = plan.warned(kind).map(file).collect();
         JsonPlan { size: plan.keep.stat.size, reclaimable: plan.frees(kind), keep, files }
     }
 }
