@@ -42,6 +42,7 @@ pub mod keep;
 mod kind;
 mod looks;
 mod name;
+mod past;
 mod place;
 mod plan;
 mod purge;

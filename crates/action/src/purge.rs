@@ -7,8 +7,9 @@ use fsops::{File, Interrupted, Op, Watch};
 
 use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{Entry, Fate, Journal, Lines, Past, Record};
+use crate::journal::{Intent, Journal, Lines, Record};
 use crate::kind::Kind;
+use crate::past::{Fate, Past};
 use crate::place::Place;
 use crate::recover::{Sites, is};
 use crate::store;
@@ -43,29 +44,28 @@ pub struct Purged {
 }
 
 /// Returns the files of a run that are in quarantine.
-pub(crate) fn list(run: u64, past: &Past) -> Vec<Quarantined> {
+pub(crate) fn list(run: u64, past: &Past) -> Result<Vec<Quarantined>, Error> {
     let mut sites = Sites::new(past);
-    let here = quarantined(past).filter_map(|entry| {
-        let intent = &entry.intent;
-        let staging = sites.staging(intent).ok()??;
-        let name = Place::name_of(intent.n);
-        let stat = staging.dir.stat_child(&name).ok()?;
-        Some(Quarantined {
+    let mut found = Vec::new();
+    for n in quarantined(past) {
+        let intent = past.noted(n)?.intent;
+        let Ok(Some(staging)) = sites.staging(&intent) else { continue };
+        let name = Place::name_of(n);
+        let Ok(stat) = staging.dir.stat_child(&name) else { continue };
+        found.push(Quarantined {
             run,
             since_ms: past.started_ms,
-            path: intent.path.0.clone(),
             at: staging.path_of(&name),
+            path: intent.path.0,
             size: stat.size,
             allocated: stat.allocated,
-        })
-    });
-    here.collect()
+        });
+    }
+    Ok(found)
 }
 
-fn quarantined(past: &Past) -> impl Iterator<Item = &Entry> {
-    past.entries
-        .values()
-        .filter(|entry| entry.intent.kind == Kind::Quarantine && entry.fate == Fate::Done)
+fn quarantined(past: &Past) -> impl Iterator<Item = u64> {
+    past.with_fate(Fate::Done).filter(|_| past.by == Kind::Quarantine)
 }
 
 /// Removes the files of a run that are in quarantine.
@@ -83,19 +83,20 @@ pub(crate) fn purge(
     let mut scratch = content::Scratch::default();
     let mut lines = Lines::default();
     let mut stopped = Ok(());
-    for entry in quarantined(past) {
+    for n in quarantined(past) {
         stopped = watch.check();
         if stopped.is_err() {
             break;
         }
-        match remove(&mut sites, entry, watch, &mut scratch) {
+        let intent = past.noted(n)?.intent;
+        match remove(&mut sites, &intent, watch, &mut scratch) {
             Ok(freed) => {
                 purged.done += 1;
                 purged.freed += freed;
-                lines.push(&Record::Purged { n: entry.intent.n });
+                lines.push(&Record::Purged { n });
             }
             Err(reason) => {
-                purged.refused.push(Refusal { path: entry.intent.path.0.clone(), reason });
+                purged.refused.push(Refusal { path: intent.path.0, reason });
             }
         }
     }
@@ -109,11 +110,10 @@ pub(crate) fn purge(
 
 fn remove(
     sites: &mut Sites<'_>,
-    entry: &Entry,
+    intent: &Intent,
     watch: &Watch,
     scratch: &mut content::Scratch,
 ) -> Result<u64, Reason> {
-    let intent = &entry.intent;
     let open = Reason::failed(Op::Open);
     let staging = sites.staging(intent).map_err(&open)?.ok_or(Reason::Lost)?;
     let name = Place::name_of(intent.n);

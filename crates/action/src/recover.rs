@@ -10,8 +10,9 @@ use fsops::{Dir, FileKey, Stat};
 use walk::{Reach, split};
 
 use crate::error::Error;
-use crate::journal::{Entry, Fate, Intent, Journal, Lines, Past, Record};
+use crate::journal::{Intent, Journal, Lines, Record};
 use crate::kind::Kind;
+use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
 use crate::store::{self, Staging};
@@ -113,16 +114,15 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let mut sites = Sites::new(past);
     let mut lines = Lines::default();
     let (mut done, mut failed, mut open) = (0, 0, 0);
-    for entry in past.entries.values() {
+    for (&n, entry) in &past.entries {
         let fate = match entry.fate {
-            Fate::Open => settle(&mut sites, entry),
+            Fate::Open => settle(&mut sites, &past.noted(n)?.intent),
             Fate::Done if past.undoing => {
-                sweep_copies(&mut sites, entry);
+                sweep_copies(&mut sites, &past.noted(n)?);
                 Some(Fate::Done)
             }
             known => Some(known),
         };
-        let n = entry.intent.n;
         match fate {
             Some(Fate::NotDone) => failed += 1,
             Some(_) => done += 1,
@@ -151,8 +151,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
 
 /// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
 /// can be done now.
-fn settle(sites: &mut Sites<'_>, entry: &Entry) -> Option<Fate> {
-    let intent = &entry.intent;
+fn settle(sites: &mut Sites<'_>, intent: &Intent) -> Option<Fate> {
     if intent.kind == Kind::Reflink {
         return Some(Fate::Done);
     }
@@ -211,18 +210,18 @@ pub(crate) fn new_of(intent: &Intent, device: u64) -> New {
 }
 
 /// Removes what an undo that was cut off has left in the private directory.
-fn sweep_copies(sites: &mut Sites<'_>, entry: &Entry) {
-    let Ok(site) = sites.of(&entry.intent) else { return };
+fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
+    let Ok(site) = sites.of(&noted.intent) else { return };
     let Some(staging) = &site.staging else { return };
-    let place = Place::of_undo(&site.dir, &site.name, staging, entry.intent.n);
+    let place = Place::of_undo(&site.dir, &site.name, staging, noted.intent.n);
     place.remove_part();
-    if let Some(inode) = entry.made {
+    if let Some(inode) = noted.made {
         let device = staging.dir.stat().map_or(0, |stat| stat.device);
         // Somebody may have written to the copy: then it stays, and what it took the place of goes.
         // What cannot be given back stays.
         let _left = place
-            .roll_back(&made(&entry.intent, inode))
-            .or_else(|_| place.roll_back(&new_of(&entry.intent, device)));
+            .roll_back(&made(&noted.intent, inode))
+            .or_else(|_| place.roll_back(&new_of(&noted.intent, device)));
     }
 }
 

@@ -11,8 +11,9 @@ use fsops::{Context, Dir, DirBuffer, Lock, Op, Watch, create_dir_private, remove
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
-use crate::journal::{FORMAT, Fate, Journal, Past, Record};
+use crate::journal::{FORMAT, Journal, Record};
 use crate::kind::Kind;
+use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
 use crate::recover::recover;
 use crate::store::Stores;
@@ -124,7 +125,7 @@ impl Runs {
         watch: &Watch,
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
         let (run, past) = self.pick(run)?;
-        let next = past.entries.keys().last().map_or(1, |last| last + 1);
+        let next = past.entries.keys().next_back().map_or(1, |last| last + 1);
         let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), next)?;
         let (undone, answer) = undo::undo(&past, &journal, watch);
         Ok((run, undone, answer))
@@ -135,7 +136,7 @@ impl Runs {
         let mut all = Vec::new();
         for run in numbers(folder)? {
             if let Some(past) = Past::read(&folder.join(format!("{run}{SUFFIX}")))? {
-                all.extend(purge::list(run, &past));
+                all.extend(purge::list(run, &past)?);
             }
         }
         Ok(all)
@@ -156,7 +157,7 @@ impl Runs {
         for run in numbers(&self.folder)? {
             let Some(past) = Past::read(&self.path(run))? else { continue };
             let is_due = past.by == Kind::Quarantine && past.started_ms < before_ms;
-            if !is_due || purge::list(run, &past).is_empty() {
+            if !is_due || past.with_fate(Fate::Done).next().is_none() {
                 continue;
             }
             let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
@@ -175,7 +176,7 @@ impl Runs {
         }
         for run in numbers(&self.folder)?.into_iter().rev() {
             let Some(past) = Past::read(&self.path(run))? else { continue };
-            if past.entries.values().any(|entry| entry.fate == Fate::Done) {
+            if past.with_fate(Fate::Done).next().is_some() {
                 return Ok((run, past));
             }
         }
@@ -194,9 +195,8 @@ impl Runs {
 }
 
 fn summary(run: u64, past: &Past) -> Summary {
-    let count = |fates: &[Fate]| {
-        past.entries.values().filter(|entry| fates.contains(&entry.fate)).count() as u64
-    };
+    let count =
+        |fates: &[Fate]| fates.iter().map(|&fate| past.with_fate(fate).count() as u64).sum();
     Summary {
         run,
         kind: past.by,

@@ -16,8 +16,9 @@ use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
 
 use crate::copy::{Copy, equal};
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{Entry as Noted, Fate, Former, Intent, Journal, Lines, Past, Record};
+use crate::journal::{Former, Intent, Journal, Lines, Record};
 use crate::kind::Kind;
+use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, is, made, new_of};
 use crate::store;
@@ -35,8 +36,8 @@ pub struct Undone {
 }
 
 /// A copy that is ready to take a place.
-struct Ready<'p> {
-    noted: &'p Noted,
+struct Ready<'b> {
+    noted: &'b Noted,
     site: Site,
     inode: u64,
     /// What is in the place, if anything.
@@ -46,6 +47,7 @@ struct Ready<'p> {
 }
 
 struct Undo<'p> {
+    past: &'p Past,
     sites: Sites<'p>,
     journal: &'p Journal,
     watch: &'p Watch,
@@ -60,6 +62,7 @@ struct Undo<'p> {
 pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Result<(), Error>) {
     watch.enter(Stage::Act);
     let mut undo = Undo {
+        past,
         sites: Sites::new(past),
         journal,
         watch,
@@ -68,37 +71,37 @@ pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Re
         back: HashMap::new(),
         undone: Undone::default(),
     };
-    let answer = undo.run(past);
+    let answer = undo.run();
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (undo.undone, answer)
 }
 
-impl<'p> Undo<'p> {
-    fn run(&mut self, past: &'p Past) -> Result<(), Error> {
+impl Undo<'_> {
+    fn run(&mut self) -> Result<(), Error> {
+        let past = self.past;
         self.journal.note(&Record::UndoBegin)?;
-        for noted in past.entries.values().filter(|noted| noted.intent.was.links > 1) {
-            self.find_former(noted);
+        for &n in past.linked.keys() {
+            self.find_former(&past.noted(n)?);
         }
-        let todo: Vec<&Noted> =
-            past.entries.values().rev().filter(|noted| noted.fate == Fate::Done).collect();
+        let todo: Vec<u64> = past.with_fate(Fate::Done).rev().collect();
         self.watch.files_total.store(todo.len() as u64, std::sync::atomic::Ordering::Relaxed);
         // A file with several names is copied once; its other names become links to that.
         let mut firsts = HashSet::new();
-        let (first, linked): (Vec<&Noted>, Vec<&Noted>) = todo.into_iter().partition(|noted| {
-            let was = &noted.intent.was;
-            was.links == 1 || !self.back.contains_key(&was.key()) && firsts.insert(was.key())
+        let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
+            let key = past.linked.get(n);
+            key.is_none_or(|key| !self.back.contains_key(key) && firsts.insert(*key))
         });
         for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
-        let is_back = |noted: &&Noted| self.back.contains_key(&noted.intent.was.key());
-        let (linked, copied): (Vec<&Noted>, Vec<&Noted>) = linked.into_iter().partition(is_back);
+        let is_back = |n: &u64| past.linked.get(n).is_some_and(|key| self.back.contains_key(key));
+        let (linked, copied): (Vec<u64>, Vec<u64>) = linked.into_iter().partition(is_back);
         for batch in linked.chunks(BATCH) {
             self.batch(batch)?;
         }
         // The first name could not be brought back, but one of these may.
-        for noted in copied {
-            self.batch(&[noted])?;
+        for n in copied {
+            self.batch(&[n])?;
         }
         for (path, _) in past.stores.values() {
             store::remove_empty(path, &mut self.sites.reach);
@@ -126,10 +129,12 @@ impl<'p> Undo<'p> {
         Ok(())
     }
 
-    fn batch(&mut self, batch: &[&'p Noted]) -> Result<(), Error> {
+    fn batch(&mut self, batch: &[u64]) -> Result<(), Error> {
         self.watch.check()?;
+        let batch: Vec<Noted> =
+            batch.iter().map(|&n| self.past.noted(n)).collect::<Result<_, _>>()?;
         let mut ready = Vec::with_capacity(batch.len());
-        for &noted in batch {
+        for noted in &batch {
             match self.prepare(noted) {
                 Ok(Some(copy)) => ready.push(copy),
                 Ok(None) => self.is_back(noted),
@@ -139,11 +144,13 @@ impl<'p> Undo<'p> {
         for copy in self.sync(ready)? {
             match put(&copy) {
                 Ok(()) => {
-                    let path = copy.noted.intent.path.0.clone();
-                    self.back.insert(copy.noted.intent.was.key(), (path, copy.inode));
+                    let Intent { n, path, .. } = &copy.noted.intent;
+                    if let Some(&key) = self.past.linked.get(n) {
+                        self.back.insert(key, (path.0.clone(), copy.inode));
+                    }
                     self.is_back(copy.noted);
                     if !copy.has_owner {
-                        let path = copy.noted.intent.path.0.clone();
+                        let path = path.0.clone();
                         self.undone.refused.push(Refusal { path, reason: Reason::Owner });
                     }
                 }
@@ -165,7 +172,7 @@ impl<'p> Undo<'p> {
     }
 
     /// Has copies on the disk, and then their numbers in the journal; returns those that are.
-    fn sync(&mut self, ready: Vec<Ready<'p>>) -> Result<Vec<Ready<'p>>, Error> {
+    fn sync<'b>(&mut self, ready: Vec<Ready<'b>>) -> Result<Vec<Ready<'b>>, Error> {
         let mut synced: HashMap<u32, Result<(), io::Error>> = HashMap::new();
         let mut safe = Vec::with_capacity(ready.len());
         for copy in ready {
@@ -191,7 +198,7 @@ impl<'p> Undo<'p> {
     }
 
     /// Does what can be done at once, and returns nothing, or makes the copy that is needed.
-    fn prepare(&mut self, noted: &'p Noted) -> Result<Option<Ready<'p>>, Reason> {
+    fn prepare<'b>(&mut self, noted: &'b Noted) -> Result<Option<Ready<'b>>, Reason> {
         let intent = &noted.intent;
         if intent.kind == Kind::Reflink {
             // The file is what it was; only its bytes lie where the other's do.

@@ -44,7 +44,8 @@ impl Writer {
     pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
         self.catalog.run("BEGIN IMMEDIATE")?;
         self.remove(loaded, gone)?;
-        self.count(loaded, gone.iter().copied())?;
+        let contents = gone.iter().filter_map(|&file| loaded.content_row(file));
+        self.count(loaded, contents.collect::<HashSet<_>>().into_iter())?;
         self.catalog.run("COMMIT")
     }
 
@@ -53,28 +54,38 @@ impl Writer {
     /// # Errors
     ///
     /// The catalog is then as it was before.
-    pub fn renew(&self, loaded: &Loaded, changes: &[Change]) -> Result<(), Error> {
+    pub fn renew(
+        &self,
+        loaded: &Loaded,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<(), Error> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
-        let gone = changes.iter().filter(|change| change.now.is_none());
-        self.remove(loaded, &gone.map(|change| change.file).collect::<Vec<_>>())?;
         let sql = "UPDATE file SET inode = ?3, mtime_ns = ?4, ctime_ns = ?5, \
                    head = CASE WHEN ?6 THEN head END WHERE dir = ?1 AND name = ?2";
         let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
-        for Change { file, now, .. } in changes {
-            let (Some(now), Some((dir, name))) = (now, loaded.row_of(*file)) else { continue };
-            let inode = now.inode.cast_signed();
-            let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.looked_ns);
-            let values = params![dir, name, inode, now.mtime_ns, now.ctime_ns, settled];
-            update.execute(values).at(&catalog.path)?;
-        }
-        self.count(loaded, changes.iter().map(|change| change.file))?;
-        let sql = "UPDATE content SET reclaimable = max(reclaimable - ?2, 0) WHERE id = ?1";
-        let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
-        for change in changes.iter().filter(|change| change.unshared > 0) {
-            if let Some(row) = loaded.content_row(change.file) {
-                update.execute(params![row, change.unshared.cast_signed()]).at(&catalog.path)?;
+        let (mut gone, mut contents) = (Vec::new(), HashMap::new());
+        for Change { file, now, unshared } in changes {
+            if let Some(row) = loaded.content_row(file) {
+                *contents.entry(row).or_insert(0) += unshared.cast_signed();
             }
+            match (now, loaded.row_of(file)) {
+                (None, _) => gone.push(file),
+                (Some(now), Some((dir, name))) => {
+                    let inode = now.inode.cast_signed();
+                    let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.looked_ns);
+                    let values = params![dir, name, inode, now.mtime_ns, now.ctime_ns, settled];
+                    update.execute(values).at(&catalog.path)?;
+                }
+                (Some(_), None) => {}
+            }
+        }
+        self.remove(loaded, &gone)?;
+        self.count(loaded, contents.keys().copied())?;
+        let sql = "UPDATE content SET reclaimable = max(reclaimable - ?2, 0) WHERE id = ?1";
+        let mut unshare = catalog.db.prepare(sql).at(&catalog.path)?;
+        for (row, unshared) in contents.into_iter().filter(|&(_, unshared)| unshared > 0) {
+            unshare.execute(params![row, unshared]).at(&catalog.path)?;
         }
         catalog.run("COMMIT")
     }
@@ -86,12 +97,11 @@ impl Writer {
         catalog.delete_empty_dirs(dirs.collect())
     }
 
-    /// Counts the inodes of the contents of some files anew, where their number is another than it was.
-    fn count(&self, loaded: &Loaded, files: impl Iterator<Item = FileId>) -> Result<(), Error> {
+    /// Counts the inodes of some contents anew, where their number is another than it was.
+    fn count(&self, loaded: &Loaded, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let catalog = &self.catalog;
-        let touched: HashSet<i64> = files.filter_map(|file| loaded.content_row(file)).collect();
         let mut counts = Vec::new();
-        for row in touched {
+        for row in contents {
             let inodes = catalog.count_inodes(row)?;
             if loaded.inodes_of(row) != Some(inodes) {
                 counts.push((row, inodes));

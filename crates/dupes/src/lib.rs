@@ -51,7 +51,7 @@ pub use folders::{
 pub use groups::Group;
 pub use parallel::Work;
 pub use sets::{Set, Sets};
-pub use verify::{State, Validated, states, unchanged, validate};
+pub use verify::{Attributes, State, Validated, states, unchanged, validate};
 
 /// How to compare.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! Asks whether remembered files are still what they were: by metadata, or by reading them again.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, ReadError, Stretch, read_head, read_on};
-use fsops::{Interrupted, Kind, Op, Stage, Stat};
-use walk::{FileId, Problem, Reason};
+use fsops::{FileKey, Interrupted, Kind, Op, Stage, Stat};
+use walk::{FileId, Problem, Reason, Tree};
 
 use crate::parallel::Work;
 use crate::worker::Worker;
@@ -31,15 +32,58 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
     each(work, files, State::Unknown, state)
 }
 
-/// Returns the metadata of those of `files`, in their order, that are what they were.
+/// What a tree does not tell of a file that is what it was: little, as there is one for each of millions.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes {
+    allocated: u64,
+    links: NonZeroU32,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+}
+
+impl Attributes {
+    fn of(stat: &Stat) -> Option<Attributes> {
+        let &Stat { allocated, links, mode, uid, gid, .. } = stat;
+        // One that has lost its last name is not there.
+        Some(Attributes { allocated, links: NonZeroU32::new(links)?, mode, uid, gid })
+    }
+
+    /// Returns the metadata of the file that they are of; neither mount nor access time are known.
+    pub fn stat(&self, tree: &Tree, file: FileId) -> Stat {
+        let (FileKey { device, inode }, record) = (tree.key(file), tree.file(file));
+        let &Attributes { allocated, links, mode, uid, gid } = self;
+        Stat {
+            device,
+            inode,
+            mount: 0,
+            kind: Kind::File,
+            size: record.size,
+            allocated,
+            links: links.get(),
+            mtime_ns: record.mtime_ns,
+            ctime_ns: record.ctime_ns,
+            atime_ns: 0,
+            mode,
+            uid,
+            gid,
+        }
+    }
+}
+
+/// Returns the attributes of those of `files`, in their order, that are what they were.
 ///
 /// # Errors
 ///
 /// Only that `watch` asked to stop.
-pub fn unchanged(work: &Work<'_>, files: &[FileId]) -> Result<Vec<Option<Stat>>, Interrupted> {
+pub fn unchanged(
+    work: &Work<'_>,
+    files: &[FileId],
+) -> Result<Vec<Option<Attributes>>, Interrupted> {
     each(work, files, None, |worker, file| {
         let now = worker.opener.stat(file).ok();
-        now.filter(|now| now.kind == Kind::File && worker.work.tree.unchanged(file, now))
+        let now = now.filter(|now| now.kind == Kind::File && worker.work.tree.unchanged(file, now));
+        Attributes::of(&now?)
     })
 }
 
@@ -50,14 +94,14 @@ fn each<T: Clone + Send>(
     nothing: T,
     look: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
 ) -> Result<Vec<T>, Interrupted> {
-    let numbered: Vec<(usize, FileId)> = files.iter().copied().enumerate().collect();
+    let numbered: Vec<(u32, FileId)> = (0..).zip(files.iter().copied()).collect();
     let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
         list.push((at, look(worker, file)));
         Ok(())
     })?;
     let mut all = vec![nothing; files.len()];
     for (at, found) in lists.into_iter().flatten() {
-        all[at] = found;
+        all[at as usize] = found;
     }
     Ok(all)
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use action::keep::Rule;
 use action::{Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
 use catalog::{Change, Now};
+use dupes::Attributes;
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
@@ -62,7 +63,7 @@ pub(crate) struct Planner {
     source: Source,
     wishes: Wishes,
     /// By file, what it is now; nothing for one that is not what it was.
-    stats: Vec<Option<Stat>>,
+    now: Vec<Option<Attributes>>,
     /// Files by group; those of a group are neighbours.
     members: Vec<(u32, FileId)>,
     /// Where the files of each group are.
@@ -71,11 +72,12 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// Puts groups of a source together with what is asked for; `stats` tells what each file is now.
-    pub(crate) fn new(source: Source, stats: Vec<Option<Stat>>, wishes: Wishes) -> Planner {
+    /// Puts groups of a source together with what is asked for; `now` tells what each file is.
+    pub(crate) fn new(source: Source, now: Vec<Option<Attributes>>, wishes: Wishes) -> Planner {
         let mut members = source.members();
-        let is_wanted =
-            |file: FileId| stats[file.0 as usize].is_some_and(|now| now.size >= wishes.min_size);
+        let is_wanted = |file: FileId| {
+            now[file.0 as usize].is_some() && source.tree().file(file).size >= wishes.min_size
+        };
         members.retain(|&(_, file)| is_wanted(file));
         members.sort_unstable();
         let protected = Protected::new(source.tree(), &wishes.protect);
@@ -85,7 +87,7 @@ impl Planner {
             groups.push(start..start + group.len());
         }
         groups.retain(|group| group.len() > 1);
-        Planner { source, wishes, stats, members, groups, protected }
+        Planner { source, wishes, now, members, groups, protected }
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.
@@ -97,10 +99,10 @@ impl Planner {
 
     /// Brings the groups into the order that suits people: what takes most first, then by path.
     pub(crate) fn in_order_of_size(mut self) -> Planner {
-        let (tree, members, stats) = (self.source.tree(), &self.members, &self.stats);
+        let (tree, members) = (self.source.tree(), &self.members);
         self.groups.sort_by_cached_key(|group| {
             let paths = members[group.clone()].iter().map(|&(_, file)| tree.absolute_path(file));
-            let size = stats[members[group.start].1.0 as usize].map_or(0, |stat| stat.size);
+            let size = tree.file(members[group.start].1).size;
             (Reverse(size.saturating_mul(group.len() as u64 - 1)), paths.min())
         });
         self
@@ -128,7 +130,7 @@ impl Planner {
     }
 
     fn member(&self, file: FileId) -> Option<Member> {
-        let stat = self.stats[file.0 as usize]?;
+        let stat = self.stat(file)?;
         let tree = self.source.tree();
         let path = tree.absolute_path(file);
         let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_below(dir, &path));
@@ -150,34 +152,33 @@ impl Planner {
     }
 
     /// Returns what a run has made of the files that a catalog knows.
-    pub(crate) fn changes(&self, outcome: &Outcome) -> Vec<Change> {
-        let names = self.further_names(outcome);
+    pub(crate) fn changes(&self, outcome: &Outcome) -> impl Iterator<Item = Change> {
+        let further = self.further_names(outcome);
         let mut looker = Looker::default();
         let looked_ns = now_ns();
-        let mut done = HashSet::new();
-        let mut changes = Vec::new();
-        for changed in &outcome.changed {
+        let mut done = vec![false; self.now.len()];
+        let names = outcome.changed.iter().flat_map(move |changed| {
             let own = FileId(changed.tag);
-            let further = self.linked_key(own).and_then(|key| names.get(&key));
-            for &file in std::iter::once(&own).chain(further.into_iter().flatten()) {
-                if !done.insert(file) {
-                    continue;
-                }
-                let path = self.source.tree().absolute_path(file);
-                let now = looker.stat(&path).ok().filter(|now| now.kind == fsops::Kind::File);
-                let now = now.filter(|_| changed.is_there).map(|now| Now {
-                    inode: now.inode,
-                    mtime_ns: now.mtime_ns,
-                    ctime_ns: now.ctime_ns,
-                    looked_ns,
-                });
-                let is_gone = !changed.is_there && file == own;
-                if now.is_some() || is_gone {
-                    changes.push(Change { file, now, unshared: changed.unshared });
-                }
+            let further = self.linked_key(own).and_then(|key| further.get(&key).cloned());
+            let names = std::iter::once(own).chain(further.into_iter().flatten());
+            names.map(move |file| (changed, own, file))
+        });
+        names.filter_map(move |(changed, own, file)| {
+            if std::mem::replace(&mut done[file.0 as usize], true) {
+                return None;
             }
-        }
-        changes
+            let path = self.source.tree().absolute_path(file);
+            let now = looker.stat(&path).ok().filter(|now| now.kind == fsops::Kind::File);
+            let now = now.filter(|_| changed.is_there).map(|now| Now {
+                inode: now.inode,
+                mtime_ns: now.mtime_ns,
+                ctime_ns: now.ctime_ns,
+                looked_ns,
+            });
+            let is_gone = !changed.is_there && file == own;
+            let is_known = now.is_some() || is_gone;
+            is_known.then_some(Change { file, now, unshared: changed.unshared })
+        })
     }
 
     /// Returns, by what they were before, the names of changed files that have several.
@@ -200,7 +201,11 @@ impl Planner {
 
     /// Returns which inode a file was before the run, if that had several names.
     fn linked_key(&self, file: FileId) -> Option<FileKey> {
-        self.stats[file.0 as usize].filter(|stat| stat.links > 1).map(|stat| stat.key())
+        self.stat(file).filter(|stat| stat.links > 1).map(|stat| stat.key())
+    }
+
+    fn stat(&self, file: FileId) -> Option<Stat> {
+        self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
     }
 
     /// Returns the catalog that the groups come from.

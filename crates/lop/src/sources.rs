@@ -13,7 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
 use content::{Digest, Facts};
 use device::Io;
-use fsops::{Stat, Watch};
+use dupes::Attributes;
+use fsops::Watch;
 use serde::Deserialize;
 use walk::{FileId, Filter, Problem, Tree};
 
@@ -71,7 +72,10 @@ impl Source {
     }
 
     /// Looks at each file; returns nothing for one that is not what it was.
-    pub(crate) fn look(&self, settings: &Settings) -> Result<Vec<Option<Stat>>, CommandError> {
+    pub(crate) fn look(
+        &self,
+        settings: &Settings,
+    ) -> Result<Vec<Option<Attributes>>, CommandError> {
         let none = Facts::default();
         let facts = self.loaded().map_or(&none, |loaded| &loaded.facts);
         let watch = Arc::new(Watch::default());

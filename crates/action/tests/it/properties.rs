@@ -9,9 +9,9 @@ use action::keep::Rule;
 use action::{Kind, Plan, Protection, Runs};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::select;
-use testkit::{Compare, RandomTree, assert_contents_kept, assert_same, random_tree};
+use testkit::{Compare, RandomTree, TreeBuilder, assert_contents_kept, assert_same, random_tree};
 
-use crate::world::{World, apply, plans_of, undo};
+use crate::world::{World, apply, plans, plans_of, undo};
 
 const KINDS: [Kind; 5] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Reflink];
@@ -125,5 +125,27 @@ proptest! {
         threads in 1usize..4,
     ) {
         holds(&tree, kind, &rules, seed, one_in, threads);
+    }
+}
+
+#[test]
+fn names_of_a_file_that_go_in_several_batches_come_back_as_one() {
+    // Each batch of five finds fewer names left, the last one a single name.
+    for number in [6, 11] {
+        let names: Vec<String> = (0..number).map(|at| format!("names/{at}")).collect();
+        let tree = TreeBuilder::new()
+            .seeded("a", 1, 9000)
+            .hard_links(testkit::Content::Seeded { seed: 1, len: 9000 }, &names);
+        for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+            let world = World::new(&tree);
+            let before = world.snapshot();
+            let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+            let (outcome, ended) = apply(&runs, kind, plans(&world.tree, kind), 1);
+            drop(runs);
+            ended.expect("ends");
+            assert_eq!(outcome.done, number);
+            undo(&world.runs).expect("there is a run");
+            assert_same(&before, &world.snapshot(), Compare::ALL - Compare::DIR_MTIMES);
+        }
     }
 }

@@ -37,8 +37,8 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
     let unexamined = !problems.is_empty();
-    let stats = source.look(settings)?;
-    let planner = Planner::new(source, stats, wishes);
+    let now = source.look(settings)?;
+    let planner = Planner::new(source, now, wishes);
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
     } else {
@@ -187,7 +187,7 @@ fn apply(
     };
     let times = args.preserve_dir_times;
     carry_out(kind, lots, &workers, times, settings, |outcome| match writer.zip(planner.loaded()) {
-        Some((writer, loaded)) => Ok(writer.renew(loaded, &planner.changes(outcome))?),
+        Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
         None => Ok(()),
     })
 }

@@ -46,10 +46,11 @@ fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, Com
     let files: Vec<FileId> = (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect();
     let facts = Facts::default();
     let work = dupes::Work::new(tree, &facts, &workers.compare, watch);
-    let stats = dupes::unchanged(&work, &files)?;
+    let now = dupes::unchanged(&work, &files)?;
     let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
-    for (file, stat) in files.into_iter().zip(stats) {
-        let Some(stat) = stat.filter(|stat| stat.links > 1) else { continue };
+    for (file, now) in files.into_iter().zip(now) {
+        let stat = now.map(|now| now.stat(tree, file)).filter(|stat| stat.links > 1);
+        let Some(stat) = stat else { continue };
         let path = tree.absolute_path(file);
         let target = Target { path, version: Version::from(&stat), tag: file.0 };
         let member = Member::new(target, stat);
