@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Work {
     /// Find all groups of equal files.
     Find,
+    /// Make equal files hard links of one.
+    Link,
     /// Copy a tree with its hard links.
     Mirror,
     /// Copy a tree to where that copy already is: nothing to do.

@@ -50,7 +50,7 @@ pub struct Entrant {
     /// Where it can be had.
     pub source: Source,
     /// `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, not there at the start) and `EMPTY` (a
-    /// directory) stand for what differs by run; with `&&` in it, it is for a shell.
+    /// directory) stand for what differs by run, as does `lop`; with `&&` in it, it is for a shell.
     command: &'static str,
     /// Whether `FILE` stays from the run before.
     pub remembers: bool,
@@ -110,13 +110,18 @@ const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entr
     Entrant { role: Role::Aside, remembers, ..plain }
 }
 
+/// lop that looks for duplicates and acts on them.
+const fn lop_acts(name: &'static str, role: Role, command: &'static str) -> Entrant {
+    Entrant { role, ..peer(name, Work::Link, Source::Here, command, Answer::None) }
+}
+
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
-use Work::{Again, Delete, Find, Mirror};
+use Work::{Again, Delete, Find, Link, Mirror};
 
 /// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
 /// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 18] = [
+pub const ENTRANTS: [Entrant; 23] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -152,6 +157,31 @@ pub const ENTRANTS: [Entrant; 18] = [
         version: "-v",
         ..peer("duff", Find, Debian("duff"), "duff -r -a -p -z -q DIR", Lines)
     },
+    lop_acts(
+        "lop",
+        Role::Ours,
+        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by hardlink --apply",
+    ),
+    lop_acts(
+        "lop, quarantine",
+        Role::Aside,
+        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by quarantine --apply",
+    ),
+    peer("jdupes", Link, Debian("jdupes"), "jdupes -r -q -L DIR", Nothing),
+    peer(
+        "rdfind",
+        Link,
+        Debian("rdfind"),
+        "rdfind -makehardlinks true -outputname FILE DIR",
+        Nothing,
+    ),
+    peer(
+        "fclones",
+        Link,
+        Crate("fclones"),
+        "fclones -q group --hidden --no-ignore -o FILE DIR && fclones -q link < FILE",
+        Nothing,
+    ),
     peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
     peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
     peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
@@ -168,9 +198,19 @@ impl Entrant {
             return self.command.split(' ').map(|word| places.fill(word)).collect();
         }
         // The shell gets the places as arguments, so that nothing in them means anything to it.
-        let script = self.command.replace("EMPTY/", "\"$1\"/").replace("DIR", "\"$2\"");
-        let words = ["sh", "-c", &script, "sh", "EMPTY", "DIR"];
-        words.iter().map(|word| places.fill(word)).collect()
+        let mut argv: Vec<OsString> = ["sh", "-c", "", "sh"].map(OsString::from).to_vec();
+        let word = |word: &str| {
+            let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
+            let place = places.fill(stem);
+            if place == *stem {
+                return word.to_owned();
+            }
+            argv.push(place);
+            format!("\"${}\"{slash}", argv.len() - 4)
+        };
+        let script: Vec<String> = self.command.split(' ').map(word).collect();
+        argv[2] = script.join(" ").into();
+        argv
     }
 
     /// Returns its entry in a record, if it is installed.
@@ -306,7 +346,9 @@ fn inodes(groups: Vec<Vec<String>>) -> Result<Groups, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENTRANTS, Places, from_czkawka, from_lines, from_rdfind, version_in};
+    use super::{
+        ENTRANTS, Entrant, Places, Work, from_czkawka, from_lines, from_rdfind, version_in,
+    };
     use std::path::PathBuf;
 
     #[test]
@@ -337,14 +379,18 @@ mod tests {
             empty: PathBuf::from("/e"),
             lop: PathBuf::from("/bin/lop"),
         };
-        let line = |name: &str| {
-            let found = ENTRANTS.iter().rfind(|entrant| entrant.name == name).expect("known");
+        let line = |name: &str, work| {
+            let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
+            let found = ENTRANTS.iter().find(is).expect("known");
             found.argv(&places).join(" ".as_ref()).into_string().expect("text")
         };
-        assert_eq!(line("lop"), "/bin/lop scan --no-catalog -q --format fdupes /t");
-        let script = r#"rsync -a --delete "$1"/ "$2"/ && rmdir "$2""#;
-        assert_eq!(line("rsync"), format!("sh -c {script} sh /e /t"));
-        assert_eq!(line("cp"), "cp -a -T /t /c");
+        assert_eq!(line("lop", Work::Find), "/bin/lop scan --no-catalog -q --format fdupes /t");
+        let script = r#"rsync -a --delete "$1"/ "$2"/ && rmdir "$3""#;
+        assert_eq!(line("rsync", Work::Delete), format!("sh -c {script} sh /e /t /t"));
+        let script =
+            r#"fclones -q group --hidden --no-ignore -o "$1" "$2" && fclones -q link < "$3""#;
+        assert_eq!(line("fclones", Work::Link), format!("sh -c {script} sh /f /t /f"));
+        assert_eq!(line("cp", Work::Mirror), "cp -a -T /t /c");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod content;
 mod dice;
 mod links;
 mod make;
+mod merged;
 mod plan;
 pub(crate) mod seal;
 mod server;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use merged::Merged;
 pub use plan::{Counts, Plan};
 
 use crate::Failure;
@@ -239,6 +241,16 @@ impl Spec {
     pub fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::groups(&plan, root)
+    }
+
+    /// Looks at a tree made here whose equal files were made one: every content must be there, whole.
+    ///
+    /// # Errors
+    ///
+    /// A content is gone or not what it was, or the tree has no plan.
+    pub fn merged(&self, root: &Path) -> Result<Merged, Failure> {
+        let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
+        merged::merged(&plan, root)
     }
 }
 

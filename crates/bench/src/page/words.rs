@@ -30,6 +30,7 @@ pub(super) fn tree(scenario: &Scenario) -> String {
     let corpus = &scenario.corpus;
     let done = match scenario.work {
         Work::Find => corpus.clone(),
+        Work::Link => format!("Hard linking the duplicates of {corpus}"),
         Work::Mirror => format!("Copying the tree {corpus}"),
         Work::Again => format!("Copying the tree {corpus} again, with nothing to do"),
         Work::Delete => format!("Deleting the tree {corpus}"),

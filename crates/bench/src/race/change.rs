@@ -1,14 +1,14 @@
-//! Races of copying and deleting: every run starts from a fresh image, and the time until the file
+//! Races that change file systems: every run starts from a fresh image, and the time until the file
 //! system has settled counts too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Lineup, Race};
+use super::{Lineup, Race, arm_of};
 use crate::Failure;
-use crate::corpus::Counts;
+use crate::corpus::{Counts, Merged};
 use crate::image::{Image, Mounted, drop_caches};
-use crate::record::Ending;
+use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::Entrant;
 
@@ -48,29 +48,38 @@ impl Race {
         Ok(())
     }
 
-    /// Deletes: each run, the untimed ones too, has its own copy of the image.
-    pub(super) fn delete(&mut self, lineup: &Lineup) -> Result<(), Failure> {
+    /// Links or deletes: each run, the untimed ones too, has its own copy of the image.
+    pub(super) fn in_place(&mut self, lineup: &Lineup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
+        let arm = arm_of(lineup.device);
         let mut faults = Vec::new();
         for (number, &cache) in lineup.caches.iter().enumerate() {
             let id = self.scenario(lineup, cache, &counts);
             for round in u32::from(number > 0)..=self.rounds(lineup) {
-                for entrant in self.entrants(Work::Delete) {
-                    let mounted =
-                        image.copy(&copy.0)?.mount(&self.options.store.join("mnt"), None)?;
+                for entrant in self.entrants(lineup.work) {
+                    let image = image.copy(&copy.0)?;
+                    let mounted = image.mount(&self.options.store.join("mnt"), arm.as_ref())?;
                     let tree = mounted.path().join("tree");
-                    ready(&mounted, &tree, cache)?;
+                    ready(&mounted, &tree, cache, lineup.work)?;
                     let places = self.places(tree.clone());
+                    let before = mounted.usage();
                     let mut usage = self.run(entrant, &places, Some(mounted.path()))?;
-                    if usage.ending == Ending::Done && tree.symlink_metadata().is_ok() {
-                        usage.ending = Ending::Failed;
-                        faults.push(format!("{} left something behind", entrant.name));
+                    let arm = mounted.usage().zip(before).map(|(after, before)| after - before);
+                    // To read everything takes longer than the run, so links are looked at once.
+                    if usage.ending == Ending::Done && (lineup.work == Work::Delete || round == 0) {
+                        let done = done(lineup, entrant, &tree);
+                        usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
+                        let fault = done.unwrap_or_else(Some);
+                        faults.extend(fault.map(|fault| format!("{} {fault}", entrant.name)));
                     }
-                    self.record(&id, entrant, round, &usage, None);
+                    self.record(&id, entrant, round, &usage, arm);
                 }
             }
-            let fine = "after each run that was done, nothing of the tree was left";
+            let fine = match lineup.work {
+                Work::Link => "after the untimed runs every content was there, in one file",
+                _ => "after each run that was done, nothing of the tree was left",
+            };
             let answers = if faults.is_empty() { fine.to_owned() } else { faults.join("; ") };
             self.note_answers(&[id], &answers);
         }
@@ -129,9 +138,9 @@ impl Race {
             self.empty_copy(lineup.device, entrant, counts)?
         };
         if lineup.work == Work::Again && cache == Cache::Warm {
-            look_at_all(mounted.path()).map_err(|e| Failure::at(mounted.path(), e))?;
+            look_at_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
         }
-        ready(source, &source.path().join("tree"), cache)?;
+        ready(source, &source.path().join("tree"), cache, lineup.work)?;
         let places = self.places(source.path().join("tree"));
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
         self.record(scenario, entrant, round, &usage, None);
@@ -139,23 +148,41 @@ impl Race {
     }
 }
 
-/// Brings the caches into the state a run is to start in: with all metadata, or with nothing.
-fn ready(mounted: &Mounted, tree: &Path, cache: Cache) -> Result<(), Failure> {
+/// Looks at what was made of a tree: what is to be said about it, or as an error what is wrong with it.
+fn done(lineup: &Lineup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
+    if lineup.work == Work::Delete {
+        let is_left = tree.symlink_metadata().is_ok();
+        return if is_left { Err("left something behind".into()) } else { Ok(None) };
+    }
+    let Merged { gone, several } = lineup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
+    // One line-up has names moved away.
+    if gone > 0 && entrant.role != Role::Aside {
+        return Err(format!("lost {gone} names"));
+    }
+    Ok((several > 0).then(|| format!("left {several} contents in more than one file")))
+}
+
+/// Brings the caches into the state a run is to start in: with all metadata, and the contents if they
+/// are read, or with nothing.
+fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(), Failure> {
     rustix::fs::sync();
     match cache {
-        Cache::Warm => look_at_all(tree).map_err(|e| Failure::at(tree, e)),
+        Cache::Warm => look_at_all(tree, work == Work::Link).map_err(|e| Failure::at(tree, e)),
         Cache::Cold => mounted.remount().and_then(|()| drop_caches()),
     }
 }
 
-/// Looks at the metadata of everything below a directory.
-fn look_at_all(dir: &Path) -> std::io::Result<()> {
+/// Looks at the metadata of everything below a directory, and into the files if that is asked for.
+fn look_at_all(dir: &Path, inside: bool) -> std::io::Result<()> {
     let mut unlisted = vec![dir.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            if entry.metadata()?.is_dir() {
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
                 unlisted.push(entry.path());
+            } else if inside && metadata.is_file() {
+                std::io::copy(&mut fs::File::open(entry.path())?, &mut std::io::sink())?;
             }
         }
     }

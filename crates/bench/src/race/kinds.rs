@@ -44,7 +44,7 @@ const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
 /// All kinds. Sizes are such that all of it takes about three hours on two cores.
-pub const KINDS: [Kind; 8] = [
+pub const KINDS: [Kind; 9] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -90,6 +90,16 @@ pub const KINDS: [Kind; 8] = [
         },
     },
     Kind {
+        name: "link",
+        about: "duplicates made hard links, on ext4 and on a simulated hard disk",
+        rows: || {
+            vec![
+                (Work::Link, "server2018", None, 1.0, Shuffled, Ext4, BOTH, 3),
+                (Work::Link, "server2018", None, 1.0, Shuffled, Arm, COLD, 1),
+            ]
+        },
+    },
+    Kind {
         name: "mirror",
         about: "copies of hard-linked trees, first and again",
         rows: || {
@@ -123,6 +133,7 @@ pub const KINDS: [Kind; 8] = [
                 (Work::Find, "server2018", Some(1_500), 0.1, Created, AsIs, WARM, 1),
                 (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Arm, COLD, 1),
                 (Work::Find, "late", Some(16), 0.1, Created, Xfs, COLD, 1),
+                (Work::Link, "server2018", Some(1_500), 0.1, Created, Ext4, WARM, 1),
                 (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),

@@ -141,7 +141,7 @@ impl Race {
             let held = match lineup.work {
                 Work::Find => self.find(&lineup),
                 Work::Mirror | Work::Again => self.mirror(&lineup),
-                Work::Delete => self.delete(&lineup),
+                Work::Link | Work::Delete => self.in_place(&lineup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -216,11 +216,11 @@ impl Race {
             return Err(Failure::new("interrupted"));
         }
         if !entrant.remembers {
-            // Also what SQLite keeps beside a catalog.
-            for ending in ["", "-wal", "-shm"] {
-                let mut file = places.file.clone().into_os_string();
-                file.push(ending);
-                drop(fs::remove_file(file));
+            // Also what SQLite keeps beside a catalog, and lop its journals.
+            for ending in ["", "-wal", "-shm", ".runs"] {
+                let mut path = places.file.clone().into_os_string();
+                path.push(ending);
+                drop(fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)));
             }
         }
         measure::apart(&Task {
@@ -277,6 +277,7 @@ impl Race {
 fn verb(work: Work) -> &'static str {
     match work {
         Work::Find => "searched",
+        Work::Link => "hard linked",
         Work::Mirror => "copied",
         Work::Again => "copied again",
         Work::Delete => "deleted",

@@ -137,7 +137,7 @@ impl Racing for Record {
 /// Returns a run whose other figures follow from its seconds and the number of its tool.
 fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -> Run {
     let by_arm = scenario.by_arm();
-    let writes = matches!(scenario.work, Work::Mirror | Work::Again | Work::Delete);
+    let writes = matches!(scenario.work, Work::Link | Work::Mirror | Work::Again | Work::Delete);
     Run {
         scenario: scenario.id.clone(),
         tool: tool.into(),

@@ -1,0 +1,53 @@
+//! Looks at a tree whose equal files were made one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use blake3::Hasher;
+
+use super::content::Content;
+use super::plan::Plan;
+use crate::Failure;
+
+/// What became of a tree whose equal files were to become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merged {
+    /// Names that are gone.
+    pub gone: u64,
+    /// Contents that are in more than one file.
+    pub several: u64,
+}
+
+/// Looks every name up and reads every file; all contents that were planned must be there.
+pub(super) fn merged(plan: &Plan, root: &Path) -> Result<Merged, Failure> {
+    let mut files: HashMap<&Content, HashSet<u64>> = HashMap::new();
+    let (mut gone, mut buffer) = (0, Vec::new());
+    for name in &plan.names {
+        let content = &plan.inodes[name.inode as usize];
+        let path = root.join(&plan.dirs()[name.dir as usize]).join(&*name.text);
+        let inode = match fs::symlink_metadata(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                gone += 1;
+                continue;
+            }
+            found => found.map_err(|e| Failure::at(&path, e))?.ino(),
+        };
+        if files.entry(content).or_default().insert(inode) {
+            let mut found = Hasher::new();
+            let read = File::open(&path).and_then(|file| found.update_reader(file).map(|_| ()));
+            read.map_err(|e| Failure::at(&path, e))?;
+            if found.finalize() != content.digest(&mut buffer) {
+                return Err(Failure::at(&path, "holds other bytes than planned"));
+            }
+        }
+    }
+    if let Some(lost) = plan.inodes.iter().find(|content| !files.contains_key(content)) {
+        return Err(Failure::at(root, format!("a content of {} bytes is gone", lost.size)));
+    }
+    // Empty files are equal and need not be one.
+    let several = files.iter().filter(|(content, files)| content.size > 0 && files.len() > 1);
+    Ok(Merged { gone, several: several.count() as u64 })
+}
