@@ -47,6 +47,7 @@ mod place;
 mod plan;
 mod purge;
 mod recover;
+mod remake;
 mod runs;
 mod saved;
 mod script;

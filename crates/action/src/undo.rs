@@ -11,10 +11,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use content::{Digest, Scratch};
-use fsops::{File, FileKey, Interrupted, Kind as Entry, Op, Stage, Stat, Watch};
+use content::Scratch;
+use fsops::{FileKey, Kind as Entry, Op, Stage, Stat, Watch};
 
-use crate::copy::{Copy, equal};
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Former, Intent, Journal, Lines, Record};
 use crate::kind::Kind;
@@ -46,15 +45,15 @@ struct Ready<'b> {
     has_owner: bool,
 }
 
-struct Undo<'p> {
+pub(crate) struct Undo<'p> {
     past: &'p Past,
-    sites: Sites<'p>,
+    pub(crate) sites: Sites<'p>,
     journal: &'p Journal,
-    watch: &'p Watch,
-    scratch: Scratch,
+    pub(crate) watch: &'p Watch,
+    pub(crate) scratch: Scratch,
     lines: Lines,
     /// By former inode, the path where that file is again.
-    back: HashMap<FileKey, (Vec<u8>, u64)>,
+    pub(crate) back: HashMap<FileKey, (Vec<u8>, u64)>,
     undone: Undone,
 }
 
@@ -250,110 +249,6 @@ impl Undo<'_> {
         }
         Ok(site)
     }
-
-    /// Makes a link to the former file where it is still to be had under another name, or is again.
-    fn link_to_former(&mut self, intent: &Intent, site: &Site) -> Result<Option<u64>, Reason> {
-        let was = &intent.was.version;
-        let Some((path, inode)) = self.back.get(&intent.was.key()) else { return Ok(None) };
-        let Some(staging) = site.staging.as_ref() else { return Ok(None) };
-        let opened = self.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
-        let Ok(file) = opened else { return Ok(None) };
-        if !file.stat().is_ok_and(|now| now.inode == *inode && now.size == was.size) {
-            return Ok(None);
-        }
-        let inode = *inode;
-        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        staging.dir.link_file(&file, &place.part).map_err(Reason::failed(Op::Link))?;
-        Ok(Some(inode))
-    }
-
-    /// Makes a copy of the kept file that is what the file was; returns its inode, and whether its owner is
-    /// the former one.
-    fn copy(&mut self, intent: &Intent, site: &Site) -> Result<(u64, bool), Reason> {
-        let (source, was) = self.source(intent, site)?;
-        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
-        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        let former = &intent.was;
-        let like = Stat {
-            size: former.version.size,
-            atime_ns: former.atime_ns,
-            mtime_ns: former.version.mtime_ns,
-            mode: former.mode,
-            uid: former.uid,
-            gid: former.gid,
-            ..was
-        };
-        let xattrs: Vec<fsops::Xattr> =
-            former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
-        let digest = intent.digest.is_some();
-        let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
-        let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|made| {
-            if !is_content(intent, made.digest, &was) {
-                return Err(Reason::Lost);
-            }
-            let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
-            Ok((stat.inode, made.has_owner))
-        });
-        let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
-        match copied {
-            Ok(made) if unchanged => Ok(made),
-            failed => {
-                place.remove_part();
-                failed.and(Err(Reason::Lost))
-            }
-        }
-    }
-
-    /// Links a name to the kept file again that was made a file of its own, if they are still equal.
-    fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let (source, _) = self.source(intent, site)?;
-        let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
-        let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
-        if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
-            return Err(Reason::Taken);
-        }
-        match equal(&source, &own, stat.size, &mut self.scratch, self.watch) {
-            Ok(true) => {}
-            Ok(false) => return Err(Reason::Taken),
-            Err(Interrupted) => return Err(Reason::stopped()),
-        }
-        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
-        let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
-        staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
-        Ok(intent.kept.inode)
-    }
-
-    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
-    /// has taken the kept one's place and may have its content.
-    fn source(&mut self, intent: &Intent, site: &Site) -> Result<(File, Stat), Reason> {
-        let mut open = Vec::new();
-        if intent.kind == Kind::Hardlink {
-            open.push(site.dir.open_file(&site.name));
-        }
-        open.push(
-            self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name)),
-        );
-        let mut open: Vec<(File, Stat)> = open
-            .into_iter()
-            .filter_map(Result::ok)
-            .filter_map(|file| file.stat().map(|stat| (file, stat)).ok())
-            .collect();
-        let may_be = |(_, now): &(File, Stat)| {
-            intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
-        };
-        let kept = open.iter().position(|(_, now)| is_kept(intent, now));
-        let at = kept.or_else(|| open.iter().position(may_be)).ok_or(Reason::Lost)?;
-        Ok(open.swap_remove(at))
-    }
-}
-
-/// Returns whether bytes of this digest, read from a file, are what the run compared.
-fn is_content(intent: &Intent, digest: Option<Digest>, source: &Stat) -> bool {
-    match (&intent.digest, digest) {
-        (Some(known), Some(found)) => *known == found.to_string(),
-        // All there is to go by.
-        _ => is_kept(intent, source),
-    }
 }
 
 fn put_back(intent: &Intent, site: &Site) -> Result<(), Reason> {
@@ -418,7 +313,7 @@ fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason
 }
 
 /// Returns whether a file has the size and time that a former one had.
-fn is_like(was: &Former, now: &Stat) -> bool {
+pub(crate) fn is_like(was: &Former, now: &Stat) -> bool {
     now.kind == Entry::File && (now.size, now.mtime_ns) == (was.version.size, was.version.mtime_ns)
 }
 

@@ -22,12 +22,17 @@ catalog, so that it does not read again what has not changed. fclones and czkawk
 cache too, but not in these races, so that neither row is a comparison of like with like: they are in
 italics, and not ranked.
 
+Tools that make hard links find the groups first. lop keeps a catalog and a journal that is on the disk
+before each change, and compares each file again when its turn comes; jdupes compares once, fclones
+and rdfind compare checksums. **lop, quarantine** moves the same files aside instead, which the others
+cannot do.
+
 Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes; only what copies
 again removes what is surplus. Tools that delete leave nothing.
 
 **The same answers.** Before anything is timed, the groups that each finder gives are compared, as
 groups of inodes, with those that the tree was made to hold, and each copy is read back and compared
-with it: names, links, bytes. What differed is said above each table.
+with it: names, links, bytes; after links were made every name and content is looked for. What differed is said above each table.
 
 **The disk says what it is.** A virtual disk often says that it rotates, and fclones and rmlint then
 read in another way, which can take several times as long. Whoever knows better says so (`--ssd`, see
@@ -36,13 +41,13 @@ hard disk, where those two do read in that other way, with warm caches too.
 
 **In turns.** Each tool runs once untimed on each tree (round 0 in the CSV), then as often as its
 table says, A B C A B C, always in the same order, so that whatever else the machine does hits all
-alike. Very slow tools are timed less often; their tables say so. First copies and deletions start
+alike. Very slow tools are timed less often; their tables say so. First copies, links and deletions start
 on a fresh image each time, copying again on the copy that is there. The tables show
 medians of the runs that were done; failed and stopped ones count for nothing but are named, and a
 tool needs more than half of its timed runs done to have a figure.
 
-**Warm** means that the same tools ran on the same tree just before, or, where trees are copied or
-deleted, that all metadata was looked at just before; below each table it says what was read from
+**Warm** means that the same tools ran on the same tree just before, or, where trees are changed,
+that all metadata was looked at just before, and where links are made all contents read; below each table it says what was read from
 the storage all the same. **Cold** means `sync`, then `drop_caches`, and images mounted anew, before
 every run. That empties the caches of this kernel: a virtual machine's host, and the storage, may
 have theirs.

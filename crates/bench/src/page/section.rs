@@ -1,7 +1,7 @@
 //! The section of a record: each line-up with its graph and its table.
 
 use crate::record::{Record, Role, Run, Tool};
-use crate::scenario::Cache;
+use crate::scenario::{Cache, Work};
 use crate::stats::float;
 
 use super::figures::{number, ratio, size};
@@ -120,7 +120,11 @@ fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
     notes.extend(warmth(line_up));
     if !line_up.asides.is_empty() {
         notes.push(
-            "In italics: lop writing a catalog, and scanning again with it; not ranked.".into(),
+            match line_up.scenario.work {
+                Work::Link => "In italics: lop moving the same files to quarantine; not ranked.",
+                _ => "In italics: lop writing a catalog, and scanning again with it; not ranked.",
+            }
+            .into(),
         );
     }
     if line_up.is_settled() {
