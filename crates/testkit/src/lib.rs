@@ -41,6 +41,7 @@ mod remove;
 pub mod running;
 pub mod sandbox;
 pub mod snapshot;
+mod stores;
 pub mod temp;
 pub mod tree;
 
@@ -65,6 +66,7 @@ pub use running::{Running, When};
 pub use rustix::process::Signal;
 pub use sandbox::{NOBODY, Sandbox};
 pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};
+pub use stores::{remove_stores, stores};
 pub use temp::TempTree;
 pub use tree::{Made, TreeBuilder};
 

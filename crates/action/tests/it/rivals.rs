@@ -6,9 +6,9 @@ use std::sync::Barrier;
 
 use action::keep::Rule;
 use action::{Kind, Outcome, Runs};
-use testkit::{Snapshot, TreeBuilder, assert_contents_kept};
+use testkit::{Snapshot, TreeBuilder, assert_contents_kept, stores};
 
-use crate::world::{World, apply, other_runs, plans_of, stores, undo};
+use crate::world::{World, apply, other_runs, plans_of, undo};
 
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 

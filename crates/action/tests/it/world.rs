@@ -53,7 +53,7 @@ impl World {
 
     /// Returns the directories in stores that the journals name, as far as they are there.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
-        stores(&self.runs)
+        testkit::stores(&self.runs)
     }
 
     pub(crate) fn apply(&self, kind: Kind) -> Outcome {
@@ -71,9 +71,7 @@ impl Drop for World {
     /// Removes what runs have put aside, which is not in the world's own folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
-            for store in stores(&folder) {
-                drop(testkit::remove_tree(&store));
-            }
+            testkit::remove_stores(&folder);
         }
     }
 }
@@ -81,22 +79,6 @@ impl Drop for World {
 /// Returns the folder of runs that know nothing of the world's own.
 pub(crate) fn other_runs(world: &World) -> PathBuf {
     world.folder().join("other runs")
-}
-
-/// Returns the directories in stores that journals name, as far as they are there.
-pub(crate) fn stores(runs: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
-        let text = std::fs::read(entry.path()).unwrap_or_default();
-        for line in String::from_utf8_lossy(&text).lines() {
-            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            if record["record"] == "store" {
-                found.push(PathBuf::from(record["path"].as_str().expect("a path")));
-            }
-        }
-    }
-    found.retain(|path| path.exists());
-    found
 }
 
 /// Plans all groups below a directory, as an independent reader finds them.

@@ -55,7 +55,7 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     let said = "3 files to delete, 96.0 KiB to gain; nothing was changed: --apply does it\n";
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
-    assert!(!lop.state().join("lop/catalog.db.runs").exists(), "a plan leaves no trace");
+    assert!(!lop.runs().exists(), "a plan leaves no trace");
 }
 
 #[test]

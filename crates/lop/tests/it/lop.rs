@@ -21,6 +21,12 @@ impl std::ops::Deref for Lop {
     }
 }
 
+impl Drop for Lop {
+    fn drop(&mut self) {
+        testkit::remove_stores(&self.runs());
+    }
+}
+
 impl Lop {
     /// Returns the program in an empty place.
     pub(crate) fn new() -> Lop {
@@ -43,6 +49,11 @@ impl Lop {
     /// Returns where the catalog is.
     pub(crate) fn catalog(&self) -> PathBuf {
         self.state().join("lop/catalog.db")
+    }
+
+    /// Returns where the journals are.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.state().join("lop/catalog.db.runs")
     }
 
     /// Scans with the catalog; the scan has to succeed.

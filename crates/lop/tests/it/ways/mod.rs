@@ -1,7 +1,7 @@
 //! How other duplicate finders lost their users' data: each way is a test that a naive program fails.
 //!
-//! The numbers in the comments are those of the list of ways that the project keeps. Missing so far are
-//! reports that are replayed (3) and scripts (15), which `lop dedupe` does not know yet.
+//! The numbers in the comments are those of the list of ways that the project keeps. Reports that are
+//! replayed (3) and scripts (15) are in `dedupe.rs`.
 
 mod choice;
 mod content;
@@ -10,9 +10,11 @@ mod later;
 mod rights;
 mod steps;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use testkit::{Compare, FileSystem, Mount, Output, PathBytes, Snapshot, TreeBuilder, skipped};
+use testkit::{
+    Compare, FileSystem, Mount, Output, PathBytes, Snapshot, TreeBuilder, skipped, stores,
+};
 
 use crate::lop::{Lop, document, settle};
 
@@ -68,30 +70,11 @@ fn undo(lop: &Lop) {
     lop.run(["undo"]).success();
 }
 
-/// Returns the directories that runs have put files aside in.
-fn stores(lop: &Lop) -> Vec<PathBuf> {
-    let folder = lop.state().join("lop/catalog.db.runs");
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let text = std::fs::read(entry.path()).expect("a journal");
-        for line in String::from_utf8_lossy(&text).lines() {
-            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            if let ("store", Some(path)) =
-                (&*record["record"].to_string().replace('"', ""), record["path"].as_str())
-            {
-                found.push(PathBuf::from(path));
-            }
-        }
-    }
-    found.retain(|path| path.exists());
-    found
-}
-
 /// Asserts that every content of `before` is in one of the trees, or was put aside.
 #[track_caller]
 fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     let mut places: Vec<Snapshot> = roots.iter().map(Snapshot::of).collect();
-    places.extend(stores(lop).iter().map(Snapshot::of));
+    places.extend(stores(&lop.runs()).iter().map(Snapshot::of));
     testkit::assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use testkit::{
     Compare, FileSystem, Rules, Signal, Snapshot, TreeBuilder, When, assert_contents_kept,
-    assert_same, hostile_tree, naive_truth,
+    assert_same, hostile_tree, naive_truth, stores,
 };
 
 use super::{
-    CHANGING, apply, apply_all, assert_kept, back, done, mounted, scanned, scanned_at, stores, undo,
+    CHANGING, apply, apply_all, assert_kept, back, done, mounted, scanned, scanned_at, undo,
 };
 use crate::lop::{Lop, document, settle};
 
@@ -38,7 +38,7 @@ fn a_run_that_is_interrupted_leaves_every_file_under_a_name_and_is_undone() {
             // The whole tree is what it was, however far the run came.
             while lop.run(["undo"]).ending == testkit::Ending::Code(0) {}
             assert_same(&before, &Snapshot::of(lop.work()), back());
-            assert_eq!(stores(&lop).len(), 0, "{by}");
+            assert_eq!(stores(&lop.runs()).len(), 0, "{by}");
             settle();
             lop.remember(["."]);
         }
@@ -112,7 +112,7 @@ fn one_run_waits_for_the_other() {
         }
         let after = Snapshot::of(lop.work());
         assert_contents_kept(&before, &[&after]);
-        assert!(stores(&lop).is_empty() || by == "quarantine", "{by}");
+        assert!(stores(&lop.runs()).is_empty() || by == "quarantine", "{by}");
         while lop.run(["undo"]).ending == testkit::Ending::Code(0) {}
         assert_same(&before, &Snapshot::of(lop.work()), back());
     }
@@ -140,8 +140,8 @@ fn quarantine_moves_files_and_copies_none() {
     let of_b = |root: &Path| (0..5).map(|i| inode(&root.join(format!("b/{i}")))).collect();
     let was = inodes(&of_b);
     apply(&lop, "quarantine", ["--keep", "path:**/a/*"]).success();
-    assert_eq!(stores(&lop).len(), disks.len(), "each file system has its own");
-    for (store, disk) in stores(&lop).iter().zip(&disks) {
+    assert_eq!(stores(&lop.runs()).len(), disks.len(), "each file system has its own");
+    for (store, disk) in stores(&lop.runs()).iter().zip(&disks) {
         assert!(store.starts_with(disk.path()) || disks.iter().any(|d| store.starts_with(d)));
         assert!(fs::metadata(store).expect("a store").mode().trailing_zeros() >= 6, "is private");
     }
@@ -163,7 +163,7 @@ fn quarantine_keeps_the_files_and_deletes_none() {
     let before = Snapshot::of(lop.work());
     let output = apply(&lop, "quarantine", ["--keep", "path:**/a/*"]);
     assert_eq!(document(&output)["summary"]["freed_bytes"], 0, "nothing is freed by that");
-    let [store] = &stores(&lop)[..] else { panic!("one store") };
+    let [store] = &stores(&lop.runs())[..] else { panic!("one store") };
     let put_aside = Snapshot::of(store);
     let files = put_aside.entries.values().filter(|entry| entry.sha256.is_some()).count();
     assert_eq!(files, 20);

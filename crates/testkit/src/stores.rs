@@ -1,0 +1,31 @@
+//! What runs have put aside, which is not below the folder of a test: stores lie in the topmost directory
+//! that belongs to whoever runs the test.
+
+use std::path::{Path, PathBuf};
+
+use crate::remove_tree;
+
+/// Returns the directories in stores that the journals in a folder name, as far as they are there.
+pub fn stores(runs: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+        let text = std::fs::read(entry.path()).unwrap_or_default();
+        for line in String::from_utf8_lossy(&text).lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            if record["record"] == "store" {
+                found.extend(record["path"].as_str().map(PathBuf::from));
+            }
+        }
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+/// Removes them, as far as it can be done: a test that is over needs nothing of that.
+pub fn remove_stores(runs: &Path) {
+    for store in stores(runs) {
+        drop(remove_tree(&store));
+        // Others may be in there.
+        drop(store.parent().map(std::fs::remove_dir));
+    }
+}
