@@ -96,7 +96,7 @@ pub enum Reason {
     #[error("stays: the file kept for it has changed or is gone")]
     Last,
     /// It is back, but who is not root cannot give it the owner that it had.
-    #[error("is back, but has another owner than it had")]
+    #[error("is back, but has another owner or group than it had")]
     Owner,
     /// What it was is no longer to be had: its equal has changed or is gone.
     #[error("cannot be brought back: its equal has changed or is gone")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use action::{Reason, Refusal};
 use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
@@ -23,29 +24,38 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let monitor = Monitor::begin(&watch, settings)?;
     let (run, undone, ended) = runs.undo(args.run, &watch)?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
-    let summary = Summary { run, undone: undone.done, left: undone.refused.len() as u64 };
+    let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
+    let other_owner = undone.refused.iter().filter(of_others).count() as u64;
+    let left = undone.refused.len() as u64 - other_owner;
+    let summary = Summary { run, undone: undone.done, other_owner, left };
     refusals::conclude(&summary, &summary.text(catalog.exists()), &undone.refused, ended, settings)
 }
 
 #[derive(Serialize)]
 struct Summary {
     run: u64,
+    /// Files that are back.
     undone: u64,
+    /// Of these, those with another owner or group than they had.
+    other_owner: u64,
+    /// Files that could not be brought back.
     left: u64,
 }
 
 impl Summary {
     fn text(&self, catalog: bool) -> String {
         let files = counted(self.undone, "file is", "files are");
-        let mut text = format!("run {}: {files} what they were", self.run);
-        if self.undone == 1 {
-            text = format!("run {}: {files} what it was", self.run);
-        }
+        let what = match (self.undone, self.other_owner) {
+            (0, _) => "no file was brought back".into(),
+            (1, 0) => format!("{files} what it was"),
+            (_, 0) => format!("{files} what they were"),
+            (_, other) => {
+                format!("{files} back, {} with another owner or group", count(other))
+            }
+        };
+        let mut text = format!("run {}: {what}", self.run);
         if self.left > 0 {
-            text.push_str(&format!(
-                ", {} could not be brought back as they were",
-                count(self.left)
-            ));
+            text.push_str(&format!(", {} could not be brought back", count(self.left)));
         }
         if catalog && self.undone > 0 {
             let them = if self.undone == 1 { "it" } else { "them" };

@@ -279,7 +279,11 @@ fn files_of_others_come_back_and_their_owner_is_said() {
     let output = run(&["undo"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("d/other: is back, but has another owner than it had"), "{said}");
+    assert!(
+        said.contains("d/other: is back, but has another owner or group than it had"),
+        "{said}"
+    );
+    assert!(said.contains("run 1: 1 file is back, 1 with another owner or group"), "{said}");
     let back = fs::metadata(lop.path("d/other")).expect("is back");
     assert_eq!((back.uid(), back.mode() & 0o7777), (user, 0o644), "no rights of another owner");
     assert_eq!(fs::read(lop.path("d/other")).expect("read"), b"alike");
