@@ -8,7 +8,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{Context, FileKey, Op};
-use serde::Deserialize;
 
 use crate::error::Error;
 use crate::journal::{FORMAT, Intent, Record};
@@ -61,20 +60,6 @@ pub(crate) struct Past {
     keys: HashSet<FileKey>,
     /// Inodes of copies.
     made: HashMap<u64, u64>,
-}
-
-/// As much of an intent as is kept in memory.
-#[derive(Deserialize)]
-struct Brief {
-    n: u64,
-    was: BriefFormer,
-}
-
-#[derive(Deserialize)]
-struct BriefFormer {
-    device: u64,
-    inode: u64,
-    links: u32,
 }
 
 impl Past {
@@ -145,14 +130,16 @@ impl Past {
     /// Takes a line that is at a place of the journal; one that was cut off says nothing.
     fn take(&mut self, line: &[u8], at: u64) {
         if line.starts_with(br#"{"record":"will","#) {
-            if let Ok(brief) = serde_json::from_slice(line) {
-                self.will(&brief, at, line.len());
+            // The tag is one more key to it, and passed over faster than it is looked for.
+            if let Ok(intent) = serde_json::from_slice(line) {
+                self.will(&intent, at, line.len());
             }
             return;
         }
         let Ok(record) = serde_json::from_slice(line) else { return };
         match record {
-            Record::Begin { .. } | Record::Will(_) => {}
+            Record::Begin { .. } => {}
+            Record::Will(intent) => self.will(&intent, at, line.len()),
             Record::Store { store, path, fsid } => {
                 self.stores.insert(store, (path.0, fsid));
             }
@@ -172,9 +159,9 @@ impl Past {
         }
     }
 
-    fn will(&mut self, &Brief { n, ref was }: &Brief, at: u64, length: usize) {
+    fn will(&mut self, &Intent { n, ref was, .. }: &Intent, at: u64, length: usize) {
         let Ok(length) = u32::try_from(length) else { return };
-        let key = FileKey { device: was.device, inode: was.inode };
+        let key = was.key();
         // The run itself may have taken all names but this one before.
         if was.links > 1 || self.keys.contains(&key) {
             self.linked.insert(n, key);
@@ -205,5 +192,45 @@ impl Past {
     pub(crate) fn with_fate(&self, fate: Fate) -> impl DoubleEndedIterator<Item = u64> {
         let entries = self.entries.iter();
         entries.filter(move |(_, entry)| entry.fate == fate).map(|(&n, _)| n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fate, Past};
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "writes to a test's own tree")]
+    fn what_was_cut_off_says_nothing_and_the_rest_holds() {
+        let version = r#""device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5"#;
+        let will = |n: u64, before: &str| {
+            format!(
+                r#"{{{before}"n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
+                "was":{{{version},"atime_ns":0,"mode":33188,"uid":0,"gid":0,"links":1}},
+                "kept":{{{version}}},"kept_fsid":0}}"#
+            )
+            .replace('\n', " ")
+        };
+        let lines = [
+            r#"{"record":"begin","format":1,"run":1,"id":"x","by":"delete","started_ms":1}"#.into(),
+            will(1, r#""record":"will","#),
+            will(2, r#" "record" : "will", "#),
+            will(3, r#""record":"will","#)[..70].into(),
+            // All that is looked at is there, and something else is not.
+            will(4, r#""record":"will","#).replace(r#""keep":"/a","#, ""),
+            r#"{"record":"did","n":2,"freed":3}"#.into(),
+            r#"{"record":"did","n":1"#.into(),
+        ];
+        let folder = testkit::TempTree::new();
+        let path = folder.join("1.jsonl");
+        std::fs::write(&path, lines.join("\n")).expect("written");
+        let past = Past::read(&path).expect("is read").expect("is a run");
+        let fates: Vec<_> = past.entries.iter().map(|(&n, entry)| (n, entry.fate)).collect();
+        assert_eq!(fates, [(1, Fate::Open), (2, Fate::Done)]);
+        for n in [1, 2] {
+            let path = past.noted(n).expect("is there").intent.path.0;
+            assert_eq!(path, format!("/b{n}").into_bytes());
+        }
+        assert!(past.noted(3).is_err());
     }
 }
