@@ -190,7 +190,7 @@ impl<'a> Asker<'a> {
 }
 
 /// Returns whether `path` is below directory `dir`, both absolute.
-fn is_below(dir: &[u8], path: &[u8]) -> bool {
+pub(crate) fn is_below(dir: &[u8], path: &[u8]) -> bool {
     let rest = path.strip_prefix(dir);
     rest.is_some_and(|rest| dir.ends_with(b"/") || rest.starts_with(b"/"))
 }

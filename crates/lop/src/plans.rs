@@ -14,6 +14,7 @@ use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
 use crate::error::CommandError;
+use crate::folder::is_below;
 use crate::look::Looker;
 use crate::sources::Source;
 
@@ -133,7 +134,7 @@ impl Planner {
         let stat = self.stat(file)?;
         let tree = self.source.tree();
         let path = tree.absolute_path(file);
-        let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_below(dir, &path));
+        let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_in(dir, &path));
         let root = below(&self.wishes.roots);
         let is_protected = || {
             below(&self.wishes.protect).is_some()
@@ -239,7 +240,7 @@ impl Protected {
             let id = DirId(id);
             let path = tree.absolute_dir_path(id);
             let place = mounts.place(&path);
-            let is_protected = protect.iter().any(|dir| is_below(dir, &path))
+            let is_protected = protect.iter().any(|dir| is_in(dir, &path))
                 || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
             if is_protected {
                 protected.dirs.insert(id);
@@ -261,7 +262,6 @@ fn dir_key(tree: &Tree, id: DirId) -> FileKey {
 }
 
 /// Returns whether `path` is below directory `dir`, or is it, both absolute.
-fn is_below(dir: &[u8], path: &[u8]) -> bool {
-    let rest = path.strip_prefix(dir);
-    rest.is_some_and(|rest| rest.is_empty() || dir.ends_with(b"/") || rest.starts_with(b"/"))
+fn is_in(dir: &[u8], path: &[u8]) -> bool {
+    dir == path || is_below(dir, path)
 }

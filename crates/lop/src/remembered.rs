@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::look::Looker;
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
+use crate::sources::files;
 use device::Io;
 
 impl From<catalog::Error> for CommandError {
@@ -95,7 +96,7 @@ impl Live {
 
     /// Looks at each of some remembered files.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
-        let states = work_on(&loaded, settings, |work| dupes::states(work, &files(&loaded)))?;
+        let states = work_on(&loaded, settings, |work| dupes::states(work, &files(&loaded.tree)))?;
         Ok(Live { loaded, states })
     }
 
@@ -111,15 +112,17 @@ impl Live {
 
     /// Returns the files that are in this state.
     pub(crate) fn in_state(&self, state: State) -> Vec<FileId> {
-        files(&self.loaded).into_iter().filter(|&f| self.state(f) == state).collect()
+        files(&self.loaded.tree).into_iter().filter(|&f| self.state(f) == state).collect()
     }
 
     /// Returns the groups that still have two members or more, in no particular order.
     pub(crate) fn groups(&self) -> Vec<LiveGroup> {
         let facts = &self.loaded.facts;
         let content = |file: FileId| facts.content(file.0);
-        let mut members: Vec<(ContentId, FileId)> =
-            files(&self.loaded).into_iter().filter_map(|f| content(f).map(|c| (c, f))).collect();
+        let mut members: Vec<(ContentId, FileId)> = files(&self.loaded.tree)
+            .into_iter()
+            .filter_map(|f| content(f).map(|c| (c, f)))
+            .collect();
         members.sort_unstable();
         let same = |a: &(ContentId, FileId), b: &(ContentId, FileId)| a.0 == b.0;
         members.chunk_by(same).filter_map(|group| self.group(group)).collect()
@@ -161,10 +164,6 @@ pub(crate) fn work_on<T>(
     let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch))?;
     monitor.finish()?;
     Ok(done)
-}
-
-fn files(loaded: &Loaded) -> Vec<FileId> {
-    (0u32..).zip(loaded.tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
 /// Who else has a content: the inodes of its files that are there and unchanged.

@@ -173,7 +173,8 @@ impl ReportedFile {
     }
 }
 
-fn files(tree: &Tree) -> Vec<FileId> {
+/// Returns all files of a tree.
+pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 

@@ -8,7 +8,7 @@ use catalog::Catalog;
 use content::Facts;
 use device::Io;
 use fsops::{FileKey, Watch};
-use walk::{FileId, Problem, Tree};
+use walk::{Problem, Tree};
 
 use crate::acting::{Planned, by_lane, carry_out};
 use crate::args::SeparateArgs;
@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Verbosity, Workers};
+use crate::sources::files;
 use crate::{output, problems};
 
 /// Runs the command.
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
 
 /// Returns a plan for each file with several names.
 fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, CommandError> {
-    let files: Vec<FileId> = (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect();
+    let files = files(tree);
     let facts = Facts::default();
     let work = dupes::Work::new(tree, &facts, &workers.compare, watch);
     let now = dupes::unchanged(&work, &files)?;
