@@ -19,6 +19,9 @@ use crate::lane::Lane;
 /// exact, and for the look to cost a thousandth.
 const SAMPLE: Duration = Duration::from_millis(2);
 
+/// The blocks that the kernel counts are of 512 bytes; what it fetches are pages.
+const BLOCKS_OF_A_PAGE: u64 = 8;
+
 /// How many threads are put to work on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
@@ -149,17 +152,22 @@ impl Pace<'_> {
     fn look_back(&mut self) {
         let now = ThreadUsage::now();
         let worked = now.cpu.saturating_sub(self.before.cpu);
-        let waited = self.busy.saturating_sub(worked);
+        let waits = now.waits.saturating_sub(self.before.waits);
         // Waiting for a lock or a processor takes time too. What is on no block device shows by its
-        // waits only.
-        let fetched = if self.lane.is_block_device() {
-            now.blocks_fetched > self.before.blocks_fetched
+        // waits only; elsewhere no more of them were for the device than pages were fetched.
+        let fetches = if self.lane.is_block_device() {
+            now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
         } else {
-            now.waits > self.before.waits + 1
+            if waits > 1 { waits } else { 0 }
         };
+        let share = |time: Duration| {
+            let waits = u32::try_from(waits.max(1)).unwrap_or(u32::MAX);
+            time / waits * u32::try_from(fetches).unwrap_or(u32::MAX).min(waits)
+        };
+        let waited = share(self.busy.saturating_sub(worked));
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
-        if fetched && waited * 2 > busy {
+        if fetches > 0 && waited * 2 > busy {
             self.lane.note_wait(waited);
             // Not before: where there are more threads than processors, waits are for those too.
             if self.lane.is_cold() {

@@ -3,7 +3,7 @@
 //! A [`Lane`] is one physical device: the partitions of a disk share its lane, and what lies on two
 //! disks goes on in two lanes side by side. [`Lanes`] finds the lane of a device number. A [`Crew`]
 //! are the threads at work in one lane: it starts with one per processor and grows while they are
-//! seen waiting.
+//! seen waiting. A [`Queue`] holds what waits for them.
 //!
 //! # What is concluded, and from what
 //!
@@ -16,7 +16,9 @@
 mod crew;
 mod disk;
 mod lane;
+mod queue;
 
 pub use crew::{Crew, Pace, Threads};
 pub use disk::Disk;
 pub use lane::{Conclusion, Io, Lane, Lanes, Trial};
+pub use queue::{CloseOnPanic, Queue};

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
 use crate::file::File;
 use crate::stat::{Kind, MASK, Stat, kind_of_type};
 
-const DIR_FLAGS: OFlags =
+pub(crate) const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 /// An open directory.
@@ -43,6 +43,12 @@ pub struct DirBuffer(Box<[MaybeUninit<u8>]>);
 impl Default for DirBuffer {
     fn default() -> Self {
         DirBuffer(Box::new_uninit_slice(64 * 1024))
+    }
+}
+
+impl DirBuffer {
+    pub(crate) fn space(&mut self) -> &mut [MaybeUninit<u8>] {
+        &mut self.0
     }
 }
 
@@ -180,6 +186,12 @@ impl Dir {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;
         crate::Volume::of(fd.as_fd())
+    }
+}
+
+impl From<OwnedFd> for Dir {
+    fn from(fd: OwnedFd) -> Dir {
+        Dir { fd }
     }
 }
 

@@ -58,6 +58,11 @@ impl Mounts {
         Some(Place { device: mount.device.clone(), path: [root, slash, rest].concat() })
     }
 
+    /// Returns whether anything is mounted below an absolute path without links.
+    pub fn any_below(&self, path: &[u8]) -> bool {
+        self.0.iter().any(|mount| below(path, &mount.point).is_some_and(|rest| !rest.is_empty()))
+    }
+
     /// Returns the places that are below an absolute path without links: its own, and what is mounted
     /// there.
     pub fn places_below(&self, path: &[u8]) -> Vec<Place> {

@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+/// Returns how long the process has been on processors, all its threads together.
+pub fn process_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 /// What the calling thread has used up since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {

@@ -48,6 +48,11 @@ impl Volume {
         Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type.cast_unsigned() })
     }
 
+    /// Returns whether it is btrfs, where directories can be subvolumes.
+    pub fn is_btrfs(&self) -> bool {
+        self.magic == BTRFS_MAGIC
+    }
+
     /// Returns whether files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)

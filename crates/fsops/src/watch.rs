@@ -22,6 +22,10 @@ pub enum Stage {
     Commit,
     /// Changing files.
     Act,
+    /// Counting what is to be removed.
+    Count,
+    /// Removing trees.
+    Purge,
 }
 
 /// The work was stopped on request; nothing was changed by it.
@@ -98,7 +102,15 @@ impl Watch {
 
     /// Returns what is being done now.
     pub fn stage(&self) -> Stage {
-        [Stage::Walk, Stage::Heads, Stage::Compare, Stage::Commit, Stage::Act]
-            [usize::from(self.stage.load(Relaxed))]
+        let stages = [
+            Stage::Walk,
+            Stage::Heads,
+            Stage::Compare,
+            Stage::Commit,
+            Stage::Act,
+            Stage::Count,
+            Stage::Purge,
+        ];
+        stages[usize::from(self.stage.load(Relaxed))]
     }
 }

@@ -7,6 +7,7 @@
 
 mod act;
 mod ask;
+mod purge;
 mod scan;
 
 use std::path::PathBuf;
@@ -14,11 +15,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use act::{
-    By, DedupeArgs, PurgeArgs, QuarantineArgs, QuarantineCommand, SeparateArgs, UndoArgs,
+    By, DedupeArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, SeparateArgs, UndoArgs,
 };
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
+pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
 
 /// Finds duplicate files and remembers them in a catalog.
@@ -149,6 +151,7 @@ Examples:
   lop history                   What was done, and what was undone")]
     History,
     Quarantine(QuarantineArgs),
+    Purge(PurgeArgs),
     /// Read remembered files again and compare them with their digests
     ///
     /// A file whose content is no longer what the catalog says although its size and times are
@@ -171,6 +174,12 @@ Examples:
 }
 
 impl Command {
+    /// Returns how much memory is enough for it, if that is not a matter of how much there is.
+    pub(crate) fn usual_memory(&self) -> Option<u64> {
+        // Of a tree only a stack is kept; that of a chain of a million directories takes this much.
+        matches!(self, Command::Purge(_)).then_some(64 << 20)
+    }
+
     /// Returns how much memory was asked for, if that was said.
     pub(crate) fn memory(&self) -> Option<u64> {
         match self {

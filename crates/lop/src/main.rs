@@ -54,8 +54,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
-    let memory = cli.command.memory();
-    let run = || memory::bound(memory).and_then(|()| commands::run(cli.command, &settings));
+    let (asked, usual) = (cli.command.memory(), cli.command.usual_memory());
+    let run = || memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings));
     let exit = run().unwrap_or_else(|error| {
         error.print(&settings);
         error.exit

@@ -9,18 +9,19 @@ use crate::quantity::size;
 use crate::settings::Settings;
 use crate::stats::peak_memory_bytes;
 
-/// Bounds the memory of the run to what was asked for, or to a quarter of what there is.
+/// Bounds the memory of the run to what was asked for, or to what is usual, or to a quarter of what there is.
 ///
 /// # Errors
 ///
 /// That what was asked for is not enough to work with.
-pub(crate) fn bound(asked: Option<u64>) -> Result<(), CommandError> {
+pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
     if let Some(bytes) = asked.filter(|&bytes| bytes < memory::LEAST) {
         let least = size(memory::LEAST);
         let text = format!("--memory {} is below {least}, the least to work with", size(bytes));
         return Err(CommandError::usage(text));
     }
-    let bytes = asked.unwrap_or_else(|| (memory::available() / 4).max(memory::LEAST));
+    let quarter = || (memory::available() / 4).max(memory::LEAST);
+    let bytes = asked.or(usual).unwrap_or_else(quarter);
     memory::bound(bytes, &folder());
     Ok(())
 }

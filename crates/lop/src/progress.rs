@@ -32,13 +32,15 @@ pub(crate) struct Progress {
 struct Sample {
     at: Instant,
     entries: u64,
+    files_done: u64,
     bytes_done: u64,
     bytes_read: u64,
 }
 
 impl Progress {
     pub(crate) fn new() -> Progress {
-        let start = Sample { at: Instant::now(), entries: 0, bytes_done: 0, bytes_read: 0 };
+        let at = Instant::now();
+        let start = Sample { at, entries: 0, files_done: 0, bytes_done: 0, bytes_read: 0 };
         Progress { stage: None, since: start, older: start, newer: start }
     }
 
@@ -47,6 +49,7 @@ impl Progress {
         let now = Sample {
             at,
             entries: watch.entries.load(Relaxed),
+            files_done: watch.files_done.load(Relaxed),
             bytes_done: watch.bytes_done.load(Relaxed),
             bytes_read: watch.bytes_read.load(Relaxed),
         };
@@ -62,6 +65,8 @@ impl Progress {
             Step::Compare => self.comparing(watch, now),
             Step::Commit => "Writing the catalog".to_string(),
             Step::Act => acting(watch),
+            Step::Count => format!("Counting: {} entries", count(watch.files_done.load(Relaxed))),
+            Step::Purge => self.purging(watch, now),
         };
         if now.at - self.newer.at >= WINDOW / 2 {
             (self.older, self.newer) = (self.newer, now);
@@ -92,18 +97,39 @@ impl Progress {
             size(all_bytes),
             size(rate)
         );
-        if let Some(left) = self.left(now, all_bytes) {
-            let (minutes, seconds) = (left.as_secs() / 60, left.as_secs() % 60);
-            let _infallible = write!(text, ", {minutes}:{seconds:02} left");
+        self.add_left(&mut text, now, |sample| sample.bytes_done, all_bytes);
+        text
+    }
+
+    fn purging(&self, watch: &Watch, now: Sample) -> String {
+        let all = watch.files_total.load(Relaxed);
+        let done = count(now.files_done);
+        let mut text = match all {
+            0 => format!("Removing: {done} entries"),
+            // Some may have been added since they were counted.
+            all => format!("Removing: {done} of {} entries", count(all.max(now.files_done))),
+        };
+        let rate = rate(now.files_done - self.older.files_done, now.at - self.older.at);
+        let _infallible = write!(text, ", {}/s", count(rate));
+        if all > 0 {
+            self.add_left(&mut text, now, |sample| sample.files_done, all);
         }
         text
     }
 
+    /// Adds how long it will take.
+    fn add_left(&self, text: &mut String, now: Sample, done: fn(&Sample) -> u64, all: u64) {
+        if let Some(left) = self.left(now, done, all) {
+            let (minutes, seconds) = (left.as_secs() / 60, left.as_secs() % 60);
+            let _infallible = write!(text, ", {minutes}:{seconds:02} left");
+        }
+    }
+
     /// Returns the time that is left at the pace kept since the step began, once there is one.
-    fn left(&self, now: Sample, all_bytes: u64) -> Option<Duration> {
-        let done = now.bytes_done.checked_sub(self.since.bytes_done).filter(|&d| d > 0)?;
+    fn left(&self, now: Sample, so_far: fn(&Sample) -> u64, all: u64) -> Option<Duration> {
+        let done = so_far(&now).checked_sub(so_far(&self.since)).filter(|&d| d > 0)?;
         let elapsed = (now.at - self.since.at).as_millis();
-        let left = all_bytes.saturating_sub(now.bytes_done);
+        let left = all.saturating_sub(so_far(&now));
         let millis = elapsed.checked_mul(u128::from(left))? / u128::from(done);
         (elapsed >= 500).then(|| Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
     }
@@ -116,6 +142,8 @@ enum Step {
     Compare,
     Commit,
     Act,
+    Count,
+    Purge,
 }
 
 fn step_of(stage: Stage) -> Step {
@@ -124,6 +152,8 @@ fn step_of(stage: Stage) -> Step {
         Stage::Heads | Stage::Compare => Step::Compare,
         Stage::Commit => Step::Commit,
         Stage::Act => Step::Act,
+        Stage::Count => Step::Count,
+        Stage::Purge => Step::Purge,
     }
 }
 

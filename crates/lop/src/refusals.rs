@@ -14,7 +14,7 @@ use crate::quantity::count;
 use crate::settings::{Settings, Verbosity};
 
 /// So many are printed without `-v`.
-const SHOWN: usize = 20;
+pub(crate) const SHOWN: usize = 20;
 
 /// Says what became of files, `text` or with `--json` a document, and names those that nothing was done
 /// with; `ended` tells whether the work went to its end. Returns how the program ends.

@@ -35,9 +35,41 @@ pub struct Filter {
     /// Whether files of size 0 are taken, but for those in /proc and its like, which are not
     /// empty.
     pub empty: bool,
-    include: Patterns,
-    exclude: Patterns,
-    exclude_dirs: Patterns,
+    include: Globs,
+    exclude: Globs,
+}
+
+/// Patterns for files and for directories.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    files: Patterns,
+    dirs: Patterns,
+}
+
+impl Globs {
+    /// Reads patterns; those that end in a slash are for directories only.
+    pub fn new(patterns: &[String]) -> Result<Globs, FilterError> {
+        let files = patterns.iter().filter(|p| !p.ends_with('/'));
+        // "name/" has no slash but the last, so it is matched against the name.
+        let dirs = patterns.iter().map(|p| p.strip_suffix('/').unwrap_or(p));
+        Ok(Globs { files: Patterns::new(files.map(String::as_str))?, dirs: Patterns::new(dirs)? })
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.dirs.is_empty()
+    }
+
+    /// Returns whether a path below the root is needed to decide.
+    pub fn want_paths(&self) -> bool {
+        !self.dirs.paths.is_empty()
+    }
+
+    /// Returns whether one of them matches a name, or its path below the root.
+    pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
+        let patterns = if is_dir { &self.dirs } else { &self.files };
+        patterns.matches(name, path)
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -86,9 +118,8 @@ impl Default for Filter {
             max_size: u64::MAX,
             hidden: true,
             empty: false,
-            include: Patterns::default(),
-            exclude: Patterns::default(),
-            exclude_dirs: Patterns::default(),
+            include: Globs::default(),
+            exclude: Globs::default(),
         }
     }
 }
@@ -101,25 +132,19 @@ impl Filter {
         include: &[String],
         exclude: &[String],
     ) -> Result<Filter, FilterError> {
-        self.include = Patterns::new(include.iter().map(String::as_str))?;
-        let files = exclude.iter().filter(|p| !p.ends_with('/'));
-        self.exclude = Patterns::new(files.map(String::as_str))?;
-        // "name/" has no slash but the last, so it is matched against the name.
-        let dirs = exclude.iter().map(|p| p.strip_suffix('/').unwrap_or(p));
-        self.exclude_dirs = Patterns::new(dirs)?;
+        self.include = Globs::new(include)?;
+        self.exclude = Globs::new(exclude)?;
         Ok(self)
     }
 
     /// Returns whether a path below the root is needed to decide.
     pub(crate) fn wants_paths(&self) -> bool {
-        !(self.include.paths.is_empty()
-            && self.exclude.paths.is_empty()
-            && self.exclude_dirs.paths.is_empty())
+        self.include.want_paths() || self.exclude.want_paths()
     }
 
     /// Returns whether any pattern was given.
     pub(crate) fn has_patterns(&self) -> bool {
-        !(self.include.is_empty() && self.exclude_dirs.is_empty())
+        !(self.include.is_empty() && self.exclude.is_empty())
     }
 
     /// Decides on a name before its metadata is known, counting it if it is left out.
@@ -141,12 +166,8 @@ impl Filter {
         if !self.has_patterns() {
             return true;
         }
-        let out = if is_dir {
-            self.exclude_dirs.matches(name, path)
-        } else {
-            self.exclude.matches(name, path)
-                || !self.include.is_empty() && !self.include.matches(name, path)
-        };
+        let out = self.exclude.matches(name, path, is_dir)
+            || !is_dir && !self.include.is_empty() && !self.include.matches(name, path, false);
         skipped.excluded += u64::from(out);
         !out
     }

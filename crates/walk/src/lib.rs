@@ -21,7 +21,6 @@ mod later;
 mod list;
 mod listing;
 mod opener;
-mod queue;
 mod reach;
 mod remembered;
 mod roots;
@@ -32,7 +31,7 @@ mod turn;
 mod walker;
 mod worker;
 
-pub use filter::{Filter, FilterError, STORE_PREFIX};
+pub use filter::{Filter, FilterError, Globs, STORE_PREFIX};
 pub use list::from_list;
 pub use listing::Visitor;
 pub use opener::Opener;

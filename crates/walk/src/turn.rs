@@ -5,16 +5,15 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{Crew, Lane};
+use device::{Crew, Lane, Queue};
 use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
 
 use crate::later;
 use crate::listing::{Own, Store, Visitor};
-use crate::queue::Queue;
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
 use crate::walker::Options;
-use crate::worker::{Mount, Worker};
+use crate::worker::{Mount, Waiting, Worker};
 
 /// What the turns of a walk share.
 pub(crate) struct Common<'a> {
@@ -181,7 +180,7 @@ impl<'a> Turn<'a> {
             visitor: common.visitor,
             watch: common.watch,
             table: &common.table,
-            queue: Queue::new(found.id),
+            queue: Queue::new(Waiting { inode: 0, dir: found.id }),
             lane: &self.lane,
             listed: &self.listed.keys,
             root_given: &found.root.given,

@@ -5,14 +5,20 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use device::{Lane, Pace};
+use device::{Lane, Pace, Queue};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
 
 use crate::listing::{Listing, Own, Store, Visitor};
-use crate::queue::{Queue, Waiting};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
 use crate::walker::Options;
+
+/// A directory to be listed, and its inode number as its parent has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Waiting {
+    pub(crate) inode: u64,
+    pub(crate) dir: DirId,
+}
 
 /// What the workers of one mount share.
 pub(crate) struct Mount<'a> {
@@ -21,7 +27,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,
     pub(crate) table: &'a Table,
-    pub(crate) queue: Queue,
+    pub(crate) queue: Queue<Waiting>,
     pub(crate) lane: &'a Lane,
     /// Directories listed before this mount's turn.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
@@ -77,7 +83,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Store {
         self.mount.queue.join();
         let _guard = self.mount.queue.close_on_panic();
-        while let Some(id) = self.mount.queue.next(&mut self.stack) {
+        while let Some(Waiting { dir: id, .. }) = self.mount.queue.next(&mut self.stack) {
             if self.mount.watch.stopped() {
                 self.mount.queue.close();
                 break;

@@ -191,12 +191,12 @@ Examples:
     #[command(after_help = "\
 Examples:
   lop quarantine purge --older-than 30d")]
-    Purge(PurgeArgs),
+    Purge(QuarantinePurgeArgs),
 }
 
 /// Which files are removed from quarantine.
 #[derive(Debug, Args)]
-pub(crate) struct PurgeArgs {
+pub(crate) struct QuarantinePurgeArgs {
     /// Remove what was moved there at least this long ago: 12h, 30d, 2w
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) older_than: Duration,

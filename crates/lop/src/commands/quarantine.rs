@@ -9,7 +9,7 @@ use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
 
-use crate::args::{PurgeArgs, QuarantineArgs, QuarantineCommand};
+use crate::args::{QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{JsonPath, to_json};
@@ -49,7 +49,7 @@ fn list(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn purge(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let watch = Arc::new(Watch::default());

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may use those of lower layers.
-const LAYERS: [(&str, u8); 8] = [
+const LAYERS: [(&str, u8); 9] = [
     ("fsops", 0),
     ("device", 1),
     ("walk", 2),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, u8); 8] = [
     ("catalog", 3),
     ("action", 3),
     ("dupes", 4),
+    ("purge", 4),
     ("lop", 6),
 ];
 

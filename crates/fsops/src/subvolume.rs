@@ -1,0 +1,57 @@
+//! Subvolumes of btrfs, which go as a whole.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use crate::change::about_to_change;
+use crate::dir::Dir;
+use crate::stat::{Kind, Stat};
+
+/// `BTRFS_IOC_SNAP_DESTROY` of linux/btrfs.h: `_IOW(0x94, 15, struct btrfs_ioctl_vol_args)`.
+const SNAP_DESTROY: libc::Ioctl = 0x5000_940F;
+
+/// The inode number of a subvolume's top directory (`BTRFS_FIRST_FREE_OBJECTID`), which no other
+/// directory has.
+const TOP: u64 = 256;
+
+/// `struct btrfs_ioctl_vol_args`.
+#[repr(C)]
+struct Request {
+    fd: i64,
+    name: [u8; 4088],
+}
+
+impl Dir {
+    /// Removes the subvolume `name` with all that is in it, in time that does not depend on how much that
+    /// is. The disk space becomes free in the background.
+    ///
+    /// # Errors
+    ///
+    /// `ENOTEMPTY` if there are subvolumes in it; `EPERM` if the process may not do that, which without
+    /// privileges takes the mount option `user_subvol_rm_allowed`; `EBUSY` for a mount point. Nothing has
+    /// changed then.
+    #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
+    pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        let mut request = Request { fd: 0, name: [0; 4088] };
+        let bytes = name.to_bytes();
+        request
+            .name
+            .get_mut(..bytes.len())
+            .ok_or(io::ErrorKind::InvalidFilename)?
+            .copy_from_slice(bytes);
+        // SAFETY: the kernel reads one `struct btrfs_ioctl_vol_args`, whose name ends with a zero: the
+        // last byte is never written above, as no name is that long.
+        let answer =
+            unsafe { libc::ioctl(self.fd().as_raw_fd(), SNAP_DESTROY, &raw const request) };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Stat {
+    /// Returns whether this is the top directory of a subvolume, if it is on btrfs.
+    pub fn tops_subvolume(&self) -> bool {
+        self.kind == Kind::Dir && self.inode == TOP
+    }
+}

@@ -1,0 +1,171 @@
+//! Going through a tree without ever leaving its mount, and listing it piece by piece.
+//!
+//! A bind mount of the same file system has the device number of what it is mounted on, so only the
+//! mount tells it apart. `RESOLVE_NO_XDEV` has the kernel refuse to cross into one while it opens
+//! (`openat2(2)`, Linux 5.6), which leaves no moment between a look and a step.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::fs::{Mode, OFlags, RawDir, ResolveFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::dir::{DIR_FLAGS, Dir, DirBuffer, DirItem};
+use crate::stat::kind_of_type;
+
+impl Dir {
+    /// Opens the directory `name` in this one, unless it is a mount point.
+    ///
+    /// # Errors
+    ///
+    /// `EXDEV` for a mount point, a bind mount included; `ENOTDIR` or `ELOOP` for what is no directory.
+    pub fn open_child_within(&self, name: &CStr) -> io::Result<Dir> {
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::List, name.to_bytes())?;
+        let flags = DIR_FLAGS | OFlags::NOFOLLOW;
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(self, name, flags, Mode::empty(), resolve) {
+            Ok(fd) => Ok(Dir::from(fd)),
+            Err(Errno::NOSYS | Errno::PERM) => self.open_and_check(name),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Opens a directory several components below this one, on the same mount. No component may be a
+    /// link. `path` may be longer than `PATH_MAX`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_child_within`].
+    pub fn open_below_within(&self, path: &[u8]) -> io::Result<Dir> {
+        let mut here: Option<Dir> = None;
+        for names in steps(path) {
+            let from = here.as_ref().unwrap_or(self);
+            let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+            let flags = DIR_FLAGS | OFlags::NOFOLLOW;
+            here = Some(match rustix::fs::openat2(from, names, flags, Mode::empty(), resolve) {
+                Ok(fd) => Dir::from(fd),
+                Err(Errno::NOSYS | Errno::PERM) => from.open_each_and_check(names)?,
+                Err(e) => return Err(e.into()),
+            });
+        }
+        here.ok_or_else(|| Errno::NOENT.into())
+    }
+
+    /// Opens the directory that this one is in now, whatever that is: the caller MUST look whether it is
+    /// the one it expects.
+    pub fn open_parent(&self) -> io::Result<Dir> {
+        Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
+    }
+
+    /// Calls `each` for the names of one buffer full, but for `.` and `..`, from where the last call
+    /// ended. Returns where the next one begins, for [`Dir::seek`]; nothing at the end.
+    ///
+    /// # Errors
+    ///
+    /// The error of `getdents64`; names listed before it have been handed out.
+    pub fn list_some(
+        &self,
+        buffer: &mut DirBuffer,
+        mut each: impl FnMut(DirItem),
+    ) -> io::Result<Option<u64>> {
+        let mut raw = RawDir::new(self, buffer.space());
+        let mut next = None;
+        while let Some(item) = raw.next() {
+            let item = item?;
+            next = Some(item.next_entry_cookie());
+            let name = item.file_name();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                each(DirItem { name, kind: kind_of_type(item.file_type()), inode: item.ino() });
+            }
+            if raw.is_buffer_empty() {
+                break;
+            }
+        }
+        Ok(next)
+    }
+
+    /// Has the next [`Dir::list_some`] begin at a place that an earlier one returned, of this or another
+    /// descriptor of the directory; 0 is the beginning.
+    ///
+    /// # Platform behavior
+    ///
+    /// The file systems that can be exported by NFS have places that stay what they are while names
+    /// come and go. Elsewhere names may be passed over.
+    pub fn seek(&self, place: u64) -> io::Result<()> {
+        rustix::fs::seek(self, SeekFrom::Start(place))?;
+        Ok(())
+    }
+
+    fn open_and_check(&self, name: &CStr) -> io::Result<Dir> {
+        let dir = self.open_child(name)?;
+        if mount_of(dir.fd())? == mount_of(self.fd())? {
+            return Ok(dir);
+        }
+        Err(Errno::XDEV.into())
+    }
+
+    fn open_each_and_check(&self, path: &[u8]) -> io::Result<Dir> {
+        let mut here: Option<Dir> = None;
+        for name in path.split(|&b| b == b'/') {
+            let name = std::ffi::CString::new(name)?;
+            here = Some(here.as_ref().unwrap_or(self).open_and_check(&name)?);
+        }
+        here.ok_or_else(|| Errno::NOENT.into())
+    }
+}
+
+/// Cuts a path at slashes into pieces that one system call takes.
+fn steps(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    // The kernel's limit counts the final NUL.
+    const STEP: usize = libc::PATH_MAX as usize - 1;
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let all = rest?;
+        // A component alone is shorter than that; if not, the kernel says so.
+        let slash = (all.len() > STEP).then(|| all[..=STEP].iter().rposition(|&b| b == b'/'));
+        let (step, left) = match slash.flatten() {
+            Some(at) => (&all[..at], Some(&all[at + 1..])),
+            None => (all, None),
+        };
+        rest = left;
+        Some(step)
+    })
+}
+
+/// Returns the number of the mount that a descriptor was opened through, as `/proc` has it since Linux
+/// 3.15.
+fn mount_of(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", fd.as_raw_fd()))?;
+    let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    mount.ok_or_else(|| Errno::OPNOTSUPP.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{mount_of, steps};
+    use crate::Dir;
+
+    #[test]
+    fn long_paths_are_cut_at_slashes() {
+        let path = [b"a".repeat(200), b"b".repeat(100)].join(&b'/').repeat(1);
+        let long = vec![path; 50].join(&b'/');
+        let pieces: Vec<&[u8]> = steps(&long).collect();
+        assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() < 4096));
+        assert_eq!(pieces.join(&b'/'), long);
+        assert_eq!(steps(b"a/b").collect::<Vec<_>>(), [b"a/b"]);
+    }
+
+    #[test]
+    fn a_mount_has_a_number_and_another_one_a_different_one() {
+        let open = |path: &str| Dir::open(Path::new(path)).expect("a directory");
+        let (root, proc) = (open("/"), open("/proc"));
+        assert_ne!(mount_of(root.fd()).expect("a mount"), mount_of(proc.fd()).expect("a mount"));
+        let crossed = root.open_and_check(c"proc").expect_err("another mount");
+        assert_eq!(crossed.raw_os_error(), Some(libc::EXDEV));
+        assert!(root.open_and_check(c"usr").is_ok());
+    }
+}

@@ -1,0 +1,95 @@
+//! The arguments of `lop purge`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Io;
+use crate::quantity::parse_age;
+
+/// Remove directory trees for good, fast
+///
+/// Removes each PATH with all that is in it. Nothing is moved to quarantine and nothing can be undone:
+/// --dry-run tells what would go, and what that would free.
+///
+/// No link is followed, and no mount is entered, a bind mount of the same file system included. What must
+/// not go is refused before anything is removed, however it is spelt: the root directory, the working
+/// directory and the catalog with all that they are in, mount points, and links to those. What cannot
+/// be removed is reported, and the rest goes on.
+///
+/// Several directories are emptied at a time, each in the order of its inodes. A subvolume of btrfs goes as
+/// a whole where that is allowed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
+pub(crate) struct PurgeArgs {
+    /// What to remove: directories, and whatever else is named
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Remove nothing; tell how much would go, and be free
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+
+    /// Do not ask, however much it is
+    ///
+    /// On a terminal lop asks before it removes more than 1,000 entries.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Empty the PATHs but keep them
+    #[arg(long)]
+    pub(crate) keep_root: bool,
+
+    /// Remove only what matches, and all in directories that match
+    ///
+    /// A pattern without a slash is matched against the name, one with a slash against the path below
+    /// PATH; one that ends in a slash matches directories only.
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) include: Vec<String>,
+
+    /// Leave what matches, and all in directories that match
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Remove only what was last modified at least this long ago: 12h, 30d, 2w
+    ///
+    /// Directories too, if nothing in them stays.
+    #[arg(long, value_name = "AGE", value_parser = parse_age, help_heading = "Selection")]
+    pub(crate) older_than: Option<Duration>,
+
+    /// Empty what is mounted below the PATHs too
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) cross_mounts: bool,
+
+    /// Remove at most N entries a second
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<NonZeroU64>,
+
+    /// Let all others use the disk first (idle I/O class)
+    #[arg(long)]
+    pub(crate) idle: bool,
+
+    /// What the storage is like, if lop is not to find out: auto, hdd, ssd or cached
+    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    pub(crate) io: Io,
+
+    /// Work with N threads [default: one per processor, more where they wait]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Print figures of the run on standard error, as JSON
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lop purge --dry-run /scratch/old      What would go, and how much that would free
+  lop purge /scratch/old
+  lop purge --older-than 90d --keep-root /scratch
+  lop purge --include node_modules/ ~/src
+  lop purge --exclude '*.keep' --rate 2000 --idle /srv/cache";

@@ -1,0 +1,205 @@
+//! Decides what may be removed at all, before anything is.
+//!
+//! A path says nothing: `/`, `//`, a link to it and a bind mount of it are one directory. So what must stay
+//! is known by device and inode, and where a part of a file system is mounted twice by its place on that
+//! file system too.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
+
+/// Why a directory must stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is the root of the file system.
+    Root,
+    /// It is the working directory, or holds it.
+    WorkingDirectory,
+    /// It holds lop's catalog.
+    Catalog,
+}
+
+impl Why {
+    fn text(self) -> &'static str {
+        match self {
+            Why::Root => "is the root directory",
+            Why::WorkingDirectory => "is or holds the working directory",
+            Why::Catalog => "holds lop's catalog",
+        }
+    }
+}
+
+/// Why a path is not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is nothing in it.
+    #[error("an empty path names nothing")]
+    Empty,
+    /// It ends in `.` or `..`.
+    #[error("ends in . or ..; name the directory itself")]
+    Dots,
+    /// It must stay.
+    #[error("{}", .0.text())]
+    Protected(Why),
+    /// It is a link to what must stay.
+    #[error("is a link to what {}", .0.text())]
+    LinkToProtected(Why),
+    /// It is a link, with a slash behind it.
+    #[error("is a symbolic link; without the slash lop removes the link, not what it leads to")]
+    Link,
+    /// It is a mount point.
+    #[error("is a mount point; unmount it, or name what is in it")]
+    Mount,
+    /// It could not be looked at.
+    #[error("cannot open: {0}")]
+    Failed(#[source] io::Error),
+}
+
+impl Refusal {
+    /// Returns whether it is for the sake of safety, and not because there is no such thing.
+    pub fn is_for_safety(&self) -> bool {
+        !matches!(self, Refusal::Failed(_))
+    }
+}
+
+/// Something that may be removed.
+#[derive(Debug)]
+pub struct Target {
+    pub(crate) given: Vec<u8>,
+    pub(crate) parent: Dir,
+    pub(crate) name: CString,
+    pub(crate) stat: Stat,
+    /// Whether anything is mounted below it.
+    pub(crate) mounts_below: bool,
+}
+
+impl Target {
+    /// Returns whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        self.stat.kind == Kind::Dir
+    }
+}
+
+/// What must stay.
+#[derive(Debug)]
+pub struct Guard {
+    keys: HashMap<FileKey, Why>,
+    places: Vec<(Place, Why)>,
+    mounts: Mounts,
+}
+
+impl Guard {
+    /// Returns one that keeps the root directory, the working directory, what `catalogs` are or will be
+    /// in, and all directories that these are in.
+    pub fn new(working_directory: Option<&Path>, catalogs: &[PathBuf]) -> Guard {
+        let mut guard = Guard { keys: HashMap::new(), places: Vec::new(), mounts: Mounts::read() };
+        for catalog in catalogs {
+            // It may not be there yet.
+            let mut above = catalog.ancestors().skip(1);
+            if let Some(there) = above.find_map(|dir| dir.canonicalize().ok()) {
+                guard.keep(&there, Why::Catalog);
+            }
+        }
+        if let Some(path) = working_directory {
+            guard.keep(path, Why::WorkingDirectory);
+        }
+        guard.climb();
+        if let Ok(stat) = Stat::of_path(Path::new("/")) {
+            guard.keys.insert(stat.key(), Why::Root);
+        }
+        guard
+    }
+
+    /// Keeps an absolute path without links, and what it is in.
+    fn keep(&mut self, path: &Path, why: Why) {
+        for dir in path.ancestors() {
+            if let Ok(stat) = Stat::of_path(dir) {
+                self.keys.insert(stat.key(), why);
+            }
+        }
+        self.places
+            .extend(self.mounts.place(path.as_os_str().as_bytes()).map(|place| (place, why)));
+    }
+
+    /// Keeps the working directory and what it is in as `..` has it, however long its path is.
+    fn climb(&mut self) {
+        let mut here = Dir::open(Path::new("."));
+        let mut below = None;
+        while let Ok(dir) = here {
+            let Ok(stat) = dir.stat() else { return };
+            // The root is in itself.
+            if below.replace(stat.key()) == Some(stat.key()) {
+                return;
+            }
+            self.keys.insert(stat.key(), Why::WorkingDirectory);
+            here = dir.open_parent();
+        }
+    }
+
+    /// Returns what must stay, by device and inode.
+    pub fn keys(&self) -> HashSet<FileKey> {
+        self.keys.keys().copied().collect()
+    }
+
+    /// Opens the directory that `path` is in, and looks at what is there.
+    pub fn check(&self, path: &Path) -> Result<Target, Refusal> {
+        let given = path.as_os_str().as_bytes();
+        if given.is_empty() {
+            return Err(Refusal::Empty);
+        }
+        let end = given.iter().rposition(|&b| b != b'/').ok_or(Refusal::Protected(Why::Root))?;
+        let (bare, slash) = (&given[..=end], end + 1 < given.len());
+        let cut = bare.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+        let (above, name) = bare.split_at(cut);
+        if matches!(name, b"." | b"..") {
+            return Err(Refusal::Dots);
+        }
+        let above = if above.is_empty() { b".".as_slice() } else { above };
+        let above = PathBuf::from(std::ffi::OsString::from_vec(above.to_vec()));
+        let parent = Dir::open(&above).map_err(Refusal::Failed)?;
+        let name = CString::new(name).map_err(|e| Refusal::Failed(e.into()))?;
+        let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
+        let around = parent.stat().map_err(Refusal::Failed)?;
+        let bare = Path::new(std::ffi::OsStr::from_bytes(bare));
+        self.look(&stat, &around, bare, slash)?;
+        let absolute = above.canonicalize().map_err(Refusal::Failed)?;
+        let absolute = absolute.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
+        let absolute = absolute.as_os_str().as_bytes();
+        if stat.kind == Kind::Dir {
+            self.look_at_place(absolute)?;
+        }
+        let mounts_below = self.mounts.any_below(absolute);
+        Ok(Target { given: given.to_vec(), parent, name, stat, mounts_below })
+    }
+
+    fn look(&self, stat: &Stat, holder: &Stat, path: &Path, slash: bool) -> Result<(), Refusal> {
+        if let Some(&why) = self.keys.get(&stat.key()) {
+            return Err(Refusal::Protected(why));
+        }
+        if (stat.mount, stat.device) != (holder.mount, holder.device)
+            && (stat.mount != holder.mount || stat.mount == 0)
+        {
+            return Err(Refusal::Mount);
+        }
+        if stat.kind != Kind::Symlink {
+            return Ok(());
+        }
+        let target = path.canonicalize().and_then(|path| Stat::of_path(&path));
+        if let Some(&why) = target.ok().and_then(|target| self.keys.get(&target.key())) {
+            return Err(Refusal::LinkToProtected(why));
+        }
+        if slash { Err(Refusal::Link) } else { Ok(()) }
+    }
+
+    fn look_at_place(&self, absolute: &[u8]) -> Result<(), Refusal> {
+        let Some(place) = self.mounts.place(absolute) else { return Ok(()) };
+        match self.places.iter().find(|(kept, _)| kept.is_below(&place)) {
+            Some(&(_, why)) => Err(Refusal::Protected(why)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The directories that a worker holds open: those it used last.
+
+use std::rc::Rc;
+
+use fsops::Dir;
+
+use crate::nodes::NodeId;
+
+#[derive(Debug)]
+pub(crate) struct Held {
+    open: Vec<(NodeId, u64, Rc<Dir>)>,
+    most: usize,
+    turn: u64,
+}
+
+impl Held {
+    /// Returns one that holds `most` directories open, or one if it is 0.
+    pub(crate) fn new(most: usize) -> Held {
+        Held { open: Vec::new(), most: most.max(1), turn: 0 }
+    }
+
+    pub(crate) fn get(&mut self, id: NodeId) -> Option<Rc<Dir>> {
+        self.turn += 1;
+        let (_, turn, dir) = self.open.iter_mut().rev().find(|(open, _, _)| *open == id)?;
+        *turn = self.turn;
+        Some(Rc::clone(dir))
+    }
+
+    /// Holds a directory open, instead of the one that was used least recently if there are too many.
+    pub(crate) fn put(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
+        self.turn += 1;
+        let dir = Rc::new(dir);
+        let entry = (id, self.turn, Rc::clone(&dir));
+        if self.open.len() < self.most {
+            self.open.push(entry);
+        } else if let Some(oldest) = self.open.iter_mut().min_by_key(|(_, turn, _)| *turn) {
+            *oldest = entry;
+        }
+        dir
+    }
+
+    /// Closes a directory that is not needed any more.
+    pub(crate) fn close(&mut self, id: NodeId) {
+        if let Some(at) = self.open.iter().rposition(|(open, _, _)| *open == id) {
+            self.open.swap_remove(at);
+        }
+    }
+}

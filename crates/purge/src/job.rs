@@ -1,0 +1,179 @@
+//! One tree that is being removed, and what the workers at it share.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use device::{Crew, Lane, Queue, Threads};
+use fsops::{Dir, Stat, Watch};
+
+use crate::linked::Linked;
+use crate::nodes::{NodeId, Nodes, TOP};
+use crate::outcome::Outcome;
+use crate::throttle::Throttle;
+use crate::tuner::{Sample, Tuner};
+use crate::window::Window;
+use crate::worker::Worker;
+use crate::{Deed, Options};
+
+/// Something a worker can do next. Their order is that of inodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Task {
+    /// List a directory from a place on, and empty it.
+    Empty { inode: u64, dir: NodeId, place: u64 },
+    /// Take names from the window of this number.
+    Help(u32),
+}
+
+/// One tree that is being removed.
+pub(crate) struct Job<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) watch: &'a Watch,
+    pub(crate) throttle: &'a Throttle,
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) top: Dir,
+    /// The path of the top directory, as it was given.
+    pub(crate) given: &'a [u8],
+    pub(crate) mount: u64,
+    /// Whether directories may be subvolumes.
+    pub(crate) btrfs: bool,
+    /// Whether subvolumes may go as a whole: nothing is mounted in any of them, and nothing in them stays.
+    pub(crate) whole_subvolumes: bool,
+    pub(crate) queue: Queue<Task>,
+    tuner: Tuner,
+    /// Entries done so far.
+    done: AtomicU64,
+    nodes: Mutex<Nodes>,
+    windows: Mutex<Windows>,
+}
+
+#[derive(Debug, Default)]
+struct Windows {
+    open: HashMap<u32, Arc<Window>>,
+    next: u32,
+}
+
+/// What a worker came to.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) outcome: Outcome,
+    pub(crate) linked: Linked,
+}
+
+/// An opened top directory.
+pub(crate) struct Top<'a> {
+    pub(crate) dir: Dir,
+    pub(crate) stat: Stat,
+    pub(crate) given: &'a [u8],
+    pub(crate) mounts_below: bool,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        top: Top<'a>,
+        options: &'a Options,
+        throttle: &'a Throttle,
+        watch: &'a Watch,
+    ) -> io::Result<Job<'a>> {
+        let btrfs = top.dir.volume()?.is_btrfs();
+        let stays = options.selection.is_too_new(top.stat.mtime_ns);
+        let mut nodes = Nodes::new(top.stat.inode, options.selection.chooses_top());
+        if options.keep_root || stays || !options.selection.chooses_top() {
+            nodes.stay(TOP);
+        }
+        let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
+        queue.limit(options.threads.first);
+        let start = Sample { at: Instant::now(), done: 0, cpu: fsops::process_cpu() };
+        Ok(Job {
+            lane: options.lanes.of(top.stat.device),
+            mount: top.stat.mount,
+            btrfs,
+            whole_subvolumes: options.deed == Deed::Remove
+                && options.selection.is_all()
+                && !top.mounts_below,
+            top: top.dir,
+            given: top.given,
+            queue,
+            tuner: Tuner::new(options.threads.first, start),
+            done: AtomicU64::new(0),
+            nodes: Mutex::new(nodes),
+            windows: Mutex::default(),
+            options,
+            throttle,
+            watch,
+        })
+    }
+
+    /// Empties the directory as far as it goes; returns whether nothing in it stays.
+    pub(crate) fn run(&self, tally: &mut Tally) -> bool {
+        let threads = self.options.threads;
+        let crew = Crew { lane: &self.lane, threads, pieces: None };
+        let tallies = crew.run(|pace| Worker::new(self).run(pace));
+        tally.outcome.threads = tally.outcome.threads.max(tallies.len());
+        for other in tallies {
+            tally.outcome.add(other.outcome);
+            tally.linked.add(other.linked);
+        }
+        !self.nodes().stays(TOP)
+    }
+
+    pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn windows(&self) -> MutexGuard<'_, Windows> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts entries that were done, and now and then has more or fewer workers go on.
+    pub(crate) fn count(&self, entries: u64) {
+        let done = self.done.fetch_add(entries, Relaxed) + entries;
+        self.watch.files_done.fetch_add(entries, Relaxed);
+        let Threads { first, grows } = self.options.threads;
+        if !grows {
+            return;
+        }
+        let most = if self.lane.is_cold() { self.lane.depth(first) } else { first };
+        if let Some(workers) = self.tuner.look(done, fsops::process_cpu, Instant::now(), most) {
+            self.queue.limit(workers);
+        }
+    }
+
+    /// Offers a window to a worker that has nothing to do; returns its number.
+    pub(crate) fn offer(&self, window: &Arc<Window>) -> u32 {
+        let mut windows = self.windows();
+        let number = windows.next;
+        windows.next = windows.next.wrapping_add(1);
+        windows.open.insert(number, Arc::clone(window));
+        drop(windows);
+        self.queue.offer(Task::Help(number));
+        number
+    }
+
+    pub(crate) fn window(&self, number: u32) -> Option<Arc<Window>> {
+        self.windows().open.get(&number).map(Arc::clone)
+    }
+
+    pub(crate) fn withdraw(&self, number: u32) {
+        self.windows().open.remove(&number);
+    }
+
+    /// Returns a directory's path as printed.
+    pub(crate) fn path(&self, dir: NodeId) -> Vec<u8> {
+        joined(self.given, &self.nodes().path(dir))
+    }
+}
+
+/// Returns the path of something in or below a directory.
+pub(crate) fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = dir.to_vec();
+    if !name.is_empty() {
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+    }
+    path
+}

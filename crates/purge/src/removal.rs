@@ -1,0 +1,286 @@
+//! What a worker does with single entries: opens directories, removes names, and removes directories
+//! that have become empty, from the innermost outwards.
+
+use std::ffi::CStr;
+use std::io;
+use std::rc::Rc;
+
+use fsops::{Dir, Op};
+
+use crate::job::Task;
+use crate::nodes::{Finished, NodeId, TOP};
+use crate::outcome::Reason;
+use crate::worker::Worker;
+use crate::{Deed, Options};
+
+/// What became of an empty directory.
+enum End {
+    Gone,
+    NotEmpty,
+    Failed(io::Error),
+}
+
+impl Worker<'_> {
+    /// Opens a directory to list it from a place on; nothing if that is settled already.
+    pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
+        let dir = match self.open(id) {
+            Ok(dir) => dir,
+            Err(error) => {
+                self.not_opened(id, error);
+                return None;
+            }
+        };
+        let job = self.job;
+        if place != 0 || job.nodes().was_listed(id) {
+            if let Err(source) = dir.seek(place) {
+                self.fail(id, b"", Reason::Failed { op: Op::List, source });
+            }
+            return Some(dir);
+        }
+        let by_time = job.options.selection.before_ns.is_some();
+        if id == TOP || !(by_time || job.btrfs || job.options.cross_mounts) {
+            return Some(dir);
+        }
+        let stat = match dir.stat() {
+            Ok(stat) => stat,
+            Err(error) => {
+                self.not_opened(id, error);
+                return None;
+            }
+        };
+        if stat.mount != job.mount && job.options.guarded.contains(&stat.key()) {
+            self.fail(id, b"", Reason::Protected);
+            self.settle(id);
+            return None;
+        }
+        if job.options.selection.is_too_new(stat.mtime_ns) {
+            job.nodes().stay(id);
+        }
+        if job.btrfs {
+            job.nodes().set_inode(id, stat.inode);
+            if stat.tops_subvolume() && job.whole_subvolumes && self.remove_subvolume(id) {
+                return None;
+            }
+        }
+        Some(dir)
+    }
+
+    /// Removes a subvolume as a whole; returns whether it is gone.
+    fn remove_subvolume(&mut self, id: NodeId) -> bool {
+        self.held.close(id);
+        let name = self.job.nodes().name(id);
+        let removed = self.open_above(id).and_then(|above| above.remove_subvolume(&name));
+        // There may be subvolumes in it, or it takes privileges that this user does not have.
+        if removed.is_err() {
+            return false;
+        }
+        self.tally.outcome.subvolumes += 1;
+        self.tally.outcome.dirs += 1;
+        self.forget(id);
+        true
+    }
+
+    /// Returns a directory, opened if need be.
+    pub(crate) fn open(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
+        if let Some(dir) = self.held.get(id) {
+            return Ok(dir);
+        }
+        let job = self.job;
+        let (parent, name) = {
+            let nodes = job.nodes();
+            (nodes.parent(id), nodes.name(id))
+        };
+        let dir = match parent.and_then(|parent| self.held.get(parent)) {
+            Some(parent) => self.open_child(&parent, &name)?,
+            None => self.open_from_top(id)?,
+        };
+        Ok(self.held.put(id, dir))
+    }
+
+    fn open_child(&self, parent: &Dir, name: &CStr) -> io::Result<Dir> {
+        match parent.open_child_within(name) {
+            Err(e) if self.job.options.cross_mounts && is_mount(&e) => parent.open_child(name),
+            answer => answer,
+        }
+    }
+
+    fn open_from_top(&self, id: NodeId) -> io::Result<Dir> {
+        let job = self.job;
+        let path = job.nodes().path(id);
+        // A listing has a place of its own in a descriptor, so each worker has its own.
+        let path = if path.is_empty() { b".".as_slice() } else { &path };
+        match job.top.open_below_within(path) {
+            Err(e) if job.options.cross_mounts && is_mount(&e) => job.top.open_below(path),
+            answer => answer,
+        }
+    }
+
+    /// Returns the directory that another one is in. From deep inside it is found by `..`, and looked at
+    /// whether it is the one: a directory can be moved while it is emptied.
+    fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
+        let job = self.job;
+        let Some((parent, inode)) = ({
+            let nodes = job.nodes();
+            nodes.parent(id).map(|parent| (parent, nodes.inode(parent)))
+        }) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        if let Some(dir) = self.held.get(parent) {
+            return Ok(dir);
+        }
+        if let Some(above) = self.held.get(id).and_then(|dir| dir.open_parent().ok()) {
+            let is_it = above.stat().is_ok_and(|stat| {
+                stat.inode == inode && stat.mount == job.mount && stat.mount != 0
+            });
+            if is_it && parent != TOP {
+                return Ok(self.held.put(parent, above));
+            }
+        }
+        let dir = self.open_from_top(parent)?;
+        Ok(self.held.put(parent, dir))
+    }
+
+    /// Deals with a directory that cannot be opened.
+    fn not_opened(&mut self, id: NodeId, error: io::Error) {
+        let job = self.job;
+        if error.kind() == io::ErrorKind::NotFound {
+            // Somebody else removed it.
+            return self.forget(id);
+        }
+        if is_mount(&error) {
+            self.fail(id, b"", Reason::Mount);
+            return self.settle(id);
+        }
+        let name = job.nodes().name(id);
+        let is_dir = !matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP));
+        if job.options.deed == Deed::Remove && !job.nodes().stays(id) {
+            let above = self.open_above(id);
+            // It may be empty, or something else by now.
+            let removed = above.and_then(|above| {
+                if is_dir { above.remove_empty_dir(&name) } else { above.remove_name(&name) }
+            });
+            if removed.is_ok() {
+                self.tally.outcome.dirs += u64::from(is_dir);
+                self.tally.outcome.files += u64::from(!is_dir);
+                return self.forget(id);
+            }
+        }
+        self.fail(id, b"", Reason::Failed { op: Op::Open, source: error });
+        self.settle(id);
+    }
+
+    /// Removes a name that is no directory.
+    pub(crate) fn remove(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
+        let Options { deed, ref selection, .. } = *self.job.options;
+        if deed == Deed::Weigh || selection.before_ns.is_some() {
+            match dir.stat_child(name) {
+                Ok(stat) if selection.is_too_new(stat.mtime_ns) => return self.keep(id),
+                Ok(stat) if deed == Deed::Weigh => {
+                    self.tally.linked.note(&stat, &mut self.tally.outcome);
+                }
+                Ok(_) => {}
+                Err(source) => return self.failed(id, name, Op::Stat, source),
+            }
+        }
+        if deed != Deed::Remove {
+            self.tally.outcome.files += 1;
+            return;
+        }
+        match dir.remove_name(name) {
+            Ok(()) => self.tally.outcome.files += 1,
+            Err(e) if e.kind() == io::ErrorKind::IsADirectory => self.came_later(dir, id, name),
+            Err(source) => self.failed(id, name, Op::Remove, source),
+        }
+    }
+
+    fn failed(&mut self, id: NodeId, name: &CStr, op: Op, source: io::Error) {
+        // Somebody else removed it.
+        if source.kind() != io::ErrorKind::NotFound {
+            self.fail(id, name.to_bytes(), Reason::Failed { op, source });
+        }
+    }
+
+    /// Takes in a directory that has come to the place of something else, or that the listing did not
+    /// show as one.
+    fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
+        let inode = dir.stat_child(name).map_or(0, |stat| stat.inode);
+        let chosen = self.job.nodes().is_chosen(id);
+        let dir = self.job.nodes().add(id, name.to_bytes(), inode, chosen);
+        self.stack.push(Task::Empty { inode, dir, place: 0 });
+    }
+
+    /// Notes that one thing is done in a directory. If it was the last, the directory is removed, and that
+    /// is one thing done in the directory that it is in.
+    pub(crate) fn settle(&mut self, id: NodeId) {
+        let mut id = id;
+        loop {
+            let Some(Finished { parent, stays }) = self.job.nodes().release(id) else { return };
+            let Some(parent) = parent else { return };
+            if stays {
+                // And so does what it is in.
+            } else if self.job.options.deed != Deed::Remove {
+                self.tally.outcome.dirs += 1;
+            } else {
+                match self.remove_dir(id) {
+                    End::Gone => {}
+                    End::NotEmpty if self.job.nodes().again(id) => {
+                        let inode = self.job.nodes().inode(id);
+                        self.stack.push(Task::Empty { inode, dir: id, place: 0 });
+                        return;
+                    }
+                    End::NotEmpty => self.fail(id, b"", Reason::Growing),
+                    End::Failed(source) => {
+                        self.fail(id, b"", Reason::Failed { op: Op::Remove, source });
+                    }
+                }
+            }
+            self.held.close(id);
+            let mut nodes = self.job.nodes();
+            if nodes.stays(id) {
+                nodes.stay(parent);
+            }
+            nodes.remove(id);
+            id = parent;
+        }
+    }
+
+    fn remove_dir(&mut self, id: NodeId) -> End {
+        self.job.throttle.pass(1, self.job.watch);
+        let name = self.job.nodes().name(id);
+        let removed = self.open_above(id).and_then(|above| above.remove_empty_dir(&name));
+        match removed {
+            Ok(()) => self.tally.outcome.dirs += 1,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty => return End::NotEmpty,
+            Err(e) => return End::Failed(e),
+        }
+        End::Gone
+    }
+
+    /// Is done with a directory that is gone.
+    fn forget(&mut self, id: NodeId) {
+        let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
+            return;
+        };
+        self.held.close(id);
+        self.job.nodes().remove(id);
+        self.settle(parent);
+    }
+
+    /// Notes that something in a directory was not selected.
+    pub(crate) fn keep(&mut self, id: NodeId) {
+        self.tally.outcome.kept += 1;
+        self.job.nodes().stay(id);
+    }
+
+    /// Notes that something in a directory, or itself if `name` is empty, could not be removed.
+    pub(crate) fn fail(&mut self, id: NodeId, name: &[u8], reason: Reason) {
+        self.job.nodes().stay(id);
+        let job = self.job;
+        self.tally.outcome.fail(|| crate::job::joined(&job.path(id), name), reason);
+    }
+}
+
+fn is_mount(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}

@@ -1,0 +1,121 @@
+//! Removes the targets, one after the other.
+
+use fsops::{Interrupted, Kind, Op, Stage, Watch};
+
+use crate::guard::Target;
+use crate::job::{Job, Tally, Top};
+use crate::outcome::{Outcome, Reason};
+use crate::throttle::Throttle;
+use crate::{Deed, Options};
+
+/// How often a top directory is emptied again that has something in it afterwards.
+const AGAIN: usize = 16;
+
+/// Removes `targets`, or finds out what that would do. Returns what came of it, and whether it went to its
+/// end: `watch` may have asked to stop.
+///
+/// `watch.files_done` counts the entries removed.
+pub fn purge(
+    targets: &[Target],
+    options: &Options,
+    watch: &Watch,
+) -> (Outcome, Result<(), Interrupted>) {
+    watch.enter(Stage::Purge);
+    let (mut tally, throttle) = (Tally::default(), Throttle::new(options.rate));
+    for target in targets {
+        if watch.stopped() {
+            break;
+        }
+        if let Err(reason) = remove(target, options, &throttle, watch, &mut tally) {
+            tally.outcome.fail(|| target.given.clone(), reason);
+        }
+    }
+    let Tally { mut outcome, linked } = tally;
+    linked.settle(&mut outcome);
+    (outcome, watch.check())
+}
+
+fn remove(
+    target: &Target,
+    options: &Options,
+    throttle: &Throttle,
+    watch: &Watch,
+    tally: &mut Tally,
+) -> Result<(), Reason> {
+    if target.stat.kind != Kind::Dir {
+        return remove_file(target, options, tally);
+    }
+    for _ in 0..AGAIN {
+        let dir = match target.parent.open_child_within(&target.name) {
+            Ok(dir) => dir,
+            Err(source) => return unopened(target, options, tally, source),
+        };
+        let stat = dir.stat().map_err(failed(Op::Stat))?;
+        if stat.key() != target.stat.key() {
+            return Err(Reason::Moved);
+        }
+        let top = Top { dir, stat, given: &target.given, mounts_below: target.mounts_below };
+        let job = Job::new(top, options, throttle, watch).map_err(failed(Op::Stat))?;
+        if job.btrfs && stat.tops_subvolume() && job.whole_subvolumes && !options.keep_root {
+            // There may be subvolumes in it, or it takes privileges; then it is emptied.
+            if target.parent.remove_subvolume(&target.name).is_ok() {
+                tally.outcome.dirs += 1;
+                tally.outcome.subvolumes += 1;
+                return Ok(());
+            }
+        }
+        let goes = job.run(tally);
+        if !goes || watch.stopped() {
+            return Ok(());
+        }
+        if options.deed != Deed::Remove {
+            tally.outcome.dirs += 1;
+            return Ok(());
+        }
+        match target.parent.remove_empty_dir(&target.name) {
+            Ok(()) => {
+                tally.outcome.dirs += 1;
+                return Ok(());
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            Err(source) => return Err(Reason::Failed { op: Op::Remove, source }),
+        }
+    }
+    Err(Reason::Growing)
+}
+
+/// Deals with a top directory that cannot be opened: it may be empty.
+fn unopened(
+    target: &Target,
+    options: &Options,
+    tally: &mut Tally,
+    source: std::io::Error,
+) -> Result<(), Reason> {
+    let may_go = options.deed == Deed::Remove && !options.keep_root && options.selection.is_all();
+    if may_go && target.parent.remove_empty_dir(&target.name).is_ok() {
+        tally.outcome.dirs += 1;
+        return Ok(());
+    }
+    Err(Reason::Failed { op: Op::Open, source })
+}
+
+fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<(), Reason> {
+    let stat = target.parent.stat_child(&target.name).map_err(failed(Op::Stat))?;
+    let goes = options.selection.choose_file(target.name.to_bytes(), &stat);
+    if !goes {
+        tally.outcome.kept += 1;
+        return Ok(());
+    }
+    tally.outcome.files += 1;
+    if options.deed != Deed::Remove {
+        tally.linked.note(&stat, &mut tally.outcome);
+        return Ok(());
+    }
+    let removed = target.parent.remove_name(&target.name).map_err(failed(Op::Remove));
+    tally.outcome.files -= u64::from(removed.is_err());
+    removed
+}
+
+fn failed(op: Op) -> impl Fn(std::io::Error) -> Reason {
+    move |source| Reason::Failed { op, source }
+}

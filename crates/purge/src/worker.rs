@@ -1,0 +1,258 @@
+//! One thread of a removal: takes directories from the queue, lists them, and has what is in them removed.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use device::Pace;
+use fsops::{Dir, DirBuffer, DirItem, Kind, Op, Watch};
+
+use crate::held::Held;
+use crate::job::{Job, Tally, Task, joined};
+use crate::nodes::{NodeId, TOP};
+use crate::outcome::Reason;
+use crate::select::Choice;
+use crate::window::{STEP, Window};
+
+/// Directories that may wait in one stack before listings are put off: a directory of ten million
+/// directories is listed in parts.
+const WIDE: usize = 1 << 14;
+
+/// Bytes of a window of a directory that has more than a buffer full, or where things have to be fetched:
+/// the more names, the more of them are neighbours.
+const LARGE: usize = 4 << 20;
+
+/// Names that are worth waking another worker for.
+const WORTH: usize = 4 * STEP;
+
+pub(crate) struct Worker<'a> {
+    pub(crate) job: &'a Job<'a>,
+    pub(crate) stack: Vec<Task>,
+    pub(crate) held: Held,
+    pub(crate) tally: Tally,
+    /// What was counted in `job.watch` already.
+    counted: u64,
+}
+
+/// What a listing is made into, used again for the next one.
+struct Scratch {
+    buffer: DirBuffer,
+    children: Children,
+    window: Window,
+}
+
+/// Directories found in a listing.
+#[derive(Debug, Default)]
+struct Children {
+    items: Vec<(u64, bool, usize)>,
+    names: Vec<u8>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(job: &'a Job<'a>) -> Worker<'a> {
+        Worker {
+            job,
+            stack: Vec::new(),
+            held: Held::new(job.options.open_dirs),
+            tally: Tally::default(),
+            counted: 0,
+        }
+    }
+
+    pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Tally {
+        let job = self.job;
+        job.queue.join();
+        let _guard = job.queue.close_on_panic();
+        let mut scratch = Scratch {
+            buffer: DirBuffer::default(),
+            children: Children::default(),
+            window: Window::new(TOP),
+        };
+        while let Some(task) = job.queue.next(&mut self.stack) {
+            if job.watch.stopped() {
+                job.queue.close();
+                break;
+            }
+            pace.begin();
+            match task {
+                Task::Empty { dir, place, .. } => self.empty(dir, place, &mut scratch, pace),
+                Task::Help(number) => self.help(number, pace),
+            }
+            job.queue.share(&mut self.stack);
+            self.count();
+            pace.tick();
+        }
+        self.count();
+        self.tally
+    }
+
+    /// Passes on what was done to who shows progress.
+    fn count(&mut self) {
+        let done = self.tally.outcome.files + self.tally.outcome.dirs;
+        if done > self.counted {
+            self.job.count(done - self.counted);
+            self.counted = done;
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        Watch::stopped(self.job.watch)
+    }
+
+    /// Lists a directory from a place on and removes what is in it, or puts the rest off if there is too
+    /// much.
+    fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, pace: &mut Pace<'_>) {
+        let Some(dir) = self.enter(id, from) else { return };
+        let bottom = self.stack.len();
+        let mut enough = if self.job.lane.is_cold() { LARGE } else { 0 };
+        loop {
+            made.window.clear();
+            made.window.dir = id;
+            let rest = match self.fill(id, &dir, enough, made) {
+                Ok(rest) => rest,
+                Err(source) => {
+                    self.fail(id, b"", Reason::Failed { op: Op::List, source });
+                    None
+                }
+            };
+            self.remove_all(&dir, &mut made.window, pace);
+            if self.stopped() {
+                return;
+            }
+            let Some(rest) = rest else { break };
+            enough = LARGE;
+            if self.stack.len() > bottom + WIDE {
+                let inode = self.job.nodes().inode(id);
+                self.stack.insert(bottom, Task::Empty { inode, dir: id, place: rest });
+                return;
+            }
+        }
+        drop(dir);
+        self.settle(id);
+    }
+
+    /// Puts names into a window, and directories on the stack; returns where the listing goes on.
+    /// `enough` bytes of names are, if there is more than one buffer full.
+    fn fill(
+        &mut self,
+        id: NodeId,
+        dir: &Dir,
+        enough: usize,
+        scratch: &mut Scratch,
+    ) -> io::Result<Option<u64>> {
+        let job = self.job;
+        let Scratch { buffer, children, window } = scratch;
+        let selection = &job.options.selection;
+        let (path, chosen) = {
+            let nodes = job.nodes();
+            (selection.wants_paths().then(|| nodes.path(id)), nodes.is_chosen(id))
+        };
+        let rest = loop {
+            let rest = dir.list_some(buffer, |item| {
+                let name = item.name.to_bytes();
+                let path = path.as_ref().map(|dir| joined(dir, name));
+                let kind = kind(dir, &item);
+                let is_dir = kind == Kind::Dir;
+                match selection.choose(name, path.as_deref(), is_dir, chosen) {
+                    Choice::Stays => self.keep(id),
+                    Choice::Store => self.fail(id, name, Reason::Store),
+                    choice if is_dir => children.push(&item, choice == Choice::Goes),
+                    _ => window.push(item.inode, item.name),
+                }
+            });
+            match rest {
+                Ok(Some(_)) if window.bytes() < enough => {}
+                rest => break rest,
+            }
+        };
+        self.add(id, children);
+        window.sort();
+        rest
+    }
+
+    /// Puts directories on the stack, so that the one with the lowest inode number comes first: who takes
+    /// over the other half of them works far away. On XFS two threads in one allocation group took six
+    /// times as long.
+    fn add(&mut self, parent: NodeId, children: &mut Children) {
+        if children.items.is_empty() {
+            return;
+        }
+        children.items.sort_unstable_by(|a, b| b.cmp(a));
+        let mut nodes = self.job.nodes();
+        for &(inode, chosen, at) in &children.items {
+            let name = children.names[at..].split(|&b| b == 0).next().unwrap_or_default();
+            let dir = nodes.add(parent, name, inode, chosen);
+            if !chosen {
+                nodes.stay(dir);
+            }
+            self.stack.push(Task::Empty { inode, dir, place: 0 });
+        }
+        drop(nodes);
+        children.items.clear();
+        children.names.clear();
+    }
+
+    /// Removes the names of a window, with others if there are any that have nothing to do.
+    fn remove_all(&mut self, dir: &Rc<Dir>, window: &mut Window, pace: &mut Pace<'_>) {
+        if window.len() < WORTH || !self.job.queue.has_free() {
+            while let Some(taken) = window.take() {
+                self.remove_some(dir, window, taken);
+                pace.tick();
+            }
+            return;
+        }
+        let shared = Arc::new(std::mem::replace(window, Window::new(window.dir)));
+        // It is not finished before the last name is.
+        self.job.nodes().hold(shared.dir);
+        let number = self.job.offer(&shared);
+        self.take_part(dir, &shared, true, pace);
+        self.job.withdraw(number);
+    }
+
+    /// Takes part in what another worker found.
+    fn help(&mut self, number: u32, pace: &mut Pace<'_>) {
+        let Some(window) = self.job.window(number) else { return };
+        if let Ok(dir) = self.open(window.dir) {
+            self.take_part(&dir, &window, false, pace);
+        }
+    }
+
+    fn take_part(&mut self, dir: &Dir, window: &Window, is_own: bool, pace: &mut Pace<'_>) {
+        while let Some(taken) = window.take() {
+            self.remove_some(dir, window, taken.clone());
+            pace.tick();
+            if window.is_done(&taken) {
+                self.settle(window.dir);
+            }
+            if self.job.queue.is_crowded() && !is_own {
+                break;
+            }
+        }
+    }
+
+    fn remove_some(&mut self, dir: &Dir, window: &Window, taken: std::ops::Range<usize>) {
+        if self.stopped() {
+            return;
+        }
+        self.job.throttle.pass(taken.len(), self.job.watch);
+        for index in taken {
+            self.remove(dir, window.dir, window.name(index));
+        }
+        self.count();
+    }
+}
+
+impl Children {
+    fn push(&mut self, item: &DirItem<'_>, chosen: bool) {
+        self.items.push((item.inode, chosen, self.names.len()));
+        self.names.extend_from_slice(item.name.to_bytes_with_nul());
+    }
+}
+
+fn kind(dir: &Dir, item: &DirItem<'_>) -> Kind {
+    match item.kind {
+        // What cannot be looked at cannot be entered either.
+        Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |stat| stat.kind),
+        kind => kind,
+    }
+}
