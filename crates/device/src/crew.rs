@@ -157,8 +157,10 @@ impl Pace<'_> {
         // waits only; elsewhere no more of them were for the device than pages were fetched.
         let fetches = if self.lane.is_block_device() {
             now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
+        } else if waits > 1 {
+            waits
         } else {
-            if waits > 1 { waits } else { 0 }
+            0
         };
         let share = |time: Duration| {
             let waits = u32::try_from(waits.max(1)).unwrap_or(u32::MAX);

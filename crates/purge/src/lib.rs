@@ -8,7 +8,7 @@
 //!
 //! Workers take directories from a queue, innermost first, list them and remove names in the order of
 //! their inodes; who lists a large directory has others help. A directory is removed by whoever removed
-//! the last thing in it. What is kept of the tree is a stack ([`nodes`]), so neither breadth nor depth
+//! the last thing in it. What is kept of the tree is a stack of directories, so neither breadth nor depth
 //! needs memory, and a worker holds few directories open.
 //!
 //! # Safety
@@ -44,7 +44,7 @@ use std::sync::Arc;
 use device::{Lanes, Threads};
 use fsops::FileKey;
 
-pub use guard::{Guard, Refusal, Target};
+pub use guard::{Guard, Refusal, Target, Why};
 pub use outcome::{Outcome, Problem, Reason};
 pub use select::Selection;
 pub use tree::purge;

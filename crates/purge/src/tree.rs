@@ -1,5 +1,7 @@
 //! Removes the targets, one after the other.
 
+use std::io::{Error, ErrorKind};
+
 use fsops::{Interrupted, Kind, Op, Stage, Watch};
 
 use crate::guard::Target;
@@ -48,6 +50,8 @@ fn remove(
     for _ in 0..AGAIN {
         let dir = match target.parent.open_child_within(&target.name) {
             Ok(dir) => dir,
+            // Somebody else removed it.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             Err(source) => return unopened(target, options, tally, source),
         };
         let stat = dir.stat().map_err(failed(Op::Stat))?;
@@ -77,7 +81,8 @@ fn remove(
                 tally.outcome.dirs += 1;
                 return Ok(());
             }
-            Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
             Err(source) => return Err(Reason::Failed { op: Op::Remove, source }),
         }
     }
@@ -89,7 +94,7 @@ fn unopened(
     target: &Target,
     options: &Options,
     tally: &mut Tally,
-    source: std::io::Error,
+    source: Error,
 ) -> Result<(), Reason> {
     let may_go = options.deed == Deed::Remove && !options.keep_root && options.selection.is_all();
     if may_go && target.parent.remove_empty_dir(&target.name).is_ok() {
@@ -116,6 +121,6 @@ fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<
     removed
 }
 
-fn failed(op: Op) -> impl Fn(std::io::Error) -> Reason {
+fn failed(op: Op) -> impl Fn(Error) -> Reason {
     move |source| Reason::Failed { op, source }
 }

@@ -16,7 +16,7 @@ use crate::window::{STEP, Window};
 
 /// Directories that may wait in one stack before listings are put off: a directory of ten million
 /// directories is listed in parts.
-const WIDE: usize = 1 << 14;
+const WIDE: usize = 1 << 12;
 
 /// Bytes of a window of a directory that has more than a buffer full, or where things have to be fetched:
 /// the more names, the more of them are neighbours.
@@ -110,6 +110,8 @@ impl<'a> Worker<'a> {
             made.window.dir = id;
             let rest = match self.fill(id, &dir, enough, made) {
                 Ok(rest) => rest,
+                // Somebody else removed it.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
                 Err(source) => {
                     self.fail(id, b"", Reason::Failed { op: Op::List, source });
                     None

@@ -205,12 +205,11 @@ impl Account {
             counted(self.files, "file", "files"),
             counted(self.dirs, "directory", "directories")
         );
-        let mut text = match self.freed_bytes {
-            Some(freed) => format!("{what} would go, {} free by that", size(freed)),
-            None => {
-                let took = duration(Duration::from_secs_f64(self.seconds));
-                format!("{what} removed in {took}")
-            }
+        let mut text = if let Some(freed) = self.freed_bytes {
+            format!("{what} would go, {} free by that", size(freed))
+        } else {
+            let took = duration(Duration::from_secs_f64(self.seconds));
+            format!("{what} removed in {took}")
         };
         let linked = self.linked_elsewhere.unwrap_or(0);
         let parts = [

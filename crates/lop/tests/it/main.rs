@@ -23,6 +23,7 @@ mod memory;
 mod mounts;
 mod odd;
 mod partial;
+mod purge;
 mod rescan;
 mod roots;
 mod selection;

@@ -1,0 +1,168 @@
+//! `lop purge` as its users run it.
+
+use std::fs;
+
+use testkit::{Signal, TreeBuilder, When, is_root, skipped};
+
+use crate::lop::Lop;
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new()
+        .file("tree/a/b/c", "c")
+        .file("tree/a/d", vec![1; 10_000])
+        .dir("tree/empty")
+        .symlink("tree/link", "/")
+        .file("other/kept", "kept")
+}
+
+#[test]
+fn a_tree_goes_and_what_was_done_is_said() {
+    let lop = Lop::with(&tree());
+    let output = lop.run(["purge", "tree"]);
+    output.success();
+    let said = output.stderr_str();
+    assert!(said.starts_with("3 files in 4 directories removed in "), "{said}");
+    assert!(!lop.path("tree").exists());
+    assert!(lop.path("other/kept").exists());
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let lop = Lop::with(&tree());
+    let output = lop.run(["purge", "--dry-run", "tree"]);
+    output.success();
+    let expected = "3 files in 4 directories would go, 16.0 KiB free by that\n";
+    assert_eq!(output.stderr_str(), expected);
+    assert!(lop.path("tree/a/b/c").exists());
+}
+
+#[test]
+fn what_must_stay_is_refused_before_anything_goes() {
+    let lop = Lop::with(&tree());
+    for path in ["/", ".", "..", "tree/..", "../work", lop.home().to_str().expect("UTF-8")] {
+        let output = lop.run(["purge", "tree", path]);
+        output.code(4);
+        assert!(output.stderr_str().contains("nothing was removed"), "{path}");
+        assert!(lop.path("tree/a/b/c").exists(), "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_reported_and_the_rest_goes() {
+    let lop = Lop::with(&tree());
+    let output = lop.run(["purge", "missing", "tree"]);
+    output.code(3);
+    assert!(output.stderr_str().contains("missing: cannot open: No such file or directory"));
+    assert!(!lop.path("tree").exists());
+    lop.run(["purge", "missing"]).code(1);
+    lop.run::<&str>(["purge"]).code(2);
+    lop.run(["purge", "--include", "a[", "other"]).code(2);
+}
+
+#[test]
+fn json_has_the_figures() {
+    let lop = Lop::with(&tree());
+    let output = lop.run(["purge", "--json", "--exclude", "d", "tree"]);
+    output.success();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let summary = &document["summary"];
+    assert_eq!((&summary["files"], &summary["dirs"]), (&2.into(), &2.into()));
+    assert_eq!((&summary["kept"], &summary["failed"]), (&1.into(), &0.into()));
+    assert!(lop.path("tree/a/d").exists());
+}
+
+#[test]
+fn an_ordinary_user_is_told_what_it_may_not_remove() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let tree = TreeBuilder::new()
+        .file("tree/mine/a", "a")
+        .file("tree/theirs/b", "b")
+        .file("tree/sticky/c", "c")
+        .dir("tree/closed")
+        .owner("tree", 65534, 65534)
+        .owner("tree/mine", 65534, 65534)
+        .owner("tree/mine/a", 65534, 65534)
+        .owner("tree/closed", 65534, 65534)
+        .mode("tree/closed", 0)
+        .mode("tree/sticky", 0o1777);
+    let lop = Lop::with(&tree);
+    let output = lop.command().args(["purge", "tree"]).as_user(65534, 65534).run();
+    output.code(3);
+    let said = output.stderr_str();
+    assert!(said.contains("tree/theirs/b: cannot remove: Permission denied"), "{said}");
+    assert!(said.contains("tree/sticky/c: cannot remove: Operation not permitted"), "{said}");
+    assert!(!lop.path("tree/mine").exists() && !lop.path("tree/closed").exists());
+    assert!(lop.path("tree/theirs/b").exists() && lop.path("tree/sticky/c").exists());
+}
+
+#[test]
+fn descriptors_and_stack_may_be_few_however_deep_a_tree_is() {
+    let lop = Lop::new();
+    lop.lay(&TreeBuilder::new().deep_chain(30_000, "d", "at the bottom"));
+    let mut tree: Vec<_> = fs::read_dir(lop.work()).expect("listed").collect();
+    let top = tree.pop().expect("one").expect("an entry").path();
+    let output = lop
+        .command()
+        .args(["purge", "--stats"])
+        .arg(top.as_os_str())
+        .descriptor_limit(32)
+        .env("RUST_MIN_STACK", "262144")
+        .run();
+    output.success();
+    assert!(!top.exists());
+}
+
+#[test]
+fn ctrl_c_stops_and_says_how_far_it_came() {
+    let mut tree = TreeBuilder::new();
+    for i in 0..3000 {
+        tree = tree.file(format!("tree/{}/{i}", i % 100), "x");
+    }
+    let lop = Lop::with(&tree);
+    let output = lop
+        .command()
+        .args(["purge", "--rate", "500", "tree"])
+        .signal(Signal::INT, When::After(std::time::Duration::from_millis(1500)))
+        .run();
+    output.signal(Signal::INT);
+    let said = output.stderr_str();
+    assert!(said.contains(" removed in "), "{said}");
+    assert!(lop.path("tree").exists());
+    lop.run(["purge", "tree"]).success();
+    assert!(!lop.path("tree").exists());
+}
+
+/// What opens, moves or removes by a path, and not relative to a directory that is open.
+#[test]
+fn after_the_operand_was_opened_nothing_is_found_by_a_path() {
+    let lop = Lop::with(&tree());
+    let trace = lop.path("trace");
+    let traced = std::process::Command::new("strace")
+        .args(["-f", "-y", "-e", "trace=%file,openat2", "-o"])
+        .arg(&trace)
+        .arg(env!("CARGO_BIN_EXE_lop"))
+        .args(["purge", "--threads", "2", "tree"])
+        .current_dir(lop.work())
+        .env("HOME", lop.home())
+        .output();
+    if !traced.is_ok_and(|output| output.status.success()) {
+        return skipped("no strace");
+    }
+    let text = fs::read_to_string(&trace).expect("a trace");
+    let calls: Vec<&str> = text.lines().collect();
+    let opened =
+        calls.iter().position(|call| call.contains("openat2(") && call.contains("\"tree\""));
+    let after = &calls[opened.expect("the operand is opened") + 1..];
+    let removals = after.iter().filter(|call| call.contains("unlinkat(")).count();
+    assert_eq!(removals, 3 + 4, "{text}");
+    for call in after {
+        // What the program asks about itself and the disk is in /proc, /sys and /dev.
+        let by_path = ["AT_FDCWD", "\"/", "unlink(", "rmdir(", "rename("];
+        let own = ["\"/proc", "\"/sys", "\"/dev"];
+        let is_bad = by_path.iter().any(|bad| call.contains(bad));
+        assert!(!is_bad || own.iter().any(|own| call.contains(own)), "{call}");
+        assert!(!call.contains("openat2(") || call.contains("RESOLVE_NO_XDEV"), "{call}");
+    }
+}

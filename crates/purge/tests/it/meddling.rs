@@ -1,0 +1,103 @@
+//! Others at work in the tree: somebody who swaps things, who adds things, who removes the same tree.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::{
+    AttackOptions, Attacker, Compare, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
+};
+
+use crate::world::{remove, ways};
+
+/// How long the attacks go on together.
+const BUDGET: Duration = Duration::from_secs(6);
+
+fn tree() -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for i in 0..300 {
+        for dir in ["a", "b/c", "d/e/f", "g/h"] {
+            tree = tree.file(format!("{dir}/{}/{i}", i % 10), "x");
+        }
+    }
+    tree
+}
+
+#[test]
+fn who_swaps_things_for_links_gains_nothing() {
+    let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
+    while start.elapsed() < BUDGET || rounds < 8 {
+        for way in ways() {
+            let (place, outside) = (TempTree::new(), TempTree::new());
+            let root = place.join("tree");
+            tree().make(&root);
+            let options = AttackOptions { links_inside: 8, ..AttackOptions::default() };
+            let attacker = Attacker::start(&[&root], &outside, rounds, options);
+            let (bait, held) = (attacker.bait(), attacker.held());
+            let laid = Snapshot::of(&bait);
+            let outcome = remove(&root, &way);
+            let did = attacker.stop();
+            swaps += did.total();
+            links += did.of(Swap::DirForLink) + did.of(Swap::FileForLink);
+            rounds += 1;
+            assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
+            // What the attacker took away is there still, unless it was put back in time.
+            assert!(held.exists());
+            assert!(outcome.files > 0);
+        }
+    }
+    assert!(swaps > 500 && links > 50, "{swaps} swaps, {links} for links");
+}
+
+#[test]
+fn who_adds_names_all_the_time_does_not_keep_it_from_ending() {
+    for way in ways() {
+        let place = TempTree::new();
+        let root = place.join("tree");
+        tree().make(&root);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for adder in 0..2 {
+                let (root, done) = (&root, &done);
+                scope.spawn(move || {
+                    for number in 0u64.. {
+                        if done.load(Relaxed) {
+                            return;
+                        }
+                        let dir = root.join(format!("a/{}", number % 10));
+                        let _gone = fs::create_dir_all(&dir);
+                        let _gone = fs::write(dir.join(format!("new {adder} {number}")), "x");
+                    }
+                });
+            }
+            let outcome = remove(&root, &way);
+            done.store(true, Relaxed);
+            assert!(outcome.files >= 1200);
+        });
+    }
+}
+
+#[test]
+fn several_at_one_tree_are_no_failure() {
+    for way in ways() {
+        let place = TempTree::new();
+        let root = place.join("tree");
+        tree().make(&root);
+        let targets: Vec<_> = (0..3).map(|_| crate::world::target(&root)).collect();
+        let removed: u64 = thread::scope(|scope| {
+            let way = &way;
+            let remove = |target| {
+                let watch = fsops::Watch::default();
+                let (outcome, _) = purge::purge(&[target], way, &watch);
+                assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
+                outcome.files
+            };
+            let all: Vec<_> =
+                targets.into_iter().map(|target| scope.spawn(move || remove(target))).collect();
+            all.into_iter().map(|one| one.join().expect("no panic")).sum()
+        });
+        assert_eq!(removed, 1200, "each name is removed once");
+        assert!(!root.exists());
+    }
+}

@@ -1,0 +1,160 @@
+//! Mounts inside of a tree, and file systems of their own. Needs root.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use purge::{Guard, Options, Reason, Refusal};
+use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, assert_same, skipped};
+
+use crate::world::{assert_gone, remove, usual, ways};
+
+fn canary() -> TreeBuilder {
+    TreeBuilder::new().file("a", "a").file("b/c", "c").seeded("b/d", 1, 100_000)
+}
+
+/// Runs `check` with a tree that has a bind mount of `canary` in it, which is on the same file system.
+fn with_bind(check: impl FnOnce(&Path, &Path)) {
+    let place = TreeBuilder::new()
+        .file("tree/x/y", "x")
+        .file("tree/z", "z")
+        .dir("tree/x/point/below")
+        .make_temp();
+    canary().make(place.join("canary"));
+    match Mount::bind(place.join("canary"), place.join("tree/x/point")) {
+        Ok(_mount) => check(&place.join("tree"), &place.join("canary")),
+        Err(reason) => skipped(format!("no bind mounts: {reason}")),
+    }
+}
+
+#[test]
+fn a_bind_mount_of_the_same_file_system_is_not_entered() {
+    for way in ways() {
+        with_bind(|tree, canary| {
+            let before = Snapshot::of(canary);
+            let outcome = remove(tree, &way);
+            assert_same(&before, &Snapshot::of(canary), Compare::ALL);
+            assert_eq!((outcome.files, outcome.failed), (2, 1));
+            assert!(matches!(outcome.problems[0].reason, Reason::Mount));
+            assert!(outcome.problems[0].path.ends_with(b"tree/x/point"));
+        });
+    }
+}
+
+#[test]
+fn a_mount_is_emptied_if_that_is_asked_for() {
+    with_bind(|tree, canary| {
+        let outcome = remove(tree, &Options { cross_mounts: true, ..usual() });
+        assert_eq!(fs::read_dir(canary).expect("there").count(), 0);
+        // The mount point itself is busy.
+        assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
+        assert!(matches!(outcome.problems[0].reason, Reason::Failed { .. }));
+    });
+}
+
+#[test]
+fn a_mount_of_what_must_stay_is_not_entered_all_the_same() {
+    with_bind(|tree, canary| {
+        let before = Snapshot::of(canary);
+        let guarded = Guard::new(Some(canary), &[]).keys();
+        let outcome = remove(tree, &Options { cross_mounts: true, guarded, ..usual() });
+        assert_same(&before, &Snapshot::of(canary), Compare::ALL);
+        assert!(matches!(outcome.problems[0].reason, Reason::Protected), "{:?}", outcome.problems);
+    });
+}
+
+#[test]
+fn a_mount_point_and_what_is_mounted_elsewhere_are_refused() {
+    with_bind(|tree, canary| {
+        let guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
+        let refused = |path: &Path| guard.check(path).expect_err("refused");
+        // The working directory is in the mount, so it is in what is mounted.
+        assert!(matches!(refused(canary), Refusal::Protected(_)));
+        assert!(matches!(refused(&canary.join("b")), Refusal::Protected(_)));
+        let guard = Guard::new(None, &[]);
+        let point = guard.check(&tree.join("x/point")).expect_err("refused");
+        assert!(matches!(point, Refusal::Mount), "{point}");
+        assert!(guard.check(&tree.join("x")).is_ok());
+    });
+}
+
+#[test]
+fn a_file_that_something_is_mounted_on_stays() {
+    let place = TreeBuilder::new().file("tree/point", "x").file("canary", "c").make_temp();
+    let Ok(_mount) = Mount::bind(place.join("canary"), place.join("tree/point")) else {
+        return skipped("no bind mounts");
+    };
+    let outcome = remove(place.join("tree"), &usual());
+    assert_eq!(outcome.failed, 1);
+    assert_eq!(fs::read_to_string(place.join("canary")).expect("there"), "c");
+    assert!(matches!(Guard::new(None, &[]).check(&place.join("tree/point")), Err(Refusal::Mount)));
+}
+
+/// Returns how many inodes of a file system are in use.
+fn inodes_in_use(place: &Path) -> u64 {
+    let stat = rustix::fs::statvfs(place).expect("statvfs");
+    stat.f_files - stat.f_ffree
+}
+
+#[test]
+fn every_file_system_has_its_inodes_back() {
+    for kind in FileSystem::ALL {
+        let mount = match Mount::new(kind, 128 << 20) {
+            Ok(mount) => mount,
+            Err(reason) => {
+                skipped(format!("no {}: {reason}", kind.name()));
+                continue;
+            }
+        };
+        for way in ways() {
+            rustix::fs::sync();
+            let before = inodes_in_use(mount.path());
+            let tree = mount.path().join("tree");
+            let mut builder = TreeBuilder::new();
+            for i in 0..2000u64 {
+                builder = builder.seeded(format!("{}/{}/{i}", i % 5, i % 50), i, i % 3000);
+            }
+            builder.hard_links("linked", &["l/1", "l/2", "0/3"]).make(&tree);
+            let outcome = remove(&tree, &way);
+            assert_gone(&tree, &outcome);
+            if !matches!(kind, FileSystem::Ext4 | FileSystem::Tmpfs) {
+                continue;
+            }
+            // The kernel lets go of what an ended thread had open a moment after it.
+            let freed = (0..100).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                inodes_in_use(mount.path()) == before
+            });
+            assert!(freed, "{}: {} and not {before}", kind.name(), inodes_in_use(mount.path()));
+        }
+    }
+}
+
+#[test]
+fn subvolumes_go_as_a_whole_nested_ones_too() {
+    let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
+        return skipped("no btrfs");
+    };
+    let btrfs = |args: &[&str], paths: &[&Path]| {
+        let done = Command::new("btrfs").args(args).args(paths).output().expect("started");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    for way in ways() {
+        let tree = mount.path().join("tree");
+        fs::create_dir_all(tree.join("d")).expect("made");
+        btrfs(&["subvolume", "create"], &[&tree.join("d/sub")]);
+        canary().make(tree.join("d/sub/files"));
+        btrfs(&["subvolume", "create"], &[&tree.join("d/sub/nested")]);
+        canary().make(tree.join("d/sub/nested/files"));
+        btrfs(&["subvolume", "snapshot", "-r"], &[&tree.join("d/sub/nested"), &tree.join("snap")]);
+        let outcome = remove(&tree, &way);
+        assert_gone(&tree, &outcome);
+        assert!(outcome.subvolumes >= 2, "{outcome:?}");
+        // One that is named itself.
+        btrfs(&["subvolume", "create"], &[&tree]);
+        canary().make(tree.join("files"));
+        let outcome = remove(&tree, &way);
+        assert_gone(&tree, &outcome);
+        assert_eq!((outcome.subvolumes, outcome.files), (1, 0));
+    }
+}

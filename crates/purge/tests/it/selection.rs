@@ -1,0 +1,144 @@
+//! What goes and what stays, against a plain reading of the rules.
+
+use std::fs;
+use std::path::Path;
+
+use purge::{Options, Selection};
+use testkit::TreeBuilder;
+use walk::Globs;
+
+use crate::world::{remove, usual, ways};
+
+fn globs(patterns: &[&str]) -> Globs {
+    let patterns: Vec<String> = patterns.iter().map(|&p| p.to_string()).collect();
+    Globs::new(&patterns).expect("patterns")
+}
+
+/// Lists what is below a directory, sorted; directories end in a slash.
+fn left(root: &Path) -> Vec<String> {
+    let (mut found, mut dirs) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).expect("listed") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(root).expect("below").display().to_string();
+            if path.is_dir() {
+                dirs.push(path);
+                found.push(format!("{name}/"));
+            } else {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn check(include: &[&str], exclude: &[&str], expected: &[&str]) {
+    for way in ways() {
+        let tree = TreeBuilder::new()
+            .file("tree/a.o", "1")
+            .file("tree/a.c", "2")
+            .file("tree/src/b.o", "3")
+            .file("tree/src/b.c", "4")
+            .file("tree/src/node_modules/x/y.c", "5")
+            .file("tree/src/node_modules/x/keep.c", "6")
+            .file("tree/objects/c.o", "7")
+            .dir("tree/empty")
+            .make_temp();
+        let (include, exclude) = (globs(include), globs(exclude));
+        let selection = Selection { include, exclude, before_ns: None };
+        let outcome = remove(tree.join("tree"), &Options { selection, ..way });
+        assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+        assert_eq!(left(tree.path()), expected);
+    }
+}
+
+#[test]
+fn included_files_go_and_directories_stay() {
+    check(
+        &["*.o"],
+        &[],
+        &[
+            "tree/",
+            "tree/a.c",
+            "tree/empty/",
+            "tree/objects/",
+            "tree/src/",
+            "tree/src/b.c",
+            "tree/src/node_modules/",
+            "tree/src/node_modules/x/",
+            "tree/src/node_modules/x/keep.c",
+            "tree/src/node_modules/x/y.c",
+        ],
+    );
+}
+
+#[test]
+fn an_included_directory_goes_with_all_in_it_that_is_not_excluded() {
+    check(
+        &["node_modules/", "empty"],
+        &["keep.c"],
+        &[
+            "tree/",
+            "tree/a.c",
+            "tree/a.o",
+            "tree/objects/",
+            "tree/objects/c.o",
+            "tree/src/",
+            "tree/src/b.c",
+            "tree/src/b.o",
+            "tree/src/node_modules/",
+            "tree/src/node_modules/x/",
+            "tree/src/node_modules/x/keep.c",
+        ],
+    );
+}
+
+#[test]
+fn what_is_excluded_stays_with_what_it_is_in() {
+    check(
+        &[],
+        &["src/*.c", "objects/"],
+        &["tree/", "tree/objects/", "tree/objects/c.o", "tree/src/", "tree/src/b.c"],
+    );
+}
+
+#[test]
+fn only_what_is_old_goes() {
+    let old = 1_000_000_000;
+    let tree = TreeBuilder::new()
+        .file("tree/old", "1")
+        .file("tree/new", "2")
+        .file("tree/dir/old", "3")
+        .dir("tree/fresh")
+        .file("tree/fresh/old", "4")
+        .mtime("tree/old", old, 0)
+        .mtime("tree/dir/old", old, 0)
+        .mtime("tree/fresh/old", old, 0)
+        .mtime("tree/dir", old, 0)
+        .make_temp();
+    let selection =
+        Selection { before_ns: Some((old + 1) * 1_000_000_000), ..Selection::default() };
+    let outcome = remove(tree.join("tree"), &Options { selection, ..usual() });
+    assert_eq!(left(tree.path()), ["tree/", "tree/fresh/", "tree/new"]);
+    assert_eq!((outcome.files, outcome.dirs, outcome.kept), (3, 1, 1));
+}
+
+#[test]
+fn files_in_quarantine_stay() {
+    let tree = TreeBuilder::new()
+        .file("tree/.lop-quarantine-0/run/1", "kept")
+        .file("tree/a/b", "x")
+        .make_temp();
+    let outcome = remove(tree.join("tree"), &usual());
+    assert_eq!(outcome.failed, 1);
+    assert_eq!(
+        left(tree.path()),
+        [
+            "tree/",
+            "tree/.lop-quarantine-0/",
+            "tree/.lop-quarantine-0/run/",
+            "tree/.lop-quarantine-0/run/1"
+        ]
+    );
+}

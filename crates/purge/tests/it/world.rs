@@ -1,0 +1,53 @@
+//! What the tests have in common: targets, options, and a removal.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+
+use device::{Io, Lanes, Threads};
+use fsops::Watch;
+use purge::{Deed, Guard, Options, Outcome, Selection, Target, purge};
+
+/// Returns the ways to remove a tree that may make a difference: threads, and what the disk is said to be.
+pub(crate) fn ways() -> Vec<Options> {
+    let way = |first, grows, io| Options {
+        deed: Deed::Remove,
+        selection: Selection::default(),
+        keep_root: false,
+        cross_mounts: false,
+        guarded: Guard::new(None, &[]).keys(),
+        threads: Threads { first, grows },
+        lanes: Arc::new(Lanes::new(io)),
+        open_dirs: 3,
+        rate: None::<NonZeroU64>,
+    };
+    vec![
+        way(1, false, Io::Cached),
+        way(2, true, Io::Auto),
+        way(4, true, Io::Ssd),
+        way(2, true, Io::Hdd),
+    ]
+}
+
+/// Returns the usual way.
+pub(crate) fn usual() -> Options {
+    ways().swap_remove(1)
+}
+
+pub(crate) fn target(path: impl AsRef<Path>) -> Target {
+    Guard::new(None, &[]).check(path.as_ref()).expect("may be removed")
+}
+
+/// Removes a tree.
+pub(crate) fn remove(path: impl AsRef<Path>, options: &Options) -> Outcome {
+    let (outcome, ended) = purge(&[target(path)], options, &Watch::default());
+    ended.expect("not interrupted");
+    outcome
+}
+
+/// Asserts that all of a tree went.
+pub(crate) fn assert_gone(path: impl AsRef<Path>, outcome: &Outcome) {
+    assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
+    assert_eq!(outcome.failed, 0);
+    assert!(path.as_ref().symlink_metadata().is_err(), "it is still there");
+}
