@@ -58,4 +58,5 @@ pub use usage::{ThreadUsage, process_cpu};
 pub use volume::Volume;
 pub use waiting::{Waiting, waiting};
 pub use watch::{Interrupted, Stage, Watch};
+pub use within::Origin;
 pub use written::{NewFile, Xattr};

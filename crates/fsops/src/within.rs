@@ -7,14 +7,46 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, RawDir, ResolveFlags, SeekFrom};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
 use crate::dir::{DIR_FLAGS, Dir, DirBuffer, DirItem};
-use crate::stat::kind_of_type;
+use crate::stat::{FileKey, Stat, kind_of_type};
+
+/// Which directory one is, and was all the time: numbers of inodes are used again, and with the time of
+/// birth they are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    key: FileKey,
+    mount: u64,
+    born_ns: i128,
+}
 
 impl Dir {
+    /// Returns which directory this is; nothing where the file system or the kernel does not know enough.
+    pub fn origin(&self) -> io::Result<Option<Origin>> {
+        let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
+        let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
+        let born = raw.stx_btime;
+        let born_ns = i128::from(born.tv_sec) * 1_000_000_000 + i128::from(born.tv_nsec);
+        let answered = raw.stx_mask & mask.bits() == mask.bits();
+        let stat = Stat::from(raw);
+        Ok(answered.then(|| Origin { key: stat.key(), mount: stat.mount, born_ns }))
+    }
+
+    /// Opens the directory at `path`, following links, to reach what is in it: it need not be readable.
+    pub fn open_to_reach(path: &Path) -> io::Result<Dir> {
+        match Dir::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                Ok(Dir::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
+            }
+            answer => answer,
+        }
+    }
+
     /// Opens the directory `name` in this one, unless it is a mount point.
     ///
     /// # Errors

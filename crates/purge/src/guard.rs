@@ -19,7 +19,7 @@ pub enum Why {
     Root,
     /// It is the working directory, or holds it.
     WorkingDirectory,
-    /// It holds lop's catalog.
+    /// It is or holds lop's catalog, or its journals.
     Catalog,
 }
 
@@ -28,7 +28,7 @@ impl Why {
         match self {
             Why::Root => "is the root directory",
             Why::WorkingDirectory => "is or holds the working directory",
-            Why::Catalog => "holds lop's catalog",
+            Why::Catalog => "is or holds lop's catalog",
         }
     }
 }
@@ -54,6 +54,9 @@ pub enum Refusal {
     /// It is a mount point.
     #[error("is a mount point; unmount it, or name what is in it")]
     Mount,
+    /// It is a link to a mount point.
+    #[error("is a link to a mount point")]
+    LinkToMount,
     /// It could not be looked at.
     #[error("cannot open: {0}")]
     Failed(#[source] io::Error),
@@ -98,10 +101,11 @@ impl Guard {
     pub fn new(working_directory: Option<&Path>, catalogs: &[PathBuf]) -> Guard {
         let mut guard = Guard { keys: HashMap::new(), places: Vec::new(), mounts: Mounts::read() };
         for catalog in catalogs {
-            // It may not be there yet.
-            let mut above = catalog.ancestors().skip(1);
-            if let Some(there) = above.find_map(|dir| dir.canonicalize().ok()) {
-                guard.keep(&there, Why::Catalog);
+            // It may not be there yet, and it may be a link.
+            for path in [Some(catalog.as_path()), catalog.parent()].into_iter().flatten() {
+                if let Some(there) = path.ancestors().find_map(|dir| dir.canonicalize().ok()) {
+                    guard.keep(&there, Why::Catalog);
+                }
             }
         }
         if let Some(path) = working_directory {
@@ -160,7 +164,7 @@ impl Guard {
         }
         let above = if above.is_empty() { b".".as_slice() } else { above };
         let above = PathBuf::from(std::ffi::OsString::from_vec(above.to_vec()));
-        let parent = Dir::open(&above).map_err(Refusal::Failed)?;
+        let parent = Dir::open_to_reach(&above).map_err(Refusal::Failed)?;
         let name = CString::new(name).map_err(|e| Refusal::Failed(e.into()))?;
         let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
         let around = parent.stat().map_err(Refusal::Failed)?;
@@ -180,19 +184,26 @@ impl Guard {
         if let Some(&why) = self.keys.get(&stat.key()) {
             return Err(Refusal::Protected(why));
         }
-        if (stat.mount, stat.device) != (holder.mount, holder.device)
-            && (stat.mount != holder.mount || stat.mount == 0)
-        {
+        if is_mount(stat, holder) {
             return Err(Refusal::Mount);
         }
         if stat.kind != Kind::Symlink {
             return Ok(());
         }
-        let target = path.canonicalize().and_then(|path| Stat::of_path(&path));
-        if let Some(&why) = target.ok().and_then(|target| self.keys.get(&target.key())) {
+        if slash {
+            return Err(Refusal::Link);
+        }
+        // One that leads nowhere is as good as any other name.
+        let Ok(target) = path.canonicalize() else { return Ok(()) };
+        let Ok(stat) = Stat::of_path(&target) else { return Ok(()) };
+        if let Some(&why) = self.keys.get(&stat.key()) {
             return Err(Refusal::LinkToProtected(why));
         }
-        if slash { Err(Refusal::Link) } else { Ok(()) }
+        let around = target.parent().and_then(|above| Stat::of_path(above).ok());
+        match around {
+            Some(around) if is_mount(&stat, &around) => Err(Refusal::LinkToMount),
+            _ => Ok(()),
+        }
     }
 
     fn look_at_place(&self, absolute: &[u8]) -> Result<(), Refusal> {
@@ -202,4 +213,11 @@ impl Guard {
             None => Ok(()),
         }
     }
+}
+
+/// Returns whether something is a mount point, from its metadata and those of the directory that it is in.
+fn is_mount(stat: &Stat, holder: &Stat) -> bool {
+    // Before Linux 5.8 only the device tells.
+    let unknown = stat.mount == 0 || holder.mount == 0;
+    if unknown { stat.device != holder.device } else { stat.mount != holder.mount }
 }

@@ -26,14 +26,21 @@ impl Held {
         Some(Rc::clone(dir))
     }
 
-    /// Holds a directory open, instead of the one that was used least recently if there are too many.
-    pub(crate) fn put(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
+    /// Holds a directory open, instead of the one that was used least recently if there are too many, of
+    /// which `leave` is told.
+    pub(crate) fn put(
+        &mut self,
+        id: NodeId,
+        dir: Dir,
+        leave: impl FnOnce(NodeId, &Dir),
+    ) -> Rc<Dir> {
         self.turn += 1;
         let dir = Rc::new(dir);
         let entry = (id, self.turn, Rc::clone(&dir));
         if self.open.len() < self.most {
             self.open.push(entry);
         } else if let Some(oldest) = self.open.iter_mut().min_by_key(|(_, turn, _)| *turn) {
+            leave(oldest.0, &oldest.2);
             *oldest = entry;
         }
         dir

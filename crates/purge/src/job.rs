@@ -1,6 +1,7 @@
 //! One tree that is being removed, and what the workers at it share.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,6 +47,8 @@ pub(crate) struct Job<'a> {
     /// Entries done so far.
     done: AtomicU64,
     nodes: Mutex<Nodes>,
+    /// So that nobody can make a directory that looks like another one.
+    secret: RandomState,
     windows: Mutex<Windows>,
 }
 
@@ -79,7 +82,7 @@ impl<'a> Job<'a> {
     ) -> io::Result<Job<'a>> {
         let btrfs = top.dir.volume()?.is_btrfs();
         let stays = options.selection.is_too_new(top.stat.mtime_ns);
-        let mut nodes = Nodes::new(top.stat.inode, options.selection.chooses_top());
+        let mut nodes = Nodes::new(options.selection.chooses_top());
         if options.keep_root || stays || !options.selection.chooses_top() {
             nodes.stay(TOP);
         }
@@ -99,6 +102,7 @@ impl<'a> Job<'a> {
             tuner: Tuner::new(options.threads.first, start),
             done: AtomicU64::new(0),
             nodes: Mutex::new(nodes),
+            secret: RandomState::new(),
             windows: Mutex::default(),
             options,
             throttle,
@@ -125,6 +129,11 @@ impl<'a> Job<'a> {
 
     fn windows(&self) -> MutexGuard<'_, Windows> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what [`Nodes::identify`] is to know of a directory; 0 if there is nothing to know it by.
+    pub(crate) fn identity(&self, dir: &Dir) -> u64 {
+        dir.origin().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
     }
 
     /// Counts entries that were done, and now and then has more or fewer workers go on.

@@ -8,6 +8,7 @@
 //! of a million directories needs neither memory nor stack.
 
 use std::ffi::CString;
+use std::num::NonZeroU64;
 
 /// A directory that is being emptied. A number is used again, a number and generation are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +29,8 @@ const PAGES: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    inode: u64,
+    /// Tells whether a directory that is opened again is the one; 0 if that was not looked at.
+    identity: u64,
     parent: u32,
     generation: u32,
     /// What has to be done before the directory itself can be removed: its listing, directories in it,
@@ -36,7 +38,7 @@ struct Node {
     pending: u32,
     page: u32,
     at: u16,
-    length: u8,
+    length: u16,
     /// [`STAYS`], [`CHOSEN`], and in the upper bits how often it was listed.
     state: u8,
 }
@@ -68,19 +70,19 @@ pub(crate) struct Finished {
 
 impl Nodes {
     /// Returns a table with the top directory alone; `chosen` tells whether all in it is to go.
-    pub(crate) fn new(inode: u64, chosen: bool) -> Nodes {
+    pub(crate) fn new(chosen: bool) -> Nodes {
         let mut nodes = Nodes::default();
-        nodes.insert(Node { inode, pending: 1, state: state(chosen), ..Node::default() });
+        nodes.insert(Node { pending: 1, state: state(chosen), ..Node::default() });
         nodes
     }
 
     /// Adds a directory in `parent`, which is not finished before this one.
-    pub(crate) fn add(&mut self, parent: NodeId, name: &[u8], inode: u64, chosen: bool) -> NodeId {
+    pub(crate) fn add(&mut self, parent: NodeId, name: &[u8], chosen: bool) -> NodeId {
         self.hold(parent);
         let (page, at) = self.names.put(name);
-        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
         let (parent, state) = (parent.index, state(chosen));
-        self.insert(Node { inode, parent, pending: 1, page, at, length, state, generation: 0 })
+        self.insert(Node { parent, pending: 1, page, at, length, state, ..Node::default() })
     }
 
     fn insert(&mut self, node: Node) -> NodeId {
@@ -162,12 +164,17 @@ impl Nodes {
         self.get(id.index).state & CHOSEN != 0
     }
 
-    pub(crate) fn inode(&self, id: NodeId) -> u64 {
-        self.get(id.index).inode
+    /// Returns what [`Nodes::identify`] was told of a directory.
+    pub(crate) fn identity(&self, id: NodeId) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.get(id.index).identity)
     }
 
-    pub(crate) fn set_inode(&mut self, id: NodeId, inode: u64) {
-        self.at(id.index).inode = inode;
+    /// Notes which directory it is, unless it is done with.
+    pub(crate) fn identify(&mut self, id: NodeId, identity: u64) {
+        let node = self.at(id.index);
+        if node.generation == id.generation {
+            node.identity = identity;
+        }
     }
 
     pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
@@ -237,7 +244,7 @@ impl Names {
         self.filled = 0;
     }
 
-    fn get(&self, page: u32, at: u16, length: u8) -> &[u8] {
+    fn get(&self, page: u32, at: u16, length: u16) -> &[u8] {
         // The top directory has no name here, and perhaps nobody has.
         let Some(piece) = self.pieces.get(page as usize / PAGES) else { return &[] };
         let start = page as usize % PAGES * PAGE + usize::from(at);
@@ -264,9 +271,9 @@ mod tests {
 
     #[test]
     fn a_directory_is_finished_after_what_is_in_it() {
-        let mut nodes = Nodes::new(2, true);
-        let a = nodes.add(TOP, b"a", 3, true);
-        let b = nodes.add(a, b"b", 4, true);
+        let mut nodes = Nodes::new(true);
+        let a = nodes.add(TOP, b"a", true);
+        let b = nodes.add(a, b"b", true);
         assert_eq!(nodes.path(b), b"a/b");
         assert_eq!(nodes.release(TOP), None);
         assert_eq!(nodes.release(a), None);
@@ -280,22 +287,22 @@ mod tests {
 
     #[test]
     fn a_number_that_is_used_again_is_another_directory() {
-        let mut nodes = Nodes::new(2, true);
-        let a = nodes.add(TOP, b"a", 3, true);
+        let mut nodes = Nodes::new(true);
+        let a = nodes.add(TOP, b"a", true);
         nodes.remove(a);
-        let b = nodes.add(TOP, b"b", 3, true);
+        let b = nodes.add(TOP, b"b", true);
         assert_ne!(a, b);
         assert_eq!(nodes.name(b).as_bytes(), b"b");
     }
 
     #[test]
     fn a_deep_chain_takes_back_what_it_took() {
-        let mut nodes = Nodes::new(2, true);
+        let mut nodes = Nodes::new(true);
         for _ in 0..3 {
             let mut chain = vec![TOP];
             for level in 0..100_000u64 {
                 let name = format!("{level:0width$}", width = 1 + (level % 255) as usize);
-                chain.push(nodes.add(chain[chain.len() - 1], name.as_bytes(), level, true));
+                chain.push(nodes.add(chain[chain.len() - 1], name.as_bytes(), true));
             }
             let name = nodes.name(chain[90_000]).into_bytes();
             assert!(name.ends_with(b"89999") && name.len() == 1 + 89_999 % 255);

@@ -4,9 +4,10 @@ use std::io;
 
 use fsops::Op;
 
-/// Failures that are kept with their reasons; more are counted. A directory that nothing can be removed
-/// from has as many as names.
+/// Failures that are kept with their reasons, and bytes of their paths; more are counted. A directory that
+/// nothing can be removed from has as many as names.
 const KEPT: usize = 10_000;
+const KEPT_BYTES: usize = 2 << 20;
 
 /// What was done, and what could not be.
 #[derive(Debug, Default)]
@@ -30,10 +31,10 @@ pub struct Outcome {
     pub failed: u64,
     /// The first of them.
     pub problems: Vec<Problem>,
-    /// Times that names were removed in the order of their inodes, over many directories.
-    pub sweeps: u64,
     /// Most threads that worked at a time.
     pub threads: usize,
+    /// How long their paths are together.
+    path_bytes: usize,
 }
 
 /// Something that could not be removed.
@@ -68,16 +69,18 @@ pub enum Reason {
     /// Names were added to it all the time.
     #[error("is not empty: something keeps adding to it")]
     Growing,
-    /// It is elsewhere now.
-    #[error("was moved while it was emptied")]
+    /// Something else is in its place now.
+    #[error("is not what it was when it was looked at")]
     Moved,
 }
 
 impl Outcome {
     pub(crate) fn fail(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
         self.failed += 1;
-        if self.problems.len() < KEPT {
-            self.problems.push(Problem { path: path(), reason });
+        if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
+            let path = path();
+            self.path_bytes += path.len();
+            self.problems.push(Problem { path, reason });
         }
     }
 
@@ -90,8 +93,8 @@ impl Outcome {
         self.freed += other.freed;
         self.linked += other.linked;
         self.failed += other.failed;
-        self.sweeps += other.sweeps;
         self.threads = self.threads.max(other.threads);
+        self.path_bytes += other.path_bytes;
         let room = KEPT.saturating_sub(self.problems.len());
         self.problems.extend(other.problems.into_iter().take(room));
     }

@@ -18,6 +18,8 @@ enum End {
     Gone,
     NotEmpty,
     Failed(io::Error),
+    /// The work is to stop.
+    Stopped,
 }
 
 impl Worker<'_> {
@@ -56,11 +58,9 @@ impl Worker<'_> {
         if job.options.selection.is_too_new(stat.mtime_ns) {
             job.nodes().stay(id);
         }
-        if job.btrfs {
-            job.nodes().set_inode(id, stat.inode);
-            if stat.tops_subvolume() && job.whole_subvolumes && self.remove_subvolume(id) {
-                return None;
-            }
+        let may_go = job.btrfs && job.whole_subvolumes && stat.tops_subvolume();
+        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id) {
+            return None;
         }
         Some(dir)
     }
@@ -94,7 +94,18 @@ impl Worker<'_> {
             Some(parent) => self.open_child(&parent, &name)?,
             None => self.open_from_top(id)?,
         };
-        Ok(self.held.put(id, dir))
+        Ok(self.hold(id, dir))
+    }
+
+    /// Holds a directory open. Of the one that is closed instead it is noted which one it is, so that it is
+    /// known again from inside.
+    fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
+        let job = self.job;
+        let leave = |left: NodeId, dir: &Dir| {
+            let identity = job.identity(dir);
+            job.nodes().identify(left, identity);
+        };
+        self.held.put(id, dir, leave)
     }
 
     fn open_child(&self, parent: &Dir, name: &CStr) -> io::Result<Dir> {
@@ -119,25 +130,22 @@ impl Worker<'_> {
     /// whether it is the one: a directory can be moved while it is emptied.
     fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         let job = self.job;
-        let Some((parent, inode)) = ({
+        let above = {
             let nodes = job.nodes();
-            nodes.parent(id).map(|parent| (parent, nodes.inode(parent)))
-        }) else {
-            return Err(io::ErrorKind::NotFound.into());
+            nodes.parent(id).map(|parent| (parent, nodes.identity(parent)))
         };
+        let Some((parent, identity)) = above else { return Err(io::ErrorKind::NotFound.into()) };
         if let Some(dir) = self.held.get(parent) {
             return Ok(dir);
         }
-        if let Some(above) = self.held.get(id).and_then(|dir| dir.open_parent().ok()) {
-            let is_it = above.stat().is_ok_and(|stat| {
-                stat.inode == inode && stat.mount == job.mount && stat.mount != 0
-            });
-            if is_it && parent != TOP {
-                return Ok(self.held.put(parent, above));
+        if let (Some(identity), Some(dir)) = (identity, self.held.get(id)) {
+            let above = dir.open_parent();
+            if let Some(above) = above.ok().filter(|above| job.identity(above) == identity.get()) {
+                return Ok(self.hold(parent, above));
             }
         }
         let dir = self.open_from_top(parent)?;
-        Ok(self.held.put(parent, dir))
+        Ok(self.hold(parent, dir))
     }
 
     /// Deals with a directory that cannot be opened.
@@ -151,22 +159,35 @@ impl Worker<'_> {
             self.fail(id, b"", Reason::Mount);
             return self.settle(id);
         }
-        let name = job.nodes().name(id);
-        let is_dir = !matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP));
-        if job.options.deed == Deed::Remove && !job.nodes().stays(id) {
-            let above = self.open_above(id);
-            // It may be empty, or something else by now.
-            let removed = above.and_then(|above| {
-                if is_dir { above.remove_empty_dir(&name) } else { above.remove_name(&name) }
-            });
-            if removed.is_ok() {
-                self.tally.outcome.dirs += u64::from(is_dir);
-                self.tally.outcome.files += u64::from(!is_dir);
+        if matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP)) {
+            return self.became_other(id);
+        }
+        let by_age = job.options.selection.before_ns.is_some();
+        if job.options.deed == Deed::Remove && !by_age && !job.nodes().stays(id) {
+            let name = job.nodes().name(id);
+            // It may be empty.
+            if self.open_above(id).and_then(|above| above.remove_empty_dir(&name)).is_ok() {
+                self.tally.outcome.dirs += 1;
                 return self.forget(id);
             }
         }
         self.fail(id, b"", Reason::Failed { op: Op::Open, source: error });
         self.settle(id);
+    }
+
+    /// Removes what has come to the place of a directory.
+    fn became_other(&mut self, id: NodeId) {
+        let (parent, name) = {
+            let nodes = self.job.nodes();
+            (nodes.parent(id).filter(|_| nodes.is_chosen(id)), nodes.name(id))
+        };
+        if let Some(parent) = parent {
+            match self.open_above(id) {
+                Ok(above) => self.remove(&above, parent, &name),
+                Err(source) => self.failed(parent, &name, Op::Open, source),
+            }
+        }
+        self.forget(id);
     }
 
     /// Removes a name that is no directory.
@@ -194,9 +215,21 @@ impl Worker<'_> {
     }
 
     fn failed(&mut self, id: NodeId, name: &CStr, op: Op, source: io::Error) {
-        // Somebody else removed it.
-        if source.kind() != io::ErrorKind::NotFound {
-            self.fail(id, name.to_bytes(), Reason::Failed { op, source });
+        let reason = match source.kind() {
+            // Somebody else removed it.
+            io::ErrorKind::NotFound => return,
+            io::ErrorKind::ResourceBusy if self.is_mounted_on(id, name) => Reason::Mount,
+            _ => Reason::Failed { op, source },
+        };
+        self.fail(id, name.to_bytes(), reason);
+    }
+
+    /// Returns whether a name is a mount point.
+    fn is_mounted_on(&mut self, id: NodeId, name: &CStr) -> bool {
+        let Ok(dir) = self.open(id) else { return false };
+        match (dir.stat(), dir.stat_child(name)) {
+            (Ok(around), Ok(stat)) => around.mount != stat.mount,
+            _ => false,
         }
     }
 
@@ -205,7 +238,7 @@ impl Worker<'_> {
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let inode = dir.stat_child(name).map_or(0, |stat| stat.inode);
         let chosen = self.job.nodes().is_chosen(id);
-        let dir = self.job.nodes().add(id, name.to_bytes(), inode, chosen);
+        let dir = self.job.nodes().add(id, name.to_bytes(), chosen);
         self.stack.push(Task::Empty { inode, dir, place: 0 });
     }
 
@@ -223,15 +256,13 @@ impl Worker<'_> {
             } else {
                 match self.remove_dir(id) {
                     End::Gone => {}
+                    End::Stopped => return,
                     End::NotEmpty if self.job.nodes().again(id) => {
-                        let inode = self.job.nodes().inode(id);
-                        self.stack.push(Task::Empty { inode, dir: id, place: 0 });
+                        self.stack.push(Task::Empty { inode: 0, dir: id, place: 0 });
                         return;
                     }
                     End::NotEmpty => self.fail(id, b"", Reason::Growing),
-                    End::Failed(source) => {
-                        self.fail(id, b"", Reason::Failed { op: Op::Remove, source });
-                    }
+                    End::Failed(source) => self.not_removed(id, parent, source),
                 }
             }
             self.held.close(id);
@@ -244,8 +275,22 @@ impl Worker<'_> {
         }
     }
 
+    /// Deals with a directory that cannot be removed although all in it is gone.
+    fn not_removed(&mut self, id: NodeId, parent: NodeId, source: io::Error) {
+        let name = self.job.nodes().name(id);
+        let is_busy = source.kind() == io::ErrorKind::ResourceBusy;
+        if self.job.options.cross_mounts && is_busy && self.is_mounted_on(parent, &name) {
+            // A mount point that was to be emptied.
+            self.keep(id);
+        } else {
+            self.fail(id, b"", Reason::Failed { op: Op::Remove, source });
+        }
+    }
+
     fn remove_dir(&mut self, id: NodeId) -> End {
-        self.job.throttle.pass(1, self.job.watch);
+        if !self.job.throttle.pass(self.job.watch) {
+            return End::Stopped;
+        }
         let name = self.job.nodes().name(id);
         let removed = self.open_above(id).and_then(|above| above.remove_empty_dir(&name));
         match removed {

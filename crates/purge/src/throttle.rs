@@ -22,14 +22,15 @@ impl Throttle {
         Throttle { rate, start: Instant::now(), done: AtomicU64::new(0) }
     }
 
-    /// Waits until `entries` more may be done.
-    pub(crate) fn pass(&self, entries: usize, watch: &Watch) {
-        let Some(rate) = self.rate else { return };
-        let before = self.done.fetch_add(entries as u64, Relaxed);
+    /// Waits until one entry more may be done; returns whether it may, and the work is not to stop.
+    pub(crate) fn pass(&self, watch: &Watch) -> bool {
+        let Some(rate) = self.rate else { return true };
+        let before = self.done.fetch_add(1, Relaxed);
         let nanos = u128::from(before) * 1_000_000_000 / u128::from(rate.get());
         let due = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         while let Some(rest) = due.checked_sub(self.start.elapsed()).filter(|_| !watch.stopped()) {
             std::thread::sleep(rest.min(NAP));
         }
+        !watch.stopped()
     }
 }

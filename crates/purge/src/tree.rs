@@ -2,7 +2,8 @@
 
 use std::io::{Error, ErrorKind};
 
-use fsops::{Interrupted, Kind, Op, Stage, Watch};
+use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, Stage, Watch};
+use walk::STORE_PREFIX;
 
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
@@ -60,7 +61,8 @@ fn remove(
         }
         let top = Top { dir, stat, given: &target.given, mounts_below: target.mounts_below };
         let job = Job::new(top, options, throttle, watch).map_err(failed(Op::Stat))?;
-        if job.btrfs && stat.tops_subvolume() && job.whole_subvolumes && !options.keep_root {
+        let may_go = job.btrfs && stat.tops_subvolume() && job.whole_subvolumes;
+        if may_go && !options.keep_root && !holds_store(&job.top) {
             // There may be subvolumes in it, or it takes privileges; then it is emptied.
             if target.parent.remove_subvolume(&target.name).is_ok() {
                 tally.outcome.dirs += 1;
@@ -105,7 +107,10 @@ fn unopened(
 }
 
 fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<(), Reason> {
-    let stat = target.parent.stat_child(&target.name).map_err(failed(Op::Stat))?;
+    let stat = match target.parent.stat_child(&target.name) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        stat => stat.map_err(failed(Op::Stat))?,
+    };
     let goes = options.selection.choose_file(target.name.to_bytes(), &stat);
     if !goes {
         tally.outcome.kept += 1;
@@ -116,9 +121,28 @@ fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<
         tally.linked.note(&stat, &mut tally.outcome);
         return Ok(());
     }
-    let removed = target.parent.remove_name(&target.name).map_err(failed(Op::Remove));
-    tally.outcome.files -= u64::from(removed.is_err());
-    removed
+    match target.parent.remove_name(&target.name) {
+        Ok(()) => return Ok(()),
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        Err(source) => {
+            tally.outcome.files -= 1;
+            return Err(Reason::Failed { op: Op::Remove, source });
+        }
+    }
+    tally.outcome.files -= 1;
+    Ok(())
+}
+
+/// Returns whether a subvolume has files in quarantine in its top directory, where `lop dedupe` puts them if
+/// it may; or whether that cannot be told.
+pub(crate) fn holds_store(top: &Dir) -> bool {
+    let mut found = false;
+    let listed = top.open_below_within(b".").and_then(|top| {
+        top.for_each(&mut DirBuffer::default(), |item| {
+            found |= item.name.to_bytes().starts_with(STORE_PREFIX.as_bytes());
+        })
+    });
+    found || listed.is_err()
 }
 
 fn failed(op: Op) -> impl Fn(Error) -> Reason {

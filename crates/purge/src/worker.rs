@@ -124,8 +124,7 @@ impl<'a> Worker<'a> {
             let Some(rest) = rest else { break };
             enough = LARGE;
             if self.stack.len() > bottom + WIDE {
-                let inode = self.job.nodes().inode(id);
-                self.stack.insert(bottom, Task::Empty { inode, dir: id, place: rest });
+                self.stack.insert(bottom, Task::Empty { inode: 0, dir: id, place: rest });
                 return;
             }
         }
@@ -163,7 +162,7 @@ impl<'a> Worker<'a> {
                 }
             });
             match rest {
-                Ok(Some(_)) if window.bytes() < enough => {}
+                Ok(Some(_)) if window.bytes() < enough && children.items.len() < WIDE => {}
                 rest => break rest,
             }
         };
@@ -183,7 +182,7 @@ impl<'a> Worker<'a> {
         let mut nodes = self.job.nodes();
         for &(inode, chosen, at) in &children.items {
             let name = children.names[at..].split(|&b| b == 0).next().unwrap_or_default();
-            let dir = nodes.add(parent, name, inode, chosen);
+            let dir = nodes.add(parent, name, chosen);
             if !chosen {
                 nodes.stay(dir);
             }
@@ -233,11 +232,10 @@ impl<'a> Worker<'a> {
     }
 
     fn remove_some(&mut self, dir: &Dir, window: &Window, taken: std::ops::Range<usize>) {
-        if self.stopped() {
-            return;
-        }
-        self.job.throttle.pass(taken.len(), self.job.watch);
         for index in taken {
+            if self.stopped() || !self.job.throttle.pass(self.job.watch) {
+                break;
+            }
             self.remove(dir, window.dir, window.name(index));
         }
         self.count();

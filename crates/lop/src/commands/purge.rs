@@ -1,6 +1,7 @@
 //! `lop purge`: removes trees for good.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -72,7 +73,8 @@ fn targets(
     args: &PurgeArgs,
     settings: &Settings,
 ) -> Result<(Vec<Target>, Guard, Vec<Problem>), CommandError> {
-    let catalog = settings.catalog().map(|path| vec![Catalog::runs(&path), path]);
+    let own = |path: PathBuf| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat();
+    let catalog = settings.catalog().map(own);
     let here = std::env::current_dir().ok();
     // Without a place for a catalog there is none to keep.
     let guard = Guard::new(here.as_deref(), &catalog.unwrap_or_default());
@@ -122,7 +124,7 @@ fn options(args: &PurgeArgs, guard: &Guard) -> Result<Options, CommandError> {
         threads: Threads { first, grows },
         lanes: workers.compare.lanes,
         open_dirs: workers.walk_dirs.min(64),
-        rate: args.rate,
+        rate: args.rate.filter(|_| !args.dry_run),
     })
 }
 
@@ -232,7 +234,6 @@ struct Figures<'a> {
     #[serde(flatten)]
     account: &'a Account,
     subvolumes: u64,
-    sweeps: u64,
     threads: usize,
     peak_memory_bytes: u64,
     spilled_bytes: u64,
@@ -244,7 +245,6 @@ impl<'a> Figures<'a> {
         Figures {
             account,
             subvolumes: outcome.subvolumes,
-            sweeps: outcome.sweeps,
             threads: outcome.threads,
             peak_memory_bytes: peak_memory_bytes(),
             spilled_bytes: fsops::memory::spilled().most,

@@ -166,6 +166,11 @@ fn what_must_stay_is_refused_however_it_is_spelt() {
     }
     assert!(matches!(refused(place.path()), Refusal::Protected(_)));
     assert!(matches!(refused(&place.join("state")), Refusal::Protected(Why::Catalog)));
+    let catalog = place.join("other/catalog.db");
+    fs::write(&catalog, "x").expect("written");
+    let refusal =
+        Guard::new(None, std::slice::from_ref(&catalog)).check(&catalog).expect_err("refused");
+    assert!(matches!(refusal, Refusal::Protected(Why::Catalog)), "{refusal}");
     let to_root = refused(&place.join("root"));
     assert!(matches!(to_root, Refusal::LinkToProtected(Why::Root)), "{to_root}");
     let to_here = refused(&place.join("link"));
