@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use purge::{Guard, Options, Problem, Reason, Refusal};
+use purge::{Guard, Options, Problem, Reason, Refusal, Selection};
 use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
 use crate::world::{assert_gone, remove, usual, ways};
@@ -163,7 +163,11 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
         TreeBuilder::new().file("canary", "c").make(other.join(format!("x{number}")));
     }
     let before = Snapshot::of(&other);
-    let options = Options { rate: 100.try_into().ok(), ..ways().swap_remove(0) };
+    // With a pattern no subvolume goes as a whole.
+    let exclude = walk::Globs::new(&["nothing".to_string()]).expect("a pattern");
+    let selection = Selection { exclude, ..Selection::default() };
+    let rate = 100.try_into().ok();
+    let options = Options { rate, selection, ..ways().swap_remove(0) };
     std::thread::scope(|scope| {
         let purging = scope.spawn(|| remove(&tree, &options));
         std::thread::sleep(std::time::Duration::from_millis(400));
