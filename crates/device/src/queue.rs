@@ -136,6 +136,24 @@ impl<T: Copy + Ord> Queue<T> {
         self.wake.notify_all();
     }
 
+    /// Begins anew, with work in line, after all workers have left.
+    pub fn restart(&self, line: Vec<T>) {
+        let mut shared = self.lock();
+        shared.ready.clear();
+        shared.line = line.into_iter().collect();
+        (shared.workers, shared.idle, shared.resting, shared.closed) = (0, 0, 0, false);
+        self.idle.store(0, Relaxed);
+        self.active.store(0, Relaxed);
+    }
+
+    /// Takes out what nobody has taken, after all workers have left.
+    pub fn drain(&self) -> Vec<T> {
+        let mut shared = self.lock();
+        let mut rest = std::mem::take(&mut shared.ready);
+        rest.extend(std::mem::take(&mut shared.line));
+        rest
+    }
+
     /// Returns whether more workers are at work than there may be: one of them has to ask for more.
     pub fn is_crowded(&self) -> bool {
         self.active.load(Relaxed) > self.most.load(Relaxed)

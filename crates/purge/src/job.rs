@@ -13,6 +13,7 @@ use fsops::{Dir, Stat, Watch};
 use crate::linked::Linked;
 use crate::nodes::{NodeId, Nodes, TOP};
 use crate::outcome::Outcome;
+use crate::sweep;
 use crate::throttle::Throttle;
 use crate::tuner::{Sample, Tuner};
 use crate::window::Window;
@@ -63,6 +64,20 @@ struct Windows {
 pub(crate) struct Tally {
     pub(crate) outcome: Outcome,
     pub(crate) linked: Linked,
+    /// What it left for others.
+    pub(crate) rest: Vec<Task>,
+}
+
+impl Tally {
+    /// Takes in what all workers of a crew came to.
+    pub(crate) fn add(&mut self, all: Vec<Tally>) {
+        self.outcome.threads = self.outcome.threads.max(all.len());
+        for other in all {
+            self.outcome.add(other.outcome);
+            self.linked.add(other.linked);
+            self.rest.extend(other.rest);
+        }
+    }
 }
 
 /// An opened top directory.
@@ -112,15 +127,35 @@ impl<'a> Job<'a> {
 
     /// Empties the directory as far as it goes; returns whether nothing in it stays.
     pub(crate) fn run(&self, tally: &mut Tally) -> bool {
-        let threads = self.options.threads;
-        let crew = Crew { lane: &self.lane, threads, pieces: None };
-        let tallies = crew.run(|pace| Worker::new(self).run(pace));
-        tally.outcome.threads = tally.outcome.threads.max(tallies.len());
-        for other in tallies {
-            tally.outcome.add(other.outcome);
-            tally.linked.add(other.linked);
+        let mut rest = self.queue.drain();
+        while !rest.is_empty() && !self.watch.stopped() {
+            self.queue.restart(rest);
+            if self.sweeps() {
+                sweep::round(self, tally);
+            } else {
+                tally.add(self.crew().run(|pace| Worker::new(self).run(pace)));
+            }
+            rest = std::mem::take(&mut tally.rest);
+            rest.extend(self.queue.drain());
+            // Who offered a window has seen to it that it was done.
+            rest.retain(|task| matches!(task, Task::Empty { .. }));
         }
         !self.nodes().stays(TOP)
+    }
+
+    pub(crate) fn crew(&self) -> Crew<'_> {
+        Crew { lane: &self.lane, threads: self.options.threads, pieces: None }
+    }
+
+    /// Returns whether to go by the order of the disk rather than by that of the tree.
+    pub(crate) fn sweeps(&self) -> bool {
+        if !self.lane.is_cold() {
+            return false;
+        }
+        if !self.lane.is_settled() {
+            self.lane.judge_by_waits();
+        }
+        self.lane.has_arm()
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {

@@ -31,6 +31,7 @@ mod nodes;
 mod outcome;
 mod removal;
 mod select;
+mod sweep;
 mod throttle;
 mod tree;
 mod tuner;

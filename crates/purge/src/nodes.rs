@@ -11,7 +11,7 @@ use std::ffi::CString;
 use std::num::NonZeroU64;
 
 /// A directory that is being emptied. A number is used again, a number and generation are not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
     index: u32,
     generation: u32,

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub failed: u64,
     /// The first of them.
     pub problems: Vec<Problem>,
+    /// Times that names were removed in the order of their inodes, over many directories.
+    pub sweeps: u64,
     /// Most threads that worked at a time.
     pub threads: usize,
     /// How long their paths are together.
@@ -93,6 +95,7 @@ impl Outcome {
         self.freed += other.freed;
         self.linked += other.linked;
         self.failed += other.failed;
+        self.sweeps += other.sweeps;
         self.threads = self.threads.max(other.threads);
         self.path_bytes += other.path_bytes;
         let room = KEPT.saturating_sub(self.problems.len());

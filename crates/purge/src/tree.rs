@@ -33,7 +33,7 @@ pub fn purge(
             tally.outcome.fail(|| target.given.clone(), reason);
         }
     }
-    let Tally { mut outcome, linked } = tally;
+    let Tally { mut outcome, linked, .. } = tally;
     linked.settle(&mut outcome);
     (outcome, watch.check())
 }

@@ -15,7 +15,7 @@ use crate::nodes::NodeId;
 pub(crate) const STEP: usize = 64;
 
 /// Some names of one directory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Window {
     pub(crate) dir: NodeId,
     /// Inode numbers, and where the names begin.
@@ -27,13 +27,12 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(dir: NodeId) -> Window {
-        Window {
-            dir,
-            items: Vec::new(),
-            names: Vec::new(),
-            next: AtomicUsize::new(0),
-            left: AtomicUsize::new(0),
-        }
+        Window { dir, ..Window::default() }
+    }
+
+    /// Returns the inode numbers of the names.
+    pub(crate) fn inodes(&self) -> impl Iterator<Item = u64> {
+        self.items.iter().map(|&(inode, _)| inode)
     }
 
     pub(crate) fn push(&mut self, inode: u64, name: &CStr) {

@@ -9,7 +9,7 @@ use fsops::{Dir, DirBuffer, DirItem, Kind, Op, Watch};
 
 use crate::held::Held;
 use crate::job::{Job, Tally, Task, joined};
-use crate::nodes::{NodeId, TOP};
+use crate::nodes::NodeId;
 use crate::outcome::Reason;
 use crate::select::Choice;
 use crate::window::{STEP, Window};
@@ -35,10 +35,11 @@ pub(crate) struct Worker<'a> {
 }
 
 /// What a listing is made into, used again for the next one.
-struct Scratch {
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
     buffer: DirBuffer,
     children: Children,
-    window: Window,
+    pub(crate) window: Window,
 }
 
 /// Directories found in a listing.
@@ -63,11 +64,7 @@ impl<'a> Worker<'a> {
         let job = self.job;
         job.queue.join();
         let _guard = job.queue.close_on_panic();
-        let mut scratch = Scratch {
-            buffer: DirBuffer::default(),
-            children: Children::default(),
-            window: Window::new(TOP),
-        };
+        let mut scratch = Scratch::default();
         while let Some(task) = job.queue.next(&mut self.stack) {
             if job.watch.stopped() {
                 job.queue.close();
@@ -81,13 +78,23 @@ impl<'a> Worker<'a> {
             job.queue.share(&mut self.stack);
             self.count();
             pace.tick();
+            if job.sweeps() {
+                job.queue.close();
+                break;
+            }
         }
+        self.end()
+    }
+
+    /// Returns what was done, and what is left to be done.
+    pub(crate) fn end(mut self) -> Tally {
         self.count();
+        self.tally.rest = self.stack;
         self.tally
     }
 
     /// Passes on what was done to who shows progress.
-    fn count(&mut self) {
+    pub(crate) fn count(&mut self) {
         let done = self.tally.outcome.files + self.tally.outcome.dirs;
         if done > self.counted {
             self.job.count(done - self.counted);
@@ -95,7 +102,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         Watch::stopped(self.job.watch)
     }
 
@@ -134,7 +141,7 @@ impl<'a> Worker<'a> {
 
     /// Puts names into a window, and directories on the stack; returns where the listing goes on.
     /// `enough` bytes of names are, if there is more than one buffer full.
-    fn fill(
+    pub(crate) fn fill(
         &mut self,
         id: NodeId,
         dir: &Dir,
@@ -231,7 +238,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn remove_some(&mut self, dir: &Dir, window: &Window, taken: std::ops::Range<usize>) {
+    pub(crate) fn remove_some(
+        &mut self,
+        dir: &Dir,
+        window: &Window,
+        taken: std::ops::Range<usize>,
+    ) {
         for index in taken {
             if self.stopped() || !self.job.throttle.pass(self.job.watch) {
                 break;

@@ -234,6 +234,7 @@ struct Figures<'a> {
     #[serde(flatten)]
     account: &'a Account,
     subvolumes: u64,
+    sweeps: u64,
     threads: usize,
     peak_memory_bytes: u64,
     spilled_bytes: u64,
@@ -245,6 +246,7 @@ impl<'a> Figures<'a> {
         Figures {
             account,
             subvolumes: outcome.subvolumes,
+            sweeps: outcome.sweeps,
             threads: outcome.threads,
             peak_memory_bytes: peak_memory_bytes(),
             spilled_bytes: fsops::memory::spilled().most,
