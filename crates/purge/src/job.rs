@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use device::{Crew, Lane, Queue, Threads};
 use fsops::{Dir, Stat, Watch};
+use walk::push_component;
 
 use crate::linked::Linked;
 use crate::nodes::{NodeId, Nodes, TOP};
@@ -214,10 +215,7 @@ impl<'a> Job<'a> {
 pub(crate) fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
     let mut path = dir.to_vec();
     if !name.is_empty() {
-        if path.last() != Some(&b'/') {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
+        push_component(&mut path, name);
     }
     path
 }

@@ -31,7 +31,7 @@ pub struct Outcome {
     pub failed: u64,
     /// The first of them.
     pub problems: Vec<Problem>,
-    /// Times that names were removed in the order of their inodes, over many directories.
+    /// Times that directories were fetched in the order of the disk, and then removed.
     pub sweeps: u64,
     /// Most threads that worked at a time.
     pub threads: usize,

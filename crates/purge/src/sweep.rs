@@ -8,22 +8,20 @@
 //!
 //! # Measured
 //!
-//! 100,000 names of 20 backups, ext4 on the simulated disk, which was busy for 4.1 s with `rm -rf`, 8.1 s with
-//! two threads that go directory by directory, and 0.50 s with this, by one thread (78 movements of the arm
-//! and not 734); 1.9 s by sixteen; three more runs by one took 0.53 to 1.3 s, and of `rm` 4.2 s. To remove the names in the order of their inodes, over all directories, took
-//! 66 s: each block of a directory was changed again and again, and written with each commit of the journal,
-//! where a directory that goes at once is hardly written at all.
+//! 100,000 names of 20 backups, ext4 on the simulated disk: it was busy for 4.1 to 4.2 s with `rm -rf`, 0.50 to
+//! 1.3 s with this (78 movements of the arm and not 734), and 1.9 s with sixteen threads at it; so there is
+//! one, as an arm can be at one place only. To remove the names in the order of their inodes, over all
+//! directories, took 66 s: each block of a directory was changed again and again, and written with each
+//! commit of the journal, where a directory that goes at once is hardly written at all.
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use device::{Crew, Pace, Threads};
 use fsops::Op;
 
 use crate::job::{Job, Tally, Task};
 use crate::nodes::NodeId;
 use crate::outcome::Reason;
-use crate::window::{STEP, Window};
+use crate::window::Window;
 use crate::worker::{Scratch, Worker};
 
 /// Bytes of names, and of what is to be known of them, that a sweep is made of.
@@ -40,53 +38,34 @@ type Place = (u64, u32, u32);
 
 /// Lists directories until there is enough to be removed, and removes that.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
-    let (listed, crew) = (AtomicUsize::new(0), crew(job));
-    let lists = crew.run(|pace| list(job, &listed, pace));
-    let (found, tallies): (Vec<Vec<Window>>, Vec<Tally>) = lists.into_iter().unzip();
-    let windows: Vec<Window> = found.into_iter().flatten().collect();
-    tally.add(tallies);
-    let mut places: Vec<Place> = Vec::with_capacity(windows.iter().map(Window::len).sum());
-    for (number, window) in (0u32..).zip(&windows) {
-        places.extend(window.inodes().zip(0u32..).map(|(inode, at)| (inode, number, at)));
-    }
-    places.sort_unstable();
-    // A block of inodes is fetched for the first of them.
-    places.dedup_by_key(|place| place.0 / INODES);
-    let next = AtomicUsize::new(0);
-    tally.add(crew.run(|pace| fetch(job, &windows, &places, &next, pace)));
-    let next = AtomicUsize::new(0);
-    tally.add(crew.run(|pace| remove(job, &windows, &next, pace)));
-    tally.outcome.sweeps += 1;
-}
-
-/// Returns a crew of one: an arm can be at one place only.
-fn crew<'a>(job: &'a Job<'_>) -> Crew<'a> {
-    Crew { threads: Threads { first: 1, grows: false }, ..job.crew() }
-}
-
-/// One thread's part of the listing.
-fn list(job: &Job<'_>, listed: &AtomicUsize, pace: &mut Pace<'_>) -> (Vec<Window>, Tally) {
     let mut worker = Worker::new(job);
-    let (mut windows, mut scratch) = (Vec::new(), Scratch::default());
+    let windows = list(&mut worker);
+    fetch(&mut worker, &windows);
+    remove(&mut worker, &windows);
+    worker.tally.outcome.sweeps = 1;
+    tally.add(vec![worker.end()]);
+}
+
+/// Lists directories in the order of their inodes.
+fn list(worker: &mut Worker<'_>) -> Vec<Window> {
+    let job = worker.job;
+    let (mut windows, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
-    let _guard = job.queue.close_on_panic();
     while let Some(task) = job.queue.next(&mut worker.stack) {
-        pace.begin();
         if let Task::Empty { dir, place, inode } = task {
-            list_one(&mut worker, (dir, place, inode), &mut scratch);
+            list_one(worker, (dir, place, inode), &mut scratch);
             if scratch.window.len() > 0 {
-                listed.fetch_add(scratch.window.bytes() + EACH, Relaxed);
+                listed += scratch.window.bytes() + EACH;
                 windows.push(std::mem::take(&mut scratch.window));
             }
         }
         job.queue.line_up(&mut worker.stack);
         worker.count();
-        pace.tick();
-        if worker.stopped() || listed.load(Relaxed) >= ENOUGH {
+        if worker.stopped() || listed >= ENOUGH {
             job.queue.close();
         }
     }
-    (windows, worker.end())
+    windows
 }
 
 fn list_one(worker: &mut Worker<'_>, task: (NodeId, u64, u64), scratch: &mut Scratch) {
@@ -94,14 +73,7 @@ fn list_one(worker: &mut Worker<'_>, task: (NodeId, u64, u64), scratch: &mut Scr
     scratch.window.clear();
     let Some(dir) = worker.enter(id, place) else { return };
     scratch.window.dir = id;
-    let rest = match worker.fill(id, &dir, ENOUGH, scratch) {
-        Ok(rest) => rest,
-        Err(e) if e.kind() == ErrorKind::NotFound => None,
-        Err(source) => {
-            worker.fail(id, b"", Reason::Failed { op: Op::List, source });
-            None
-        }
-    };
+    let rest = worker.fill(id, &dir, ENOUGH, scratch);
     if scratch.window.len() > 0 {
         // It is not finished before these are removed.
         worker.job.nodes().hold(id);
@@ -112,40 +84,29 @@ fn list_one(worker: &mut Worker<'_>, task: (NodeId, u64, u64), scratch: &mut Scr
     }
 }
 
-/// One thread's part of fetching what is not in memory.
-fn fetch(
-    job: &Job<'_>,
-    windows: &[Window],
-    places: &[Place],
-    next: &AtomicUsize,
-    pace: &mut Pace<'_>,
-) -> Tally {
-    let mut worker = Worker::new(job);
-    loop {
-        let start = next.fetch_add(STEP, Relaxed);
-        if start >= places.len() || worker.stopped() {
-            return worker.end();
+/// Has the blocks of the names' inodes fetched, in their order.
+fn fetch(worker: &mut Worker<'_>, windows: &[Window]) {
+    let mut places: Vec<Place> = Vec::with_capacity(windows.iter().map(Window::len).sum());
+    for (number, window) in (0u32..).zip(windows) {
+        places.extend(window.inodes().zip(0u32..).map(|(inode, at)| (inode, number, at)));
+    }
+    places.sort_unstable();
+    // A block is fetched for the first of its inodes.
+    places.dedup_by_key(|place| place.0 / INODES);
+    for (_, window, at) in places {
+        if worker.stopped() {
+            return;
         }
-        pace.begin();
-        for &(_, window, at) in &places[start..places.len().min(start + STEP)] {
-            let window = &windows[window as usize];
-            // What is wrong with it shows when it is removed.
-            let _seen =
-                worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
-        }
-        pace.tick();
+        let window = &windows[window as usize];
+        // What is wrong with it shows when it is removed.
+        let _seen =
+            worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
     }
 }
 
-/// One thread's part of the removal.
-fn remove(job: &Job<'_>, windows: &[Window], next: &AtomicUsize, pace: &mut Pace<'_>) -> Tally {
-    let mut worker = Worker::new(job);
-    loop {
-        let number = next.fetch_add(1, Relaxed);
-        let Some(window) = windows.get(number).filter(|_| !worker.stopped()) else {
-            return worker.end();
-        };
-        pace.begin();
+/// Removes what was listed, one directory after the other.
+fn remove(worker: &mut Worker<'_>, windows: &[Window]) {
+    for window in windows {
         match worker.open(window.dir) {
             Ok(dir) => worker.remove_some(&dir, window, 0..window.len()),
             // Somebody else removed it.
@@ -153,10 +114,9 @@ fn remove(job: &Job<'_>, windows: &[Window], next: &AtomicUsize, pace: &mut Pace
             Err(source) => worker.fail(window.dir, b"", Reason::Failed { op: Op::Open, source }),
         }
         if worker.stopped() {
-            return worker.end();
+            return;
         }
         worker.settle(window.dir);
         worker.count();
-        pace.tick();
     }
 }

@@ -1,6 +1,6 @@
 //! One thread of a removal: takes directories from the queue, lists them, and has what is in them removed.
 
-use std::io;
+use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -115,15 +115,7 @@ impl<'a> Worker<'a> {
         loop {
             made.window.clear();
             made.window.dir = id;
-            let rest = match self.fill(id, &dir, enough, made) {
-                Ok(rest) => rest,
-                // Somebody else removed it.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-                Err(source) => {
-                    self.fail(id, b"", Reason::Failed { op: Op::List, source });
-                    None
-                }
-            };
+            let rest = self.fill(id, &dir, enough, made);
             self.remove_all(&dir, &mut made.window, pace);
             if self.stopped() {
                 return;
@@ -147,7 +139,7 @@ impl<'a> Worker<'a> {
         dir: &Dir,
         enough: usize,
         scratch: &mut Scratch,
-    ) -> io::Result<Option<u64>> {
+    ) -> Option<u64> {
         let job = self.job;
         let Scratch { buffer, children, window } = scratch;
         let selection = &job.options.selection;
@@ -175,7 +167,15 @@ impl<'a> Worker<'a> {
         };
         self.add(id, children);
         window.sort();
-        rest
+        match rest {
+            Ok(rest) => rest,
+            // Somebody else removed it.
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(source) => {
+                self.fail(id, b"", Reason::Failed { op: Op::List, source });
+                None
+            }
+        }
     }
 
     /// Puts directories on the stack, so that the one with the lowest inode number comes first: who takes

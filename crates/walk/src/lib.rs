@@ -40,5 +40,6 @@ pub use remembered::Remembered;
 pub use roots::silent;
 pub use tree::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,
+    push_component,
 };
 pub use walker::{Options, walk};

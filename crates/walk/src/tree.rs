@@ -324,7 +324,7 @@ impl Tree {
 }
 
 /// Appends a component to a path, with a slash where one is needed.
-pub(crate) fn push_component(path: &mut Vec<u8>, name: &[u8]) {
+pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() && path.last() != Some(&b'/') {
         path.push(b'/');
     }

@@ -104,6 +104,25 @@ fn what_is_excluded_stays_with_what_it_is_in() {
 }
 
 #[test]
+fn a_slash_in_front_is_the_top() {
+    check(
+        &[],
+        &["/a.c", "/src/", "/y.c"],
+        &[
+            "tree/",
+            "tree/a.c",
+            "tree/src/",
+            "tree/src/b.c",
+            "tree/src/b.o",
+            "tree/src/node_modules/",
+            "tree/src/node_modules/x/",
+            "tree/src/node_modules/x/keep.c",
+            "tree/src/node_modules/x/y.c",
+        ],
+    );
+}
+
+#[test]
 fn only_what_is_old_goes() {
     let old = 1_000_000_000;
     let tree = TreeBuilder::new()
