@@ -693,12 +693,16 @@ _lop() {
             return 0
             ;;
         lop__subcmd__purge)
-            opts="-n -y -q -v -h --dry-run --yes --keep-root --include --exclude --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -y -q -v -h --dry-run --yes --instant --resume --background --keep-root --include --exclude --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --background)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --include)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -294,6 +294,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the files in quarantine'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Be the process in the background that removes what run RUN moved out of the way' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove only what matches, and all in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Leave what matches, and all in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only what was last modified at least this long ago: 12h, 30d, 2w' -r
@@ -312,6 +313,8 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -s n -l dry-run -d 'Remove nothing; tell how much would go, and be free'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s y -l yes -d 'Do not ask, however much it is'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l instant -d 'Move the PATHs out of the way and return; remove them in the background'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l resume -d 'Remove what is left of PATHs that were moved out of the way, if no process is at it'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l keep-root -d 'Empty the PATHs but keep them'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty what is mounted below the PATHs too'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l idle -d 'Let all others use the disk first (idle I/O class)'

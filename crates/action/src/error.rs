@@ -25,6 +25,9 @@ pub enum Error {
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(u64),
+    /// The run removed trees for good.
+    #[error("run {0} was a purge, and what it removed cannot be brought back")]
+    Final(u64),
     /// All runs are undone, or there is none.
     #[error("there is nothing to undo")]
     NothingToUndo,
@@ -89,6 +92,9 @@ pub enum Reason {
         /// Where it is now.
         at: Vec<u8>,
     },
+    /// It lies where nothing is mounted now.
+    #[error("is on a file system that is not mounted")]
+    NotMounted,
     /// Something else has its name, which undo does not overwrite.
     #[error("something else has its name now")]
     Taken,

@@ -4,6 +4,8 @@
 //! need not be on the disk: after a crash the file system tells. A line that was cut off by a crash is
 //! passed over; nothing had been done about what it said.
 
+use std::ffi::{CStr, CString};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -110,18 +112,23 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal `name` in `folder`, made if missing; intents are numbered from `next`,
-    /// which is 0 for a new journal and for no other.
+    /// Makes the journal `name` in `folder`; intents are numbered from 0.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if there is one.
+    pub(crate) fn create(folder: &Path, name: &str) -> Result<Journal, Error> {
+        let path = folder.join(name);
+        let log = log(folder, name, Log::create).context(Op::Create, || &path)?;
+        Ok(Journal { path, log, next: AtomicU64::new(0), cut: AtomicBool::new(false) })
+    }
+
+    /// Opens the journal `name` in `folder`; intents are numbered from `next`.
     pub(crate) fn open(folder: &Path, name: &str, next: u64) -> Result<Journal, Error> {
         let path = folder.join(name);
-        let opened = std::ffi::CString::new(name)
-            .map_err(std::io::Error::from)
-            .and_then(|name| Log::open(&Dir::open(folder)?, &name));
-        let log = opened.context(Op::Create, || &path)?;
-        if next > 0 {
-            // A crash may have cut the last line off.
-            log.append(b"\n").context(Op::Write, || &path)?;
-        }
+        let log = log(folder, name, Log::open).context(Op::Open, || &path)?;
+        // A crash may have cut the last line off.
+        log.append(b"\n").context(Op::Write, || &path)?;
         Ok(Journal { path, log, next: AtomicU64::new(next), cut: AtomicBool::new(false) })
     }
 
@@ -148,11 +155,15 @@ impl Journal {
     }
 
     /// Appends one line and waits until it is on the disk.
-    pub(crate) fn note(&self, record: &Record) -> Result<(), Error> {
+    pub(crate) fn note(&self, record: &impl Serialize) -> Result<(), Error> {
         let mut lines = Lines::default();
         lines.push(record);
         self.append(&lines, true)
     }
+}
+
+fn log(folder: &Path, name: &str, open: fn(&Dir, &CStr) -> io::Result<Log>) -> io::Result<Log> {
+    open(&Dir::open(folder)?, &CString::new(name)?)
 }
 
 /// Lines to be appended at once.
@@ -160,7 +171,7 @@ impl Journal {
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    pub(crate) fn push(&mut self, record: &Record) {
+    pub(crate) fn push(&mut self, record: &impl Serialize) {
         // Neither a vector nor our types, whose keys are all strings, can fail.
         let _infallible = serde_json::to_writer(&mut self.0, record);
         self.0.push(b'\n');

@@ -1,4 +1,5 @@
-//! Acts on duplicates without ever losing data: plan, journal, apply, undo.
+//! Acts on duplicates without ever losing data: plan, journal, apply, undo. And has trees go that nobody
+//! wants any more.
 //!
 //! [`plan()`] decides which file of a group stays. [`Runs::apply`] carries plans out as a run,
 //! [`Runs::undo`] brings back what a run changed, and [`Runs::open`] brings runs to their end that were
@@ -21,6 +22,11 @@
 //! So at every moment each file has its own name or one that the journal leads to, and nothing that was
 //! not compared is ever removed, whatever others do in the tree meanwhile.
 //!
+//! # Trees that go in the background
+//!
+//! [`Discard`] moves trees into the same private directories, from where whoever gets to it removes them.
+//! Its journal says what was moved there before it is; what is there and in the journal may go.
+//!
 //! # Two runs at once
 //!
 //! Runs with one folder wait for each other. Runs with different folders may each take what the other
@@ -36,12 +42,14 @@ mod act;
 mod ahead;
 mod apply;
 mod copy;
+mod discard;
 mod error;
 mod journal;
 pub mod keep;
 mod kind;
 mod looks;
 mod name;
+mod numbering;
 mod past;
 mod place;
 mod plan;
@@ -54,10 +62,12 @@ mod script;
 mod settle;
 mod store;
 mod target;
+mod trees;
 mod undo;
 mod way;
 
 pub use apply::{Changed, How, Lot, Outcome};
+pub use discard::{Discard, Left, Taken, Tree};
 pub use error::{Error, Reason, Refusal};
 pub use kind::Kind;
 pub use looks::Looks;
@@ -68,4 +78,5 @@ pub use runs::{Runs, Summary};
 pub use saved::{Saved, SavedError, SavedGroup, load, save};
 pub use script::{script_head, script_steps, script_tail};
 pub use target::{Group, Target, Version};
+pub use trees::Discarded;
 pub use undo::Undone;

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
 
 use crate::error::Reason;
+use crate::numbering::name_of;
 use crate::store::Staging;
 
 /// How often something that keeps changing is given back before that is given up.
@@ -56,12 +57,7 @@ impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
         let (old, part) = (own(&format!("{n}.old")), own(&format!("{n}.part")));
-        Place { dir, name, staging, new: Place::name_of(n), old, part }
-    }
-
-    /// Returns the name that the file of intent `n` has in the private directory.
-    pub(crate) fn name_of(n: u64) -> CString {
-        own(&n.to_string())
+        Place { dir, name, staging, new: name_of(n), old, part }
     }
 
     /// Returns the place as undo uses it, beside what the action may have left.

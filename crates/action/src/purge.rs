@@ -9,8 +9,8 @@ use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Intent, Journal, Lines, Record};
 use crate::kind::Kind;
+use crate::numbering::name_of;
 use crate::past::{Fate, Past};
-use crate::place::Place;
 use crate::recover::{Sites, is};
 use crate::store;
 use crate::undo::is_kept;
@@ -50,7 +50,7 @@ pub(crate) fn list(run: u64, past: &Past) -> Result<Vec<Quarantined>, Error> {
     for n in quarantined(past) {
         let intent = past.noted(n)?.intent;
         let Ok(Some(staging)) = sites.staging(&intent) else { continue };
-        let name = Place::name_of(n);
+        let name = name_of(n);
         let Ok(stat) = staging.dir.stat_child(&name) else { continue };
         found.push(Quarantined {
             run,
@@ -116,7 +116,7 @@ fn remove(
 ) -> Result<u64, Reason> {
     let open = Reason::failed(Op::Open);
     let staging = sites.staging(intent).map_err(&open)?.ok_or(Reason::Lost)?;
-    let name = Place::name_of(intent.n);
+    let name = name_of(intent.n);
     let file = staging.dir.open_file(&name).map_err(&open)?;
     let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
     if !is(&stat, &staging.dir, &intent.was.version, sites.fsid(intent)) {

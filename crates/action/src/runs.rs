@@ -7,20 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Context, Dir, DirBuffer, Lock, Op, Watch, create_dir_private, remove_file};
+use fsops::{Lock, Watch, create_dir_private, remove_file};
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
 use crate::journal::{FORMAT, Journal, Record};
 use crate::kind::Kind;
+use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
 use crate::recover::recover;
 use crate::store::Stores;
 use crate::undo::{self, Undone};
-
-/// How a journal's name ends, after the run's number.
-const SUFFIX: &str = ".jsonl";
 
 /// A run as its journal tells of it.
 #[derive(Clone, Debug)]
@@ -61,7 +59,7 @@ impl Runs {
         create_dir_private(folder)?;
         let lock = Lock::take(&folder.join("lock"), waiting)?;
         let runs = Runs { folder: folder.into(), _lock: lock };
-        for run in numbers(&runs.folder)? {
+        for run in numbers(&runs.folder, FILES)? {
             if Past::is_over(&runs.path(run))? {
                 continue;
             }
@@ -77,9 +75,9 @@ impl Runs {
 
     /// Returns all runs of a folder, the oldest first; none if there is no such folder.
     pub fn list(folder: &Path) -> Result<Vec<Summary>, Error> {
-        let past = |run| Past::read(&folder.join(format!("{run}{SUFFIX}")));
+        let past = |run| Past::read(&journal(folder, run, FILES));
         let summary = |run| Ok(past(run)?.map(|past| summary(run, &past)));
-        numbers(folder)?.into_iter().filter_map(|run| summary(run).transpose()).collect()
+        numbers(folder, FILES)?.into_iter().filter_map(|run| summary(run).transpose()).collect()
     }
 
     /// Carries out groups as a new run; returns its number and what came of it.
@@ -91,10 +89,9 @@ impl Runs {
         lots: Vec<Lot<'_>>,
         watch: &Watch,
     ) -> Result<(u64, Outcome, Result<(), Error>), Error> {
-        let run = numbers(&self.folder)?.last().map_or(1, |last| last + 1);
+        let (run, journal) = create_next(&self.folder, FILES)?;
         let started_ms = now_ms();
-        let id = format!("{started_ms}-{:016x}", random());
-        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 0)?;
+        let id = id(started_ms);
         let by = how.kind;
         journal.note(&Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms })?;
         let stores = Stores::new(&id);
@@ -126,7 +123,7 @@ impl Runs {
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
         let (run, past) = self.pick(run)?;
         let next = past.entries.keys().next_back().map_or(1, |last| last + 1);
-        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), next)?;
+        let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), next)?;
         let (undone, answer) = undo::undo(&past, &journal, watch);
         Ok((run, undone, answer))
     }
@@ -134,8 +131,8 @@ impl Runs {
     /// Returns the files in quarantine, those of the oldest run first.
     pub fn quarantined(folder: &Path) -> Result<Vec<Quarantined>, Error> {
         let mut all = Vec::new();
-        for run in numbers(folder)? {
-            if let Some(past) = Past::read(&folder.join(format!("{run}{SUFFIX}")))? {
+        for run in numbers(folder, FILES)? {
+            if let Some(past) = Past::read(&journal(folder, run, FILES))? {
                 all.extend(purge::list(run, &past)?);
             }
         }
@@ -154,13 +151,13 @@ impl Runs {
         watch: &Watch,
     ) -> Result<(Purged, Result<(), Error>), Error> {
         let mut purged = Purged::default();
-        for run in numbers(&self.folder)? {
+        for run in numbers(&self.folder, FILES)? {
             let Some(past) = Past::read(&self.path(run))? else { continue };
             let is_due = past.by == Kind::Quarantine && past.started_ms < before_ms;
             if !is_due || past.with_fate(Fate::Done).next().is_none() {
                 continue;
             }
-            let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
+            let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), 1)?;
             if let Err(error) = purge::purge(&past, &journal, watch, &mut purged) {
                 return Ok((purged, Err(error)));
             }
@@ -170,11 +167,14 @@ impl Runs {
 
     fn pick(&self, run: Option<u64>) -> Result<(u64, Past), Error> {
         if let Some(run) = run {
-            let exists = numbers(&self.folder)?.contains(&run);
+            if numbers(&self.folder, TREES)?.contains(&run) {
+                return Err(Error::Final(run));
+            }
+            let exists = numbers(&self.folder, FILES)?.contains(&run);
             let past = if exists { Past::read(&self.path(run))? } else { None };
             return past.map(|past| (run, past)).ok_or(Error::NoRun(run));
         }
-        for run in numbers(&self.folder)?.into_iter().rev() {
+        for run in numbers(&self.folder, FILES)?.into_iter().rev() {
             let Some(past) = Past::read(&self.path(run))? else { continue };
             if past.with_fate(Fate::Done).next().is_some() {
                 return Ok((run, past));
@@ -185,12 +185,12 @@ impl Runs {
 
     /// Brings a run that was cut off to an end.
     fn finish(&self, run: u64, past: &Past) -> Result<(), Error> {
-        let journal = Journal::open(&self.folder, &format!("{run}{SUFFIX}"), 1)?;
+        let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), 1)?;
         recover(past, &journal)
     }
 
     fn path(&self, run: u64) -> PathBuf {
-        self.folder.join(format!("{run}{SUFFIX}"))
+        journal(&self.folder, run, FILES)
     }
 }
 
@@ -208,28 +208,6 @@ fn summary(run: u64, past: &Past) -> Summary {
         failed: count(&[Fate::NotDone]),
         freed: past.freed,
     }
-}
-
-/// Returns the numbers of all runs in a folder, ascending.
-fn numbers(folder: &Path) -> Result<Vec<u64>, Error> {
-    let dir = match Dir::open(folder) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        dir => dir.context(Op::Open, || folder)?,
-    };
-    let mut numbers = Vec::new();
-    let listed = dir.for_each(&mut DirBuffer::default(), |item| {
-        let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(SUFFIX));
-        numbers.extend(name.and_then(|name| name.parse::<u64>().ok()));
-    });
-    listed.context(Op::List, || folder)?;
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-/// Returns a number that no other run has: names of runs with other folders lie in the same stores.
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 /// Returns the time, milliseconds since the epoch.

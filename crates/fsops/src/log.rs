@@ -16,12 +16,24 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the file `name` in a directory, made if missing (mode 0600), for appending.
-    pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
+    /// Makes the file `name` in a directory (mode 0600), and opens it for appending.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if there is something of that name.
+    pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR;
-        Ok(Log { fd: rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, mode)? })
+        Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Opens the file `name` in a directory for appending.
+    pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
+        Log::open_with(dir, name, OFlags::empty())
+    }
+
+    fn open_with(dir: &crate::Dir, name: &CStr, how: OFlags) -> io::Result<Log> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(Log { fd: rustix::fs::openat(dir, name, flags | how, Mode::RUSR | Mode::WUSR)? })
     }
 
     /// Appends all of `bytes`.

@@ -32,21 +32,40 @@ impl Lock {
     /// If another process holds it, `waiting` is called once with that process's number, and
     /// the call waits.
     pub fn take(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Lock, Error> {
+        let lock = Lock::open(path)?;
+        if !lock.is_taken().context(Op::Lock, || path)? {
+            waiting(lock.holder());
+            lock.wait().context(Op::Lock, || path)?;
+        }
+        lock.sign().context(Op::Create, || path)?;
+        Ok(lock)
+    }
+
+    /// Does so without waiting: if another process holds it, that process's number is returned instead.
+    pub fn try_take(path: &Path) -> Result<Result<Lock, Option<u32>>, Error> {
+        let lock = Lock::open(path)?;
+        if !lock.is_taken().context(Op::Lock, || path)? {
+            return Ok(Err(lock.holder()));
+        }
+        lock.sign().context(Op::Create, || path)?;
+        Ok(Ok(lock))
+    }
+
+    fn open(path: &Path) -> Result<Lock, Error> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600))
             .map_err(io::Error::from)
             .context(Op::Create, || path)?;
-        let lock = Lock { fd };
-        match rustix::fs::flock(&lock.fd, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                waiting(lock.holder());
-                lock.wait().context(Op::Lock, || path)?;
-            }
-            Err(e) => return Err(io::Error::from(e)).context(Op::Lock, || path),
+        Ok(Lock { fd })
+    }
+
+    /// Takes the lock if nobody has it; returns whether.
+    fn is_taken(&self) -> io::Result<bool> {
+        match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(e) => Err(e.into()),
         }
-        lock.sign().context(Op::Create, || path)?;
-        Ok(lock)
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -128,5 +147,16 @@ mod tests {
         drop(lock);
         let again = Lock::take(&path, |_| panic!("it is still locked")).expect("it is free");
         drop((again, copy));
+    }
+
+    #[test]
+    fn who_does_not_wait_learns_who_has_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lock");
+        let lock = Lock::try_take(&path).expect("opens").expect("nobody has it");
+        let holder = Lock::try_take(&path).expect("opens").expect_err("it is locked");
+        assert_eq!(holder, Some(std::process::id()));
+        drop(lock);
+        assert!(Lock::try_take(&path).expect("opens").is_ok());
     }
 }

@@ -145,7 +145,9 @@ pub(crate) enum Command {
     Undo(UndoArgs),
     /// List the runs that changed files
     ///
-    /// The newest last. A run that was cut off is brought to its end by the next one.
+    /// The newest last. A run that was cut off is brought to its end by the next one. Of trees that
+    /// 'lop purge --instant' moved out of the way it is said how many entries are gone, which process
+    /// is at it, and where the rest is.
     #[command(after_help = "\
 Examples:
   lop history                   What was done, and what was undone")]

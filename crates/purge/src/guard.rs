@@ -5,12 +5,16 @@
 //! file system too.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
+use walk::split;
+
+use crate::outcome::Reason;
+use crate::tree::holds_store;
 
 /// Why a directory must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +77,8 @@ impl Refusal {
 #[derive(Debug)]
 pub struct Target {
     pub(crate) given: Vec<u8>,
+    /// Its absolute path, the links in what is before its name resolved.
+    pub(crate) path: Vec<u8>,
     pub(crate) parent: Dir,
     pub(crate) name: CString,
     pub(crate) stat: Stat,
@@ -84,6 +90,30 @@ impl Target {
     /// Returns whether it is a directory.
     pub fn is_dir(&self) -> bool {
         self.stat.kind == Kind::Dir
+    }
+
+    /// Returns its path as it was given.
+    pub fn given(&self) -> &[u8] {
+        &self.given
+    }
+
+    /// Returns its absolute path, without links.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// Returns what it was when it was looked at.
+    pub fn key(&self) -> FileKey {
+        self.stat.key()
+    }
+
+    /// Returns why it must be emptied where it is, and not be moved to another place before.
+    pub fn pinned(&self) -> Option<Reason> {
+        if self.mounts_below {
+            return Some(Reason::MountBelow);
+        }
+        let dir = self.is_dir().then(|| self.parent.open_child_within(&self.name));
+        dir.and_then(Result::ok).filter(holds_store).map(|_| Reason::Store)
     }
 }
 
@@ -163,36 +193,39 @@ impl Guard {
             return Err(Refusal::Dots);
         }
         let above = if above.is_empty() { b".".as_slice() } else { above };
-        let above = PathBuf::from(std::ffi::OsString::from_vec(above.to_vec()));
+        let above = PathBuf::from(OsStr::from_bytes(above));
         let parent = Dir::open_to_reach(&above).map_err(Refusal::Failed)?;
-        let name = CString::new(name).map_err(|e| Refusal::Failed(e.into()))?;
-        let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
-        let around = parent.stat().map_err(Refusal::Failed)?;
-        let bare = Path::new(std::ffi::OsStr::from_bytes(bare));
-        self.look(&stat, &around, bare, slash)?;
         let absolute = above.canonicalize().map_err(Refusal::Failed)?;
-        let absolute = absolute.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
-        let absolute = absolute.as_os_str().as_bytes();
-        if stat.kind == Kind::Dir {
-            self.look_at_place(absolute)?;
+        let absolute = absolute.join(OsStr::from_bytes(name));
+        let target = self.check_in(parent, absolute.as_os_str().as_bytes(), given)?;
+        if target.stat.kind == Kind::Symlink {
+            if slash {
+                return Err(Refusal::Link);
+            }
+            self.follow(Path::new(OsStr::from_bytes(bare)))?;
         }
-        let mounts_below = self.mounts.any_below(absolute);
-        Ok(Target { given: given.to_vec(), parent, name, stat, mounts_below })
+        Ok(target)
     }
 
-    fn look(&self, stat: &Stat, holder: &Stat, path: &Path, slash: bool) -> Result<(), Refusal> {
+    /// Looks at what is in an open directory: the last name of its absolute path. No link is followed.
+    pub fn check_in(&self, parent: Dir, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
+        let name = CString::new(split(path).1).map_err(|e| Refusal::Failed(e.into()))?;
+        let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
         if let Some(&why) = self.keys.get(&stat.key()) {
             return Err(Refusal::Protected(why));
         }
-        if is_mount(stat, holder) {
+        if is_mount(&stat, &parent.stat().map_err(Refusal::Failed)?) {
             return Err(Refusal::Mount);
         }
-        if stat.kind != Kind::Symlink {
-            return Ok(());
+        if stat.kind == Kind::Dir {
+            self.look_at_place(path)?;
         }
-        if slash {
-            return Err(Refusal::Link);
-        }
+        let mounts_below = self.mounts.any_below(path);
+        Ok(Target { given: given.to_vec(), path: path.to_vec(), parent, name, stat, mounts_below })
+    }
+
+    /// Looks at where a link leads.
+    fn follow(&self, path: &Path) -> Result<(), Refusal> {
         // One that leads nowhere is as good as any other name.
         let Ok(target) = path.canonicalize() else { return Ok(()) };
         let Ok(stat) = Stat::of_path(&target) else { return Ok(()) };

@@ -4,6 +4,8 @@ use std::io;
 
 use fsops::Op;
 
+use crate::guard::Refusal;
+
 /// Failures that are kept with their reasons, and bytes of their paths; more are counted. A directory that
 /// nothing can be removed from has as many as names.
 const KEPT: usize = 10_000;
@@ -68,6 +70,12 @@ pub enum Reason {
     /// It is where lop keeps files that can be brought back.
     #[error("holds files in quarantine, and was left alone; 'lop quarantine purge' removes them")]
     Store,
+    /// Something is mounted in it, so it cannot be moved away with all that is its own.
+    #[error("cannot be moved away: something is mounted in it")]
+    MountBelow,
+    /// It must not be removed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// Names were added to it all the time.
     #[error("is not empty: something keeps adding to it")]
     Growing,

@@ -4,10 +4,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use action::{Kind, Runs};
+use action::{Discard, Kind, Runs};
 use fsops::faults::{Blow, changes, strike};
 
-use crate::world;
+use crate::{discard, world};
 
 const FOLDER: &str = "ACTION_TEST_FOLDER";
 const WHAT: &str = "ACTION_TEST_WHAT";
@@ -18,6 +18,7 @@ const BLOW: &str = "ACTION_TEST_BLOW";
 pub(crate) enum What {
     Apply(Kind),
     Undo,
+    Discard,
 }
 
 /// What became of it.
@@ -36,6 +37,7 @@ fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     let what = match what {
         What::Apply(kind) => kind.word(),
         What::Undo => "undo",
+        What::Discard => "discard",
     };
     let blow = match blow {
         Blow::Kill => 0,
@@ -82,6 +84,12 @@ fn does_what_it_is_told() {
             // One thread, so that the number says which change it is.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
             println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
+        }
+    } else if what == "discard" {
+        let trees = discard::trees(&folder.join("tree"));
+        strike(number, blow);
+        if let Ok((discard, refused)) = Discard::begin(&runs, &trees) {
+            println!("run {} {refused:?}", discard.run());
         }
     } else {
         strike(number, blow);

@@ -2,6 +2,7 @@
 
 mod child;
 mod crash;
+mod discard;
 mod faults;
 mod meddling;
 mod properties;

@@ -21,12 +21,15 @@ use crate::quantity::parse_age;
 ///
 /// Several directories are emptied at a time, each in the order of its inodes. A subvolume of btrfs goes as
 /// a whole where that is allowed.
+///
+/// With --instant the PATHs are moved out of the way, which takes a moment, and removed by a process that
+/// goes on when the terminal is closed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct PurgeArgs {
     /// What to remove: directories, and whatever else is named
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present_any = ["resume", "background"])]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Remove nothing; tell how much would go, and be free
@@ -38,6 +41,24 @@ pub(crate) struct PurgeArgs {
     /// On a terminal lop asks before it removes more than 1,000 entries.
     #[arg(short, long)]
     pub(crate) yes: bool,
+
+    /// Move the PATHs out of the way and return; remove them in the background
+    ///
+    /// They go into '.lop-quarantine-UID', a directory of lop's own in the topmost directory of their file
+    /// system that this user may write to. 'lop history' tells how far it is.
+    #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
+    pub(crate) instant: bool,
+
+    /// Remove what is left of PATHs that were moved out of the way, if no process is at it
+    ///
+    /// After a restart of the machine, for one, or when something could not be removed.
+    #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
+    #[arg(conflicts_with_all = ["paths", "instant"])]
+    pub(crate) resume: bool,
+
+    /// Be the process in the background that removes what run RUN moved out of the way
+    #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["paths", "resume"])]
+    pub(crate) background: Option<u64>,
 
     /// Empty the PATHs but keep them
     #[arg(long)]
@@ -86,10 +107,15 @@ pub(crate) struct PurgeArgs {
     pub(crate) stats: bool,
 }
 
+/// A whole PATH is moved.
+const NOT_WITH_INSTANT: [&str; 6] =
+    ["dry_run", "keep_root", "include", "exclude", "older_than", "cross_mounts"];
+
 const EXAMPLES: &str = "\
 Examples:
   lop purge --dry-run /scratch/old      What would go, and how much that would free
   lop purge /scratch/old
+  lop purge --instant --idle /srv/snapshots
   lop purge --older-than 90d --keep-root /scratch
   lop purge --include node_modules/ ~/src
   lop purge --exclude '*.keep' --rate 2000 --idle /srv/cache";

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use action::{Runs, Summary};
+use action::{Discarded, Runs, Summary};
 use catalog::Catalog;
 use serde::Serialize;
 
@@ -15,13 +15,16 @@ use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
-    let runs = Runs::list(&Catalog::runs(&settings.catalog()?))?;
+    let folder = Catalog::runs(&settings.catalog()?);
+    let mut runs: Vec<Run> = Runs::list(&folder)?.into_iter().map(Run::Files).collect();
+    runs.extend(Discarded::list(&folder)?.into_iter().map(Run::Trees));
+    runs.sort_by_key(Run::number);
     let heard = output::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
             return writeln!(out, "{}", to_json(&Document { runs }));
         }
-        runs.iter().try_for_each(|run| write_line(out, run))
+        runs.iter().try_for_each(|run| write_line(out, run, settings))
     })?;
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&counted(runs.len() as u64, "run", "runs"));
@@ -29,21 +32,87 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn write_line(out: &mut impl Write, run: &Summary) -> io::Result<()> {
-    let Summary { run: number, kind, started_ms, done, freed, .. } = *run;
-    write!(out, "{number:>4}  {}  {:<10}  ", utc(started_ms), kind.word())?;
-    write!(out, "{}", counted(done, "file", "files"))?;
-    if freed > 0 {
-        write!(out, ", {} gained", size(freed))?;
+/// A run of either kind.
+enum Run {
+    Files(Summary),
+    Trees(Discarded),
+}
+
+impl Run {
+    fn number(&self) -> u64 {
+        match self {
+            Run::Files(run) => run.run,
+            Run::Trees(run) => run.run,
+        }
+    }
+
+    fn started_ms(&self) -> i64 {
+        match self {
+            Run::Files(run) => run.started_ms,
+            Run::Trees(run) => run.started_ms,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Run::Files(run) => run.kind.word(),
+            Run::Trees(_) => "purge",
+        }
+    }
+}
+
+fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
+    write!(out, "{:>4}  {}  {:<10}  ", run.number(), utc(run.started_ms()), run.word())?;
+    match run {
+        Run::Files(run) => writeln!(out, "{}", of_files(run)),
+        Run::Trees(run) => {
+            write!(out, "{}", of_trees(run))?;
+            // Whoever wants to see what is left has to know where it is.
+            let left = if run.ended_ms.is_none() { &run.stores[..] } else { &[] };
+            for store in left {
+                write!(out, " ")?;
+                out.write_all(&settings.stdout.names.show_line(store))?;
+            }
+            writeln!(out)
+        }
+    }
+}
+
+fn of_files(run: &Summary) -> String {
+    let mut text = counted(run.done, "file", "files");
+    if run.freed > 0 {
+        text.push_str(&format!(", {} gained", size(run.freed)));
     }
     for (number, what) in
         [(run.failed, "left alone"), (run.undone, "undone"), (run.purged, "purged")]
     {
         if number > 0 {
-            write!(out, ", {} {what}", count(number))?;
+            text.push_str(&format!(", {} {what}", count(number)));
         }
     }
-    writeln!(out, "{}", if run.ended_ms.is_none() { ", cut off" } else { "" })
+    text.push_str(if run.ended_ms.is_none() { ", cut off" } else { "" });
+    text
+}
+
+fn of_trees(run: &Discarded) -> String {
+    let mut text = counted(run.trees.len() as u64, "path", "paths");
+    if run.files + run.dirs > 0 {
+        text.push_str(&format!(
+            ", {}",
+            counted(run.files + run.dirs, "entry gone", "entries gone")
+        ));
+    }
+    if run.ended_ms.is_some() {
+        return text;
+    }
+    if run.failed > 0 {
+        text.push_str(&format!(", {} could not be removed", count(run.failed)));
+    }
+    match run.process {
+        Some(process) => text.push_str(&format!(", process {process} is at it:")),
+        None => text.push_str(", not over ('lop purge --resume' goes on):"),
+    }
+    text
 }
 
 #[derive(Serialize)]
@@ -57,25 +126,30 @@ struct Row {
     by: &'static str,
     started_ms: i64,
     ended_ms: Option<i64>,
-    files: u64,
-    freed_bytes: u64,
-    left_alone: u64,
-    undone: u64,
-    purged: u64,
+    #[serde(flatten)]
+    done: Done,
 }
 
-impl From<&Summary> for Row {
-    fn from(run: &Summary) -> Row {
-        Row {
-            run: run.run,
-            by: run.kind.word(),
-            started_ms: run.started_ms,
-            ended_ms: run.ended_ms,
-            files: run.done,
-            freed_bytes: run.freed,
-            left_alone: run.failed,
-            undone: run.undone,
-            purged: run.purged,
-        }
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Done {
+    Files { files: u64, freed_bytes: u64, left_alone: u64, undone: u64, purged: u64 },
+    Trees { paths: u64, files: u64, dirs: u64, failed: u64, process: Option<u32> },
+}
+
+impl From<&Run> for Row {
+    fn from(run: &Run) -> Row {
+        let (ended_ms, done) = match *run {
+            Run::Files(Summary { ended_ms, done, freed, failed, undone, purged, .. }) => {
+                let (files, freed_bytes, left_alone) = (done, freed, failed);
+                (ended_ms, Done::Files { files, freed_bytes, left_alone, undone, purged })
+            }
+            Run::Trees(Discarded { ended_ms, ref trees, files, dirs, failed, process, .. }) => {
+                let paths = trees.len() as u64;
+                (ended_ms, Done::Trees { paths, files, dirs, failed, process })
+            }
+        };
+        let (run, by, started_ms) = (run.number(), run.word(), run.started_ms());
+        Row { run, by, started_ms, ended_ms, done }
     }
 }

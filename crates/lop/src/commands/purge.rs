@@ -1,5 +1,8 @@
 //! `lop purge`: removes trees for good.
 
+mod account;
+mod background;
+
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,22 +11,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use catalog::Catalog;
 use device::Threads;
-use fsops::{Interrupted, Watch};
-use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Selection, Target};
-use serde::Serialize;
+use fsops::Watch;
+use purge::{Deed, Guard, Options, Problem, Reason, Selection, Target};
 use walk::{FilterError, Globs};
 
+use self::account::{Account, Figures, conclude};
 use crate::args::PurgeArgs;
-use crate::devices::Device;
-use crate::error::{CommandError, io_text};
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
 use crate::monitor::Monitor;
-use crate::output;
-use crate::quantity::{count, counted, duration, size};
-use crate::refusals::SHOWN;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::stats::peak_memory_bytes;
+use crate::quantity::{count, counted};
+use crate::settings::{Settings, Workers};
 
 /// More entries than this are not removed without a question on a terminal.
 const MANY: u64 = 1000;
@@ -34,21 +33,31 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let (targets, guard, missing) = targets(args, settings)?;
-    let mut options = options(args, &guard)?;
     if args.idle {
         fsops::idle_io_class()
             .map_err(|e| CommandError::failed("cannot set the idle I/O class").because(e))?;
     }
+    if let Some(run) = args.background {
+        return background::run(run, args, settings);
+    }
+    if args.resume {
+        return background::resume(args, settings);
+    }
+    let (targets, guard, missing) = targets(args, settings)?;
+    let mut options = options(args, &guard)?;
     let watch = Arc::new(Watch::default());
     let asks =
         !args.dry_run && !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
-    if !args.dry_run && (asks || settings.progress) {
+    let counts = settings.progress && !args.instant;
+    if !args.dry_run && (asks || counts) {
         let ahead = count_ahead(&targets, &options, settings)?;
         watch.files_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
         if asks && ahead.entries > MANY && !confirmed(args, &ahead, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
+    }
+    if args.instant {
+        return background::begin(&targets, missing, args, settings);
     }
     options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
     let start = Instant::now();
@@ -73,11 +82,7 @@ fn targets(
     args: &PurgeArgs,
     settings: &Settings,
 ) -> Result<(Vec<Target>, Guard, Vec<Problem>), CommandError> {
-    let own = |path: PathBuf| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat();
-    let catalog = settings.catalog().map(own);
-    let here = std::env::current_dir().ok();
-    // Without a place for a catalog there is none to keep.
-    let guard = Guard::new(here.as_deref(), &catalog.unwrap_or_default());
+    let guard = guard(settings);
     let (mut targets, mut missing, mut refused) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
         let given = path.as_os_str().as_encoded_bytes();
@@ -98,6 +103,14 @@ fn targets(
         return Err(CommandError::new(Exit::Refused, text));
     }
     Ok((targets, guard, missing))
+}
+
+fn guard(settings: &Settings) -> Guard {
+    let own = |path: PathBuf| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat();
+    let catalog = settings.catalog().map(own);
+    let here = std::env::current_dir().ok();
+    // Without a place for a catalog there is none to keep.
+    Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
 /// Returns how to count ahead; what is done instead is for the caller to set.
@@ -175,122 +188,4 @@ fn confirmed(args: &PurgeArgs, ahead: &Ahead, settings: &Settings) -> Result<boo
         .read_line(&mut answer)
         .map_err(|e| CommandError::failed("cannot read the answer").because(e))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// What a run did, or would do.
-#[derive(Serialize)]
-struct Account {
-    dry_run: bool,
-    files: u64,
-    dirs: u64,
-    kept: u64,
-    failed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    freed_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    linked_elsewhere: Option<u64>,
-    seconds: f64,
-}
-
-impl Account {
-    fn new(outcome: &Outcome, dry_run: bool, took: Duration) -> Account {
-        let Outcome { files, dirs, kept, failed, freed, linked, .. } = *outcome;
-        let weighed = |amount: u64| dry_run.then_some(amount);
-        let seconds = (took.as_secs_f64() * 1e3).round() / 1e3;
-        let (freed_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
-        Account { dry_run, files, dirs, kept, failed, freed_bytes, linked_elsewhere, seconds }
-    }
-
-    fn text(&self) -> String {
-        let what = format!(
-            "{} in {}",
-            counted(self.files, "file", "files"),
-            counted(self.dirs, "directory", "directories")
-        );
-        let mut text = if let Some(freed) = self.freed_bytes {
-            format!("{what} would go, {} free by that", size(freed))
-        } else {
-            let took = duration(Duration::from_secs_f64(self.seconds));
-            format!("{what} removed in {took}")
-        };
-        let linked = self.linked_elsewhere.unwrap_or(0);
-        let parts = [
-            (linked, "names of files that have others elsewhere"),
-            (self.kept, "left as they were not selected"),
-            (self.failed, "could not be removed"),
-        ];
-        for (number, what) in parts {
-            if number > 0 {
-                text.push_str(&format!(", {} {what}", count(number)));
-            }
-        }
-        text
-    }
-}
-
-/// What `--stats` prints.
-#[derive(Serialize)]
-struct Figures<'a> {
-    #[serde(flatten)]
-    account: &'a Account,
-    subvolumes: u64,
-    sweeps: u64,
-    threads: usize,
-    peak_memory_bytes: u64,
-    spilled_bytes: u64,
-    devices: Vec<Device>,
-}
-
-impl<'a> Figures<'a> {
-    fn new(account: &'a Account, outcome: &Outcome, options: &Options) -> Figures<'a> {
-        Figures {
-            account,
-            subvolumes: outcome.subvolumes,
-            sweeps: outcome.sweeps,
-            threads: outcome.threads,
-            peak_memory_bytes: peak_memory_bytes(),
-            spilled_bytes: fsops::memory::spilled().most,
-            devices: options.lanes.conclusions().into_iter().map(Device::from).collect(),
-        }
-    }
-}
-
-fn conclude(
-    account: &Account,
-    outcome: &Outcome,
-    ended: Result<(), Interrupted>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    print(outcome, settings);
-    let text = account.text();
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(account)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note(&text);
-    }
-    ended?;
-    if outcome.failed == 0 {
-        return Ok(Exit::Done);
-    }
-    let exit = if outcome.files + outcome.dirs == 0 { Exit::Failed } else { Exit::Partial };
-    settings.print_exit_record(exit, &text);
-    Ok(exit)
-}
-
-/// Prints what could not be removed as `lop: PATH: reason`.
-fn print(outcome: &Outcome, settings: &Settings) {
-    let all = settings.verbosity == Verbosity::Verbose;
-    let shown = if all { outcome.problems.len() } else { SHOWN.min(outcome.problems.len()) };
-    for problem in &outcome.problems[..shown] {
-        let reason = match &problem.reason {
-            Reason::Failed { op, source } => format!("cannot {}: {}", op.verb(), io_text(source)),
-            other => other.to_string(),
-        };
-        settings.complain(&[&problem.path[..], b": ", reason.as_bytes()].concat());
-    }
-    let rest = outcome.failed - shown as u64;
-    if rest > 0 {
-        let hint = if all { "" } else { " (-v shows more)" };
-        settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
-    }
 }

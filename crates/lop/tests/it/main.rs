@@ -24,6 +24,7 @@ mod mounts;
 mod odd;
 mod partial;
 mod purge;
+mod purge_background;
 mod rescan;
 mod roots;
 mod selection;

@@ -1,0 +1,70 @@
+//! The numbers of runs, shared by those that act on files and those that discard trees.
+//!
+//! The first have the lock of the folder, the second do not: a removal of hours is not to keep others
+//! waiting. So a number is taken by making the journal, and given up again if the other kind has it.
+
+use std::ffi::CString;
+use std::hash::{BuildHasher, Hasher};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use fsops::{Context, Dir, DirBuffer, Op, Stat, remove_file};
+
+use crate::error::Error;
+use crate::journal::Journal;
+
+/// How the journal of a run ends that acts on files, after the run's number.
+pub(crate) const FILES: &str = ".jsonl";
+
+/// How that of a run ends that discards trees.
+pub(crate) const TREES: &str = ".purge.jsonl";
+
+/// Returns the path of a run's journal.
+pub(crate) fn journal(folder: &Path, run: u64, suffix: &str) -> PathBuf {
+    folder.join(format!("{run}{suffix}"))
+}
+
+/// Returns the numbers of all runs of a kind, ascending; none if there is no such folder.
+pub(crate) fn numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
+    let dir = match Dir::open(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        dir => dir.context(Op::Open, || folder)?,
+    };
+    let mut numbers = Vec::new();
+    let listed = dir.for_each(&mut DirBuffer::default(), |item| {
+        let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(suffix));
+        numbers.extend(name.and_then(|name| name.parse::<u64>().ok()));
+    });
+    listed.context(Op::List, || folder)?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Makes the journal of a new run of one kind; returns its number too.
+pub(crate) fn create_next(folder: &Path, suffix: &str) -> Result<(u64, Journal), Error> {
+    let other = if suffix == FILES { TREES } else { FILES };
+    loop {
+        let last = |suffix| Ok::<_, Error>(numbers(folder, suffix)?.last().copied().unwrap_or(0));
+        let run = last(FILES)?.max(last(TREES)?) + 1;
+        let journal = match Journal::create(folder, &format!("{run}{suffix}")) {
+            Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
+            journal => journal?,
+        };
+        // Both look after both have made theirs, so at least one gives way.
+        if Stat::of_path(&self::journal(folder, run, other)).is_err() {
+            return Ok((run, journal));
+        }
+        remove_file(&self::journal(folder, run, suffix))?;
+    }
+}
+
+/// Returns what no other run has for its directories: runs of other folders have theirs in the same stores.
+pub(crate) fn id(started_ms: i64) -> String {
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("{started_ms}-{random:016x}")
+}
+
+/// Returns the name that the `n`th of a run has in its private directory.
+pub(crate) fn name_of(n: u64) -> CString {
+    CString::new(n.to_string()).unwrap_or_default()
+}

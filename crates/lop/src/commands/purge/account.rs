@@ -1,0 +1,136 @@
+//! What a removal came to, as it is told.
+
+use std::io::Write;
+use std::time::Duration;
+
+use fsops::Interrupted;
+use purge::{Options, Outcome, Problem, Reason};
+use serde::Serialize;
+
+use crate::devices::Device;
+use crate::error::{CommandError, io_text};
+use crate::exit::Exit;
+use crate::output;
+use crate::quantity::{count, counted, duration, size};
+use crate::refusals::SHOWN;
+use crate::settings::{Settings, Verbosity};
+use crate::stats::peak_memory_bytes;
+
+/// What a run did, or would do.
+#[derive(Serialize)]
+pub(super) struct Account {
+    dry_run: bool,
+    files: u64,
+    dirs: u64,
+    kept: u64,
+    failed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freed_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    linked_elsewhere: Option<u64>,
+    seconds: f64,
+}
+
+impl Account {
+    pub(super) fn new(outcome: &Outcome, dry_run: bool, took: Duration) -> Account {
+        let Outcome { files, dirs, kept, failed, freed, linked, .. } = *outcome;
+        let weighed = |amount: u64| dry_run.then_some(amount);
+        let seconds = (took.as_secs_f64() * 1e3).round() / 1e3;
+        let (freed_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
+        Account { dry_run, files, dirs, kept, failed, freed_bytes, linked_elsewhere, seconds }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let what = format!(
+            "{} in {}",
+            counted(self.files, "file", "files"),
+            counted(self.dirs, "directory", "directories")
+        );
+        let mut text = if let Some(freed) = self.freed_bytes {
+            format!("{what} would go, {} free by that", size(freed))
+        } else {
+            let took = duration(Duration::from_secs_f64(self.seconds));
+            format!("{what} removed in {took}")
+        };
+        let linked = self.linked_elsewhere.unwrap_or(0);
+        let parts = [
+            (linked, "names of files that have others elsewhere"),
+            (self.kept, "left as they were not selected"),
+            (self.failed, "could not be removed"),
+        ];
+        for (number, what) in parts {
+            if number > 0 {
+                text.push_str(&format!(", {} {what}", count(number)));
+            }
+        }
+        text
+    }
+}
+
+/// What `--stats` prints.
+#[derive(Serialize)]
+pub(super) struct Figures<'a> {
+    #[serde(flatten)]
+    account: &'a Account,
+    subvolumes: u64,
+    sweeps: u64,
+    threads: usize,
+    peak_memory_bytes: u64,
+    spilled_bytes: u64,
+    devices: Vec<Device>,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn new(account: &'a Account, outcome: &Outcome, options: &Options) -> Figures<'a> {
+        Figures {
+            account,
+            subvolumes: outcome.subvolumes,
+            sweeps: outcome.sweeps,
+            threads: outcome.threads,
+            peak_memory_bytes: peak_memory_bytes(),
+            spilled_bytes: fsops::memory::spilled().most,
+            devices: options.lanes.conclusions().into_iter().map(Device::from).collect(),
+        }
+    }
+}
+
+/// Says what came of it, and returns how the program ends.
+pub(super) fn conclude(
+    account: &Account,
+    outcome: &Outcome,
+    ended: Result<(), Interrupted>,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    print(&outcome.problems, outcome.failed, settings);
+    let text = account.text();
+    if settings.json {
+        output::print(|out| writeln!(out, "{}", output::summary_document(account)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        settings.note(&text);
+    }
+    ended?;
+    if outcome.failed == 0 {
+        return Ok(Exit::Done);
+    }
+    let exit = if outcome.files + outcome.dirs == 0 { Exit::Failed } else { Exit::Partial };
+    settings.print_exit_record(exit, &text);
+    Ok(exit)
+}
+
+/// Prints what could not be removed as `lop: PATH: reason`; there are `failed` of them.
+pub(super) fn print(problems: &[Problem], failed: u64, settings: &Settings) {
+    let all = settings.verbosity == Verbosity::Verbose;
+    let shown = if all { problems.len() } else { SHOWN.min(problems.len()) };
+    for problem in &problems[..shown] {
+        let reason = match &problem.reason {
+            Reason::Failed { op, source } => format!("cannot {}: {}", op.verb(), io_text(source)),
+            other => other.to_string(),
+        };
+        settings.complain(&[&problem.path[..], b": ", reason.as_bytes()].concat());
+    }
+    let rest = failed.saturating_sub(shown as u64);
+    if rest > 0 {
+        let hint = if all { "" } else { " (-v shows more)" };
+        settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
+    }
+}

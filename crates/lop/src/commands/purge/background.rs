@@ -1,0 +1,236 @@
+//! `lop purge --instant` and `--resume`: trees that were moved out of the way, and the process that removes
+//! them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use action::{Discard, Refusal, Taken, Tree};
+use catalog::Catalog;
+use clap::ValueEnum;
+use fsops::{Interrupted, Watch};
+use purge::{Deed, Options, Outcome, Problem, Reason, Target};
+use serde::Serialize;
+
+use super::account::{self, Account, Figures, conclude};
+use super::{guard, options};
+use crate::args::PurgeArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::to_json;
+use crate::monitor::Monitor;
+use crate::output;
+use crate::quantity::{count, counted};
+use crate::refusals;
+use crate::settings::{Settings, Verbosity};
+
+/// What the process in the background says when it is on its own.
+const READY: &str = "ready";
+
+/// Moves `targets` out of the way, and starts the process that removes them.
+pub(super) fn begin(
+    targets: &[Target],
+    mut problems: Vec<Problem>,
+    args: &PurgeArgs,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let catalog = settings.catalog()?;
+    let mut trees = Vec::new();
+    for target in targets {
+        match target.pinned() {
+            Some(reason) => problems.push(Problem { path: target.given().to_vec(), reason }),
+            None => trees.push(Tree { path: target.path().to_vec(), key: target.key() }),
+        }
+    }
+    let (discard, refused) = Discard::begin(&Catalog::runs(&catalog), &trees).map_err(explained)?;
+    let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
+    let moved = (trees.len() - refused.len()) as u64;
+    account::print(&problems, problems.len() as u64, settings);
+    refusals::print(&refused, settings);
+    let process = if moved == 0 {
+        discard.end().map_err(explained)?;
+        None
+    } else {
+        // The other process is to have it.
+        drop(discard);
+        start(run, &catalog, args)
+    };
+    if moved > 0 && process.is_none() {
+        let text = "cannot start a process in the background; 'lop purge --resume' goes on";
+        settings.complain(text.as_bytes());
+    }
+    let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
+    if settings.json {
+        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        settings.note(&summary.text());
+    }
+    let exit = match (moved, process) {
+        (0, _) if failed > 0 => Exit::Failed,
+        (1.., None) => Exit::Partial,
+        _ if failed > 0 => Exit::Partial,
+        _ => Exit::Done,
+    };
+    settings.print_exit_record(exit, &summary.text());
+    Ok(exit)
+}
+
+/// What `--instant` came to.
+#[derive(Serialize)]
+struct Moved {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<u64>,
+    paths: u64,
+    failed: u64,
+    /// The process in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process: Option<u32>,
+}
+
+impl Moved {
+    fn text(&self) -> String {
+        let moved = counted(self.paths, "path", "paths");
+        let mut text = match (self.run, self.process) {
+            (Some(run), Some(process)) => {
+                format!(
+                    "run {run}: {moved} moved out of the way; process {process} removes what was there"
+                )
+            }
+            (Some(run), None) => {
+                format!("run {run}: {moved} moved out of the way, and still there")
+            }
+            (None, _) => "nothing was moved".into(),
+        };
+        if self.failed > 0 {
+            text.push_str(&format!(", {} could not be moved", count(self.failed)));
+        }
+        text
+    }
+}
+
+/// Starts the process that removes what a run moved; returns its number when it is at it.
+fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("lop").arg("--catalog").arg(catalog);
+    command.args(["purge", "--background", &run.to_string()]);
+    if let Some(rate) = args.rate {
+        command.args(["--rate", &rate.to_string()]);
+    }
+    if let Some(threads) = args.threads {
+        command.args(["--threads", &threads.to_string()]);
+    }
+    if let Some(io) = args.io.to_possible_value() {
+        command.args(["--io", io.get_name()]);
+    }
+    // The idle class goes on to it. No file system is kept busy by it but those of the trees.
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let mut said = String::new();
+    let heard = BufReader::new(child.stdout.take()?).read_line(&mut said);
+    (heard.is_ok() && said.trim_end() == READY).then(|| child.id())
+}
+
+/// Is the process in the background: leaves the terminal and removes what a run moved.
+pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    rustix::process::setsid()
+        .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
+    let discard =
+        match Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)? {
+            Taken::Ours(discard) => discard,
+            Taken::Busy(_) | Taken::Over => return Ok(Exit::Done),
+        };
+    output::print(|out| writeln!(out, "{READY}"))?;
+    let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
+    let monitor = Monitor::begin(&watch, settings)?;
+    let (outcome, refused, ended) = remove(*discard, &options, settings, &watch)?;
+    ended.and(monitor.finish())?;
+    let all_gone = outcome.failed == 0 && refused.is_empty();
+    Ok(if all_gone { Exit::Done } else { Exit::Partial })
+}
+
+/// Goes on with every run that no process is at.
+pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let folder = Catalog::runs(&settings.catalog()?);
+    let runs = Discard::unfinished(&folder).map_err(explained)?;
+    if runs.is_empty() && settings.verbosity != Verbosity::Quiet {
+        settings.note("nothing is left to go on with");
+    }
+    let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
+    let (start, monitor) = (Instant::now(), Monitor::begin(&watch, settings)?);
+    let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
+    for run in runs {
+        let discard = match Discard::take(&folder, run).map_err(explained)? {
+            Taken::Ours(discard) => discard,
+            Taken::Over => continue,
+            Taken::Busy(process) => {
+                let process =
+                    process.map_or("another process".into(), |id| format!("process {id}"));
+                settings.complain(format!("run {run}: {process} is at it").as_bytes());
+                continue;
+            }
+        };
+        let (of_run, refused, stop) = remove(*discard, &options, settings, &watch)?;
+        refusals::print(&refused, settings);
+        outcome.add(of_run);
+        outcome.failed += refused.len() as u64;
+        ended = stop;
+        if ended.is_err() {
+            break;
+        }
+    }
+    let ended = ended.and(monitor.finish());
+    let account = Account::new(&outcome, false, start.elapsed());
+    if args.stats {
+        settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+    }
+    conclude(&account, &outcome, ended, settings)
+}
+
+fn removal(args: &PurgeArgs, settings: &Settings) -> Result<Options, CommandError> {
+    Ok(Options { deed: Deed::Remove, ..options(args, &guard(settings))? })
+}
+
+type Removed = (Outcome, Vec<Refusal>, Result<(), Interrupted>);
+
+/// Removes what is left of a run, and notes what came of it. The second value are trees that nothing can be
+/// told of.
+fn remove(
+    discard: Discard,
+    options: &Options,
+    settings: &Settings,
+    watch: &Watch,
+) -> Result<Removed, CommandError> {
+    let (left, refused) = discard.left().map_err(explained)?;
+    let guard = guard(settings);
+    let (mut targets, mut problems) = (Vec::new(), Vec::new());
+    for tree in left {
+        let parent = tree.dir.open_below_within(b".").map_err(purge::Refusal::Failed);
+        match parent.and_then(|parent| guard.check_in(parent, &tree.at, &tree.at)) {
+            Ok(target) => targets.push(target),
+            Err(refusal) => {
+                problems.push(Problem { path: tree.at, reason: Reason::Refused(refusal) });
+            }
+        }
+    }
+    let (mut outcome, ended) = purge::purge(&targets, options, watch);
+    outcome.failed += problems.len() as u64;
+    outcome.problems.extend(problems);
+    discard
+        .note(outcome.files, outcome.dirs, outcome.failed + refused.len() as u64)
+        .map_err(explained)?;
+    // Stopped or not: it may be all gone.
+    discard.end().map_err(explained)?;
+    Ok((outcome, refused, ended))
+}
+
+/// Returns an error of the journal with advice for this command.
+fn explained(error: action::Error) -> CommandError {
+    match error {
+        action::Error::File(error) => CommandError::from(error)
+            .hint("what was moved is in the journal; 'lop purge --resume' removes it"),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,181 @@
+//! `lop purge --instant` and `--resume` as their users run them.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::TreeBuilder;
+
+use crate::lop::{Lop, document};
+
+/// Longer than any of these removals takes on a machine that does something else too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn one_tree() -> TreeBuilder {
+    let files = (0..300).map(|i| format!("tree/{}/{i}", i % 10));
+    files.fold(TreeBuilder::new(), |tree, file| tree.file(file, "x"))
+}
+
+fn tree() -> TreeBuilder {
+    one_tree().file("other/kept", "kept")
+}
+
+/// Moves things out of the way, which has to succeed; returns the summary.
+fn instant(lop: &Lop, args: &[&str]) -> Value {
+    let output = lop.command().args(["--json", "purge", "--instant"]).args(args).run();
+    output.success();
+    document(&output)["summary"].clone()
+}
+
+fn history(lop: &Lop) -> Vec<Value> {
+    lop.json(["history"])["runs"].as_array().expect("runs").clone()
+}
+
+fn wait(lop: &Lop, what: &str, mut is_so: impl FnMut(&Value) -> bool) -> Value {
+    let start = Instant::now();
+    loop {
+        let run = history(lop).pop().expect("a run");
+        if is_so(&run) {
+            return run;
+        }
+        assert!(start.elapsed() < PATIENCE, "not {what}: {run}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn wait_for_end(lop: &Lop) -> Value {
+    wait(lop, "over", |run| !run["ended_ms"].is_null())
+}
+
+fn wait_for_process(lop: &Lop) {
+    wait(lop, "given up", |run| run["process"].is_null());
+}
+
+fn process(summary: &Value) -> String {
+    summary["process"].as_u64().expect("a process").to_string()
+}
+
+fn send(signal: &str, process: &str) {
+    let status = std::process::Command::new("kill").args([signal, process]).status();
+    assert!(status.expect("kill").success());
+}
+
+#[test]
+fn trees_are_out_of_the_way_at_once_and_then_gone() {
+    let lop = Lop::with(&tree());
+    let summary = instant(&lop, &["tree", "other"]);
+    assert!(!lop.path("tree").exists() && !lop.path("other").exists());
+    assert_eq!((&summary["run"], &summary["paths"]), (&1.into(), &2.into()));
+    let run = wait_for_end(&lop);
+    assert_eq!(run["by"], "purge");
+    assert_eq!((&run["paths"], &run["files"], &run["dirs"]), (&2.into(), &301.into(), &12.into()));
+    assert!(testkit::stores(&lop.runs()).is_empty());
+    let output = lop.run(["history"]);
+    assert!(output.stdout_str().contains("purge       2 paths, 313 entries gone\n"), "{output:?}");
+}
+
+#[test]
+fn the_process_in_the_background_has_left_the_terminal_and_the_folder() {
+    let lop = Lop::with(&tree());
+    let process = process(&instant(&lop, &["--rate", "50", "tree"]));
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();
+    let (session, terminal) = (fields[3], fields[4]);
+    assert_eq!((session, terminal), (process.as_str(), "0"), "{stat}");
+    let folder = fs::read_link(format!("/proc/{process}/cwd")).expect("it runs");
+    assert_eq!(folder, std::path::Path::new("/"));
+    send("-TERM", &process);
+    wait_for_process(&lop);
+    lop.run(["purge", "--resume"]).success();
+    wait_for_end(&lop);
+}
+
+#[test]
+fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
+    let lop = Lop::with(&TreeBuilder::new().file("other/kept", "kept"));
+    for (run, (signal, delay)) in
+        [("-KILL", 0), ("-KILL", 300), ("-KILL", 900), ("-TERM", 600)].into_iter().enumerate()
+    {
+        lop.lay(&one_tree());
+        let process = process(&instant(&lop, &["--rate", "100", "tree"]));
+        std::thread::sleep(Duration::from_millis(delay));
+        send(signal, &process);
+        wait_for_process(&lop);
+        let left = history(&lop).pop().expect("a run");
+        assert!(left["ended_ms"].is_null() && left["run"] == run + 1, "{left}");
+        // It says how far it came, if it could.
+        assert_eq!(signal == "-TERM", left["files"].as_u64() > Some(0), "{left}");
+        let text = lop.run(["history"]).stdout_str().to_string();
+        assert!(text.contains("not over ('lop purge --resume' goes on): /"), "{text}");
+        lop.run(["purge", "--resume"]).success();
+        wait_for_end(&lop);
+    }
+    assert!(testkit::stores(&lop.runs()).is_empty());
+    assert!(lop.path("other/kept").exists());
+    let output = lop.run(["purge", "--resume"]);
+    output.success();
+    assert!(output.stderr_str().starts_with("nothing is left to go on with\n"), "{output:?}");
+}
+
+#[test]
+fn what_another_process_is_at_is_left_to_it() {
+    let lop = Lop::with(&tree());
+    let process = process(&instant(&lop, &["--rate", "50", "tree"]));
+    let output = lop.run(["purge", "--resume"]);
+    output.success();
+    assert!(output.stderr_str().contains(&format!("run 1: process {process} is at it")));
+    send("-TERM", &process);
+    wait_for_process(&lop);
+    lop.run(["purge", "--resume"]).success();
+    wait_for_end(&lop);
+}
+
+#[test]
+fn what_cannot_be_removed_stays_known_until_it_can_be() {
+    let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
+    instant(&lop, &["tree"]);
+    wait_for_process(&lop);
+    let run = wait(&lop, "tried", |run| run["failed"] == 1);
+    assert!(run["ended_ms"].is_null(), "{run}");
+    let output = lop.run(["purge", "--resume"]);
+    output.code(1);
+    assert!(output.stderr_str().contains("holds files in quarantine"), "{output:?}");
+    let store = testkit::stores(&lop.runs()).pop().expect("it is there");
+    let kept = store.join("0/1/.lop-quarantine-7");
+    assert_eq!(fs::read(kept.join("kept")).expect("it is there"), b"in quarantine");
+    testkit::remove_tree(&kept).expect("is removed");
+    lop.run(["purge", "--resume"]).success();
+    wait_for_end(&lop);
+    assert!(!store.exists());
+}
+
+#[test]
+fn what_cannot_be_moved_is_reported_and_stays() {
+    let lop = Lop::with(&tree().file("other/.lop-quarantine-7/kept", "in quarantine"));
+    let output = lop.run(["purge", "--instant", "other", "missing"]);
+    output.code(1);
+    let said = output.stderr_str();
+    assert!(said.contains("other: holds files in quarantine"), "{said}");
+    assert!(said.contains("missing: cannot open: No such file or directory"), "{said}");
+    assert!(said.ends_with("nothing was moved, 2 could not be moved\n"), "{said}");
+    assert!(history(&lop).is_empty());
+    lop.run(["purge", "--instant", "missing", "tree"]).code(3);
+    wait_for_end(&lop);
+    assert!(lop.path("other/kept").exists() && !lop.path("tree").exists());
+    lop.run(["purge", "--instant", "."]).code(4);
+    for with in [["--include", "a"], ["--exclude", "a"], ["--older-than", "1d"]] {
+        lop.command().args(["purge", "--instant", "other"]).args(with).run().code(2);
+    }
+    lop.run(["purge", "--resume", "other"]).code(2);
+}
+
+#[test]
+fn a_purge_is_not_undone() {
+    let lop = Lop::with(&tree());
+    instant(&lop, &["tree"]);
+    wait_for_end(&lop);
+    let output = lop.run(["undo", "1"]);
+    output.code(1);
+    assert!(output.stderr_str().contains("run 1 was a purge"), "{output:?}");
+    lop.run(["undo"]).code(1);
+}
