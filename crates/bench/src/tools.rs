@@ -121,7 +121,7 @@ use Work::{Again, Delete, Find, Link, Mirror};
 
 /// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
 /// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 23] = [
+pub const ENTRANTS: [Entrant; 24] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -185,6 +185,10 @@ pub const ENTRANTS: [Entrant; 23] = [
     peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
     peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
     peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
+    Entrant {
+        role: Role::Ours,
+        ..peer("lop", Delete, Source::Here, "lop purge -q --yes DIR", Nothing)
+    },
     peer("rm", Delete, Debian("coreutils"), "rm -rf DIR", Nothing),
     peer("find", Delete, Debian("findutils"), "find DIR -delete", Nothing),
     peer("rmz", Delete, Crate("rmz"), "rmz DIR", Nothing),

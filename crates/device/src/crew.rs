@@ -170,7 +170,7 @@ impl Pace<'_> {
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
         if fetches > 0 && waited * 2 > busy {
-            self.lane.note_wait(waited, fetches);
+            self.lane.note_wait(waited);
             // Not before: where there are more threads than processors, waits are for those too.
             if self.lane.is_cold() {
                 (self.hire)();

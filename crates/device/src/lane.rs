@@ -92,8 +92,6 @@ pub struct Lane {
     /// until [`Lane::note_cached`].
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
-    /// What was fetched in that time, in pages at least.
-    fetches: AtomicU64,
     /// 0 if it is not settled whether there is an arm, 1 if there is none, 2 if there is one.
     arm: AtomicU8,
     trial: Mutex<Option<Trial>>,
@@ -110,8 +108,8 @@ impl Lane {
             Io::Ssd | Io::Cached => NO_ARM,
         };
         let (level_ns, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        let (fetches, arm, trial) = (AtomicU64::new(0), AtomicU8::new(arm), Mutex::new(None));
-        Lane { disk, io, level_ns, waited_ns, fetches, arm, trial }
+        let (arm, trial) = (AtomicU8::new(arm), Mutex::new(None));
+        Lane { disk, io, level_ns, waited_ns, arm, trial }
     }
 
     /// Returns the name of its disk, which no other lane has.
@@ -138,9 +136,8 @@ impl Lane {
         self.disk.rotates.is_some()
     }
 
-    /// Notes that a thread has waited for the device, and for how many pages.
-    pub fn note_wait(&self, time: Duration, fetches: u64) {
-        self.fetches.fetch_add(fetches, Relaxed);
+    /// Notes that a thread has waited for the device.
+    pub fn note_wait(&self, time: Duration) {
         self.level_ns.fetch_add(nanos(time), Relaxed);
         self.waited_ns.fetch_add(nanos(time), Relaxed);
     }
@@ -188,14 +185,6 @@ impl Lane {
             if self.disk.rotates == Some(true) { !faster } else { trial.alone >= SLOW && !faster };
         self.arm.store(if arm { ARM } else { NO_ARM }, Relaxed);
         *self.trial.lock().unwrap_or_else(PoisonError::into_inner) = Some(trial);
-    }
-
-    /// Settles whether there is an arm by how long threads were seen waiting, where nothing is there to be
-    /// tried.
-    pub fn judge_by_waits(&self) {
-        let fetches = u32::try_from(self.fetches.load(Relaxed)).unwrap_or(u32::MAX).max(1);
-        let mean = Duration::from_nanos(self.waited_ns.load(Relaxed)) / fetches;
-        self.judge(Trial { alone: mean, together: mean });
     }
 
     /// Returns how many threads are of use at most, where there are `processors`.
@@ -327,9 +316,9 @@ mod tests {
     #[test]
     fn waits_make_a_lane_cold_and_a_look_at_the_cache_makes_it_warm() {
         let lane = lane(Some(false), Io::Auto);
-        lane.note_wait(COLD / 2, 1);
+        lane.note_wait(COLD / 2);
         assert!(!lane.is_cold());
-        lane.note_wait(COLD / 2, 1);
+        lane.note_wait(COLD / 2);
         assert!(lane.is_cold());
         assert_eq!((lane.ahead() > 1, lane.quantum()), (true, 128 << 10));
         lane.note_cached();
@@ -343,13 +332,13 @@ mod tests {
     fn a_few_waits_among_much_work_make_no_lane_cold() {
         let lane = lane(Some(false), Io::Auto);
         for _ in 0..100 {
-            lane.note_wait(COLD / 4, 1);
+            lane.note_wait(COLD / 4);
             lane.note_work(COLD * 3);
         }
         assert!(!lane.is_cold());
         // Once there were too many, work is no sign that there will be fewer.
         for _ in 0..4 {
-            lane.note_wait(COLD / 2, 1);
+            lane.note_wait(COLD / 2);
             lane.note_work(COLD);
         }
         assert!(lane.is_cold());
@@ -363,7 +352,7 @@ mod tests {
             [(Io::Hdd, true, true), (Io::Ssd, true, false), (Io::Cached, false, false)]
         {
             let lane = lane(None, io);
-            lane.note_wait(Duration::from_secs(1), 1);
+            lane.note_wait(Duration::from_secs(1));
             assert_eq!((lane.is_cold(), lane.has_arm()), (cold, arm), "{io:?}");
             assert!(lane.is_settled() && !lane.finds_out());
             assert_eq!(lane.depth(2) > 2, cold);

@@ -6,6 +6,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
@@ -128,6 +129,16 @@ impl Dir {
     pub fn seek(&self, place: u64) -> io::Result<()> {
         rustix::fs::seek(self, SeekFrom::Start(place))?;
         Ok(())
+    }
+
+    /// Has the first block fetched that a listing needs. The next listing begins at the beginning.
+    pub fn fetch_beginning(&self) -> io::Result<()> {
+        // Room for one name, however long: to fill more, more blocks are read.
+        let mut space = [MaybeUninit::uninit(); 512];
+        if let Some(first) = RawDir::new(self, &mut space).next() {
+            first?;
+        }
+        self.seek(0)
     }
 
     fn open_and_check(&self, name: &CStr) -> io::Result<Dir> {

@@ -21,6 +21,9 @@ use crate::window::Window;
 use crate::worker::Worker;
 use crate::{Deed, Options};
 
+/// Entries between one trial that came to nothing, as what was looked at was cached, and the next, at least.
+const UNTIL_TRIAL: u64 = 10_000;
+
 /// Something a worker can do next. Their order is that of inodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Task {
@@ -48,6 +51,8 @@ pub(crate) struct Job<'a> {
     tuner: Tuner,
     /// Entries done so far.
     done: AtomicU64,
+    /// Entries to be done before it is tried again whether there is an arm.
+    next_trial: AtomicU64,
     nodes: Mutex<Nodes>,
     /// So that nobody can make a directory that looks like another one.
     secret: RandomState,
@@ -117,6 +122,7 @@ impl<'a> Job<'a> {
             queue,
             tuner: Tuner::new(options.threads.first, start),
             done: AtomicU64::new(0),
+            next_trial: AtomicU64::new(0),
             nodes: Mutex::new(nodes),
             secret: RandomState::new(),
             windows: Mutex::default(),
@@ -148,15 +154,21 @@ impl<'a> Job<'a> {
         Crew { lane: &self.lane, threads: self.options.threads, pieces: None }
     }
 
-    /// Returns whether to go by the order of the disk rather than by that of the tree.
+    /// Returns whether to go by the order of the disk rather than by that of the tree, or to find out
+    /// whether to do so.
     pub(crate) fn sweeps(&self) -> bool {
         if !self.lane.is_cold() {
             return false;
         }
-        if !self.lane.is_settled() {
-            self.lane.judge_by_waits();
+        if self.lane.is_settled() {
+            return self.lane.has_arm();
         }
-        self.lane.has_arm()
+        self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
+    }
+
+    /// Puts the next trial off, should that have come to nothing.
+    pub(crate) fn was_tried(&self) {
+        self.next_trial.store(self.done.load(Relaxed) * 4 + UNTIL_TRIAL, Relaxed);
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {

@@ -34,6 +34,7 @@ mod select;
 mod sweep;
 mod throttle;
 mod tree;
+mod trial;
 mod tuner;
 mod window;
 mod worker;

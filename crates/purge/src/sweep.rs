@@ -18,9 +18,11 @@ use std::io::ErrorKind;
 
 use fsops::Op;
 
+use crate::Deed;
 use crate::job::{Job, Tally, Task};
 use crate::nodes::NodeId;
 use crate::outcome::Reason;
+use crate::trial;
 use crate::window::Window;
 use crate::worker::{Scratch, Worker};
 
@@ -33,27 +35,43 @@ const EACH: usize = 128;
 /// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
 const INODES: u64 = 16;
 
-/// A name to be removed: its inode, the number of its window, and its number in that.
-type Place = (u64, u32, u32);
+/// As many bytes have names enough to find out whether there is an arm at all.
+const SOME: usize = 64 << 10;
 
-/// Lists directories until there is enough to be removed, and removes that.
+/// A name to be removed: its inode, the number of its window, and its number in that.
+pub(crate) type Place = (u64, u32, u32);
+
+/// Lists directories until there is enough to be removed, and removes that. Finds out before whether there
+/// is an arm, if that is not known.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
-    let windows = list(&mut worker);
-    fetch(&mut worker, &windows);
+    let is_trial = !job.lane.is_settled();
+    let windows = list(&mut worker, if is_trial { SOME } else { ENOUGH });
+    if is_trial {
+        trial::run(&mut worker, &windows);
+        job.was_tried();
+    }
+    if job.lane.is_settled() && job.lane.has_arm() {
+        // Names alone are counted without it.
+        if job.options.deed != Deed::Count {
+            for place in places(&windows) {
+                look(&mut worker, &windows, place);
+            }
+        }
+        worker.tally.outcome.sweeps = 1;
+    }
     remove(&mut worker, &windows);
-    worker.tally.outcome.sweeps = 1;
     tally.add(vec![worker.end()]);
 }
 
 /// Lists directories in the order of their inodes.
-fn list(worker: &mut Worker<'_>) -> Vec<Window> {
+fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
     let job = worker.job;
     let (mut windows, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
     while let Some(task) = job.queue.next(&mut worker.stack) {
         if let Task::Empty { dir, place, inode } = task {
-            list_one(worker, (dir, place, inode), &mut scratch);
+            list_one(worker, (dir, place, inode), enough, &mut scratch);
             if scratch.window.len() > 0 {
                 listed += scratch.window.bytes() + EACH;
                 windows.push(std::mem::take(&mut scratch.window));
@@ -61,19 +79,24 @@ fn list(worker: &mut Worker<'_>) -> Vec<Window> {
         }
         job.queue.line_up(&mut worker.stack);
         worker.count();
-        if worker.stopped() || listed >= ENOUGH {
+        if worker.stopped() || listed >= enough {
             job.queue.close();
         }
     }
     windows
 }
 
-fn list_one(worker: &mut Worker<'_>, task: (NodeId, u64, u64), scratch: &mut Scratch) {
+fn list_one(
+    worker: &mut Worker<'_>,
+    task: (NodeId, u64, u64),
+    enough: usize,
+    scratch: &mut Scratch,
+) {
     let (id, place, inode) = task;
     scratch.window.clear();
     let Some(dir) = worker.enter(id, place) else { return };
     scratch.window.dir = id;
-    let rest = worker.fill(id, &dir, ENOUGH, scratch);
+    let rest = worker.fill(id, &dir, enough, scratch);
     if scratch.window.len() > 0 {
         // It is not finished before these are removed.
         worker.job.nodes().hold(id);
@@ -84,24 +107,25 @@ fn list_one(worker: &mut Worker<'_>, task: (NodeId, u64, u64), scratch: &mut Scr
     }
 }
 
-/// Has the blocks of the names' inodes fetched, in their order.
-fn fetch(worker: &mut Worker<'_>, windows: &[Window]) {
+/// Returns one name for each block of inodes, in the order of those.
+pub(crate) fn places(windows: &[Window]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::with_capacity(windows.iter().map(Window::len).sum());
     for (number, window) in (0u32..).zip(windows) {
         places.extend(window.inodes().zip(0u32..).map(|(inode, at)| (inode, number, at)));
     }
     places.sort_unstable();
-    // A block is fetched for the first of its inodes.
     places.dedup_by_key(|place| place.0 / INODES);
-    for (_, window, at) in places {
-        if worker.stopped() {
-            return;
-        }
-        let window = &windows[window as usize];
-        // What is wrong with it shows when it is removed.
-        let _seen =
-            worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
+    places
+}
+
+/// Has the block of a name's inode fetched.
+pub(crate) fn look(worker: &mut Worker<'_>, windows: &[Window], (_, window, at): Place) {
+    if worker.stopped() {
+        return;
     }
+    let window = &windows[window as usize];
+    // What is wrong with it shows when it is removed.
+    let _seen = worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
 }
 
 /// Removes what was listed, one directory after the other.

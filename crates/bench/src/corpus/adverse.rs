@@ -1,5 +1,7 @@
 //! Trees against one idea each: that a size tells much, that a beginning does, that files are small.
 
+use std::path::PathBuf;
+
 use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::Plan;
@@ -93,6 +95,41 @@ pub(super) fn empty(files: u64) -> Plan {
     plan
 }
 
+/// `flat-empty`: one directory of empty files.
+pub(super) fn flat_empty(files: u64) -> Plan {
+    let mut plan = Plan::new();
+    let dir = plan.dir("flat");
+    for number in 0..files {
+        plan.file(dir, format!("entry{number:08}"), Content::EMPTY);
+    }
+    plan
+}
+
+/// `tiny-dirs`: empty files, two to a directory, fifty directories to one.
+pub(super) fn tiny_dirs(files: u64) -> Plan {
+    let mut plan = Plan::new();
+    for number in 0..files {
+        let dir = plan.dir(format!("d{:05}/e{:02}", number / 100, number / 2 % 50));
+        plan.file(dir, format!("f{}", number % 2), Content::EMPTY);
+    }
+    plan
+}
+
+/// `chains`: empty files, one to a directory, five hundred directories one in the other.
+pub(super) fn chains(files: u64) -> Plan {
+    let mut plan = Plan::new();
+    let mut path = PathBuf::new();
+    for number in 0..files {
+        if number % 500 == 0 {
+            path = PathBuf::from(format!("c{:05}", number / 500));
+        }
+        path.push("d");
+        let dir = plan.dir(&path);
+        plan.file(dir, "f", Content::EMPTY);
+    }
+    plan
+}
+
 /// Returns a size at a scale: whole words, and never too small to tell files apart.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn scaled(bytes: f64, scale: f64) -> u64 {
@@ -101,7 +138,7 @@ fn scaled(bytes: f64, scale: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{empty, flat, late, same_size, vm_images};
+    use super::{chains, empty, flat, flat_empty, late, same_size, tiny_dirs, vm_images};
 
     #[test]
     fn same_size_has_one_class_and_no_group() {
@@ -125,5 +162,15 @@ mod tests {
         assert_eq!((counts.names, counts.dirs, counts.groups), (1_000, 1, 100));
         let counts = empty(20_000).counts();
         assert_eq!((counts.names, counts.dirs, counts.empty_or_other), (20_000, 20, 20_000));
+        let counts = flat_empty(1_000).counts();
+        assert_eq!((counts.names, counts.dirs, counts.empty_or_other), (1_000, 1, 1_000));
+    }
+
+    #[test]
+    fn directories_are_tiny_or_deep() {
+        let counts = tiny_dirs(1_000).counts();
+        assert_eq!((counts.names, counts.dirs), (1_000, 10 + 500));
+        let counts = chains(1_000).counts();
+        assert_eq!((counts.names, counts.dirs), (1_000, 2 + 1_000));
     }
 }

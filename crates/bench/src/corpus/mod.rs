@@ -49,7 +49,7 @@ enum Maker {
 }
 
 /// All of them.
-pub const CORPORA: [Corpus; 13] = [
+pub const CORPORA: [Corpus; 16] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -117,6 +117,24 @@ pub const CORPORA: [Corpus; 13] = [
         about: "empty files, a thousand to a directory",
         names: 1_000_000,
         maker: Maker::Plan(|names, _, _| adverse::empty(names)),
+    },
+    Corpus {
+        name: "flat-empty",
+        about: "empty files in one directory",
+        names: 1_000_000,
+        maker: Maker::Plan(|names, _, _| adverse::flat_empty(names)),
+    },
+    Corpus {
+        name: "tiny-dirs",
+        about: "empty files, two to a directory",
+        names: 300_000,
+        maker: Maker::Plan(|names, _, _| adverse::tiny_dirs(names)),
+    },
+    Corpus {
+        name: "chains",
+        about: "empty files, one to a directory, 500 directories one in the other",
+        names: 50_000,
+        maker: Maker::Plan(|names, _, _| adverse::chains(names)),
     },
     Corpus {
         name: "flat",

@@ -96,8 +96,8 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
         if extrapolates(&series) {
             page.push_str(
                 " The last column is extrapolated, as no billion was deleted here: what a billion \
-                 names take at the pace of the largest tree. Where that pace still falls, expect \
-                 more.",
+                 names take by the straight line that is nearest to the times (least squares). Published \
+                 for a billion empty files on ext4, on another machine: 18,647 s with rm, which is 5.18 h.",
             );
         }
         page.push_str("\n\n");
@@ -155,11 +155,42 @@ fn write_table(page: &mut String, series: &Series) {
         let growth = growth.map_or("-".into(), |growth| format!("{mark}{growth}{mark}"));
         page.push_str(&format!("| {mark}{name}{mark} | {} | {growth} |", cells.join(" | ")));
         if extrapolates(series) {
-            // A microsecond for each of a billion is 1,000 s.
-            let hours = per_name[last].map(|micros| format!("{} h", number(micros / 3.6)));
+            let seconds = by_line(&series.names, &curve.medians, 1e9);
+            let hours = seconds.map(|seconds| format!("{} h", number(seconds / 3600.0)));
             page.push_str(&format!(" {} |", hours.unwrap_or_else(|| "-".into())));
         }
         page.push('\n');
     }
     page.push('\n');
+}
+
+/// Returns what a straight line through times, nearest by least squares, comes to for another number of
+/// names. It takes two times at least.
+fn by_line(names: &[u64], times: &[Option<f64>], at: f64) -> Option<f64> {
+    let points: Vec<(f64, f64)> = names
+        .iter()
+        .zip(times)
+        .filter_map(|(&names, time)| Some((float(names), (*time)?)))
+        .collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| {
+        points.iter().map(of).sum::<f64>() / float(points.len() as u64)
+    };
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let covariance: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let variance: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    (points.len() > 1).then(|| y + covariance / variance * (at - x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_line;
+
+    #[test]
+    fn a_line_goes_on_as_it_went() {
+        let exact = by_line(&[1, 10, 100], &[Some(5.0), Some(14.0), Some(104.0)], 1000.0);
+        assert!((exact.expect("a line") - 1004.0).abs() < 1e-9);
+        let near = by_line(&[0, 10, 20], &[Some(1.0), Some(0.0), Some(2.0)], 10.0);
+        assert!((near.expect("a line") - 1.0).abs() < 1e-9);
+        assert_eq!(by_line(&[1, 10], &[None, Some(1.0)], 100.0), None);
+    }
 }

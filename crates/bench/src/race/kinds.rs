@@ -43,8 +43,8 @@ const WARM: &[Cache] = &[Warm];
 const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. Sizes are such that all of it takes about three hours on two cores.
-pub const KINDS: [Kind; 9] = [
+/// All kinds. Sizes are such that all of it takes about five hours on two cores.
+pub const KINDS: [Kind; 11] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -113,15 +113,35 @@ pub const KINDS: [Kind; 9] = [
     },
     Kind {
         name: "delete",
-        about: "trees deleted, on ext4, XFS and btrfs",
+        about: "trees deleted, from a hundred thousand to ten million names, on ext4",
         rows: || {
             vec![
                 (Work::Delete, "empty", Some(100_000), 1.0, Created, Ext4, COLD, 3),
                 (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
-                // Two minutes for each tool and run: the untimed one and one more.
+                // Minutes for each tool and run: the untimed one and one more.
                 (Work::Delete, "empty", Some(10_000_000), 1.0, Created, Ext4, COLD, 1),
-                (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
-                (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
+            ]
+        },
+    },
+    Kind {
+        name: "delete-systems",
+        about: "trees deleted, on XFS, btrfs and a simulated hard disk",
+        rows: || {
+            vec![
+                (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Arm, COLD, 1),
+                (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Xfs, BOTH, 3),
+                (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Btrfs, BOTH, 3),
+            ]
+        },
+    },
+    Kind {
+        name: "delete-shapes",
+        about: "trees deleted that are flat, full of tiny directories, deep, or hard-linked, on ext4",
+        rows: || {
+            vec![
+                (Work::Delete, "tiny-dirs", Some(300_000), 1.0, Created, Ext4, BOTH, 3),
+                (Work::Delete, "chains", Some(50_000), 1.0, Created, Ext4, BOTH, 3),
+                (Work::Delete, "flat-empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
                 (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),
             ]
         },
