@@ -39,7 +39,7 @@ read in another way, which can take several times as long. Whoever knows better 
 the machine below), and the kernel is told for the races. Loop images are SSDs but for the simulated
 hard disk, where those two do read in that other way, with warm caches too.
 
-**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV), then as often as its
+**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV; not to delete), then as often as its
 table says, A B C A B C, always in the same order, so that whatever else the machine does hits all
 alike. Very slow tools are timed less often; their tables say so. First copies, links and deletions start
 on a fresh image each time, copying again on the copy that is there. The tables show

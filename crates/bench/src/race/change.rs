@@ -48,7 +48,7 @@ impl Race {
         Ok(())
     }
 
-    /// Links or deletes: each run, the untimed ones too, has its own copy of the image.
+    /// Links or deletes: each run, the untimed ones of links too, has its own copy of the image.
     pub(super) fn in_place(&mut self, lineup: &Lineup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
@@ -56,7 +56,9 @@ impl Race {
         let mut faults = Vec::new();
         for (number, &cache) in lineup.caches.iter().enumerate() {
             let id = self.scenario(lineup, cache, &counts);
-            for round in u32::from(number > 0)..=self.rounds(lineup) {
+            // What is deleted is looked at after each run, and each has caches of its own.
+            let first = u32::from(number > 0 || lineup.work == Work::Delete);
+            for round in first..=self.rounds(lineup) {
                 for entrant in self.entrants(lineup.work) {
                     let image = image.copy(&copy.0)?;
                     let mounted = image.mount(&self.options.store.join("mnt"), arm.as_ref())?;

@@ -118,7 +118,7 @@ pub const KINDS: [Kind; 11] = [
             vec![
                 (Work::Delete, "empty", Some(100_000), 1.0, Created, Ext4, COLD, 3),
                 (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
-                // Minutes for each tool and run: the untimed one and one more.
+                // Minutes for each tool.
                 (Work::Delete, "empty", Some(10_000_000), 1.0, Created, Ext4, COLD, 1),
             ]
         },
