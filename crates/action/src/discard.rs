@@ -4,7 +4,6 @@
 //! system that nobody else can reach into, and a journal, so that what was moved is not forgotten: a
 //! process that is killed leaves the rest to the next one that takes the run up.
 
-use std::ffi::CString;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -66,8 +65,6 @@ pub struct Left {
     pub at: Vec<u8>,
     /// The private directory that it is in.
     pub dir: Rc<Dir>,
-    /// Its name in there.
-    pub name: CString,
 }
 
 impl Discard {
@@ -234,7 +231,7 @@ fn look(past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Option<Left>, Re
     match staging.dir.stat_child(&name) {
         Ok(stat) if stat.inode == tree.inode => {
             let at = staging.path_of(&name);
-            Ok(Some(Left { path: tree.path.clone(), at, dir: staging.dir, name }))
+            Ok(Some(Left { path: tree.path.clone(), at, dir: staging.dir }))
         }
         Ok(_) => Err(Reason::Swapped),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),

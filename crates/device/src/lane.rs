@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::disk::Disk;
+use crate::trial::Trial;
 
 /// What the user says of the storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,15 +59,6 @@ const DEPTH: usize = 16;
 /// Requests that a thread sends in advance while it works on others, on a cold device. They cost no
 /// thread and no wait; 4 and 16 were no faster.
 const AHEAD: usize = 8;
-
-/// Reads at random places, one by one and several at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// What a read takes if none other waits.
-    pub alone: Duration,
-    /// What a read takes on average if others wait: the time of all by their number.
-    pub together: Duration,
-}
 
 /// What was concluded about a device, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,14 +11,16 @@
 //! anything is cold is seen by a walk: threads that wait more than they work are waiting for storage.
 //! Before contents are read it is asked of some files. Until then nothing is done differently than in a
 //! warm cache, so what is warm costs nothing. Whether there is an arm is settled by a trial
-//! ([`Lane::judge`]): several requests at once help a device without one and not one that has.
+//! ([`Trial`], [`Lane::judge`]): several requests at once help a device without one and not one that has.
 
 mod crew;
 mod disk;
 mod lane;
 mod queue;
+mod trial;
 
 pub use crew::{Crew, Pace, Threads};
 pub use disk::Disk;
-pub use lane::{Conclusion, Io, Lane, Lanes, Trial};
+pub use lane::{Conclusion, Io, Lane, Lanes};
 pub use queue::{CloseOnPanic, Queue};
+pub use trial::Trial;

@@ -10,12 +10,6 @@ use walk::{FileId, Opener};
 use crate::classes::SameSize;
 use crate::parallel::Work;
 
-/// Reads one by one, and at least as many together.
-const READS: usize = 24;
-
-/// How many at once when together.
-const TOGETHER: usize = 8;
-
 /// Bytes of a read: the smallest there is, so that time is the way to it.
 const LENGTH: usize = 4096;
 
@@ -65,10 +59,8 @@ fn look_at(work: &Work<'_>, classes: &SameSize, lane: &Lane) {
     if work.watch.stopped() {
         return;
     }
-    if let Some((alone, together)) = spots.split_at_checked(READS)
-        && together.len() >= READS
-    {
-        lane.judge(Trial { alone: one_by_one(work, alone), together: at_once(work, together) });
+    if let Some(trial) = Trial::hold(&spots, || Opener::new(work.tree, 1), read) {
+        lane.judge(trial);
     }
 }
 
@@ -100,7 +92,7 @@ fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
             Spot { file, offset: (*turn - 1) * SPREAD }
         })
         .filter(|spot| spot.offset < work.tree.file(spot.file).size)
-        .take(4 * READS)
+        .take(4 * Trial::READS)
         .collect()
 }
 
@@ -129,39 +121,14 @@ fn is_stored(file: &File, offset: u64) -> bool {
     }
 }
 
-/// Returns the median time of reads that come one after the other.
-fn one_by_one(work: &Work<'_>, spots: &[Spot]) -> Duration {
-    let mut opener = Opener::new(work.tree, 1);
-    let mut times: Vec<Duration> = spots.iter().map(|&spot| read(&mut opener, spot)).collect();
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
-/// Returns the time of reads that come together, divided by their number.
-fn at_once(work: &Work<'_>, spots: &[Spot]) -> Duration {
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for part in spots.chunks(spots.len().div_ceil(TOGETHER)) {
-            scope.spawn(move || {
-                own_descriptor_table();
-                let mut opener = Opener::new(work.tree, 1);
-                for &spot in part {
-                    read(&mut opener, spot);
-                }
-            });
-        }
-    });
-    start.elapsed() / u32::try_from(spots.len()).unwrap_or(u32::MAX)
-}
-
 /// Reads a page and returns how long that took, without the opening.
-fn read(opener: &mut Opener<'_>, spot: Spot) -> Duration {
-    let Ok(open) = opener.open(spot.file) else { return Duration::ZERO };
+fn read(opener: &mut Opener<'_>, spot: Spot) -> Option<Duration> {
+    let open = opener.open(spot.file).ok()?;
     open.expect_single_reads();
     let start = Instant::now();
     // One that cannot be read is told of when its turn comes.
     let _unread = open.read_at(&mut [0; LENGTH], spot.offset);
-    start.elapsed()
+    Some(start.elapsed())
 }
 
 #[cfg(test)]

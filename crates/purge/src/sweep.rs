@@ -35,8 +35,9 @@ const EACH: usize = 128;
 /// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
 const INODES: u64 = 16;
 
-/// As many bytes have names enough to find out whether there is an arm at all.
-const SOME: usize = 64 << 10;
+/// As many bytes have names enough to find out whether there is an arm at all: directories that are not
+/// listed yet are of use for that too.
+const SOME: usize = 4 << 10;
 
 /// A name to be removed: its inode, the number of its window, and its number in that.
 pub(crate) type Place = (u64, u32, u32);

@@ -2,7 +2,8 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use action::{Discard, Kind, Runs};
 use fsops::faults::{Blow, changes, strike};
@@ -30,6 +31,24 @@ pub(crate) struct Ended {
     pub(crate) account: String,
 }
 
+/// Held for writing while a process is forked.
+static FORKS: RwLock<()> = RwLock::new(());
+
+/// Keeps this process from being forked: for a moment a child has all files that are open for writing here,
+/// and what is open for writing is left alone.
+pub(crate) fn without_forks() -> RwLockReadGuard<'static, ()> {
+    FORKS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command to its end.
+pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);
+    let child = command.spawn();
+    drop(alone);
+    child?.wait_with_output()
+}
+
 fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
@@ -44,14 +63,13 @@ fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
         Blow::Fail(errno) => errno,
     };
     command.env(WHAT, what).env(BLOW, format!("{number} {blow}"));
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     command
 }
 
 /// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may
 /// be a kill.
 pub(crate) fn run(folder: &Path, what: What, number: u64, blow: Blow) -> Ended {
-    let output = command(folder, what, number, blow).output().expect("runs");
+    let output = output(&mut command(folder, what, number, blow)).expect("runs");
     let account = account(&output);
     let changes = account.lines().find_map(|line| line.split("changes=").nth(1)?.parse().ok());
     let killed = output.status.signal() == Some(9);

@@ -31,7 +31,9 @@ fn killed_everywhere(kind: Kind) -> u64 {
 /// Kills a run at each of its changes, and has another one go to its end instead.
 fn killed_and_run_again(kind: Kind) -> u64 {
     let whole = World::new(&odd_tree());
-    let planned = whole.apply(kind).done;
+    let whole_run = whole.apply(kind);
+    assert!(whole_run.refused.is_empty(), "{:?}", whole_run.refused);
+    let planned = whole_run.done;
     let after = whole.snapshot();
     let mut points = 0;
     for number in 0.. {

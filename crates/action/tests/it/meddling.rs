@@ -10,7 +10,7 @@ use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, Snapshot, assert_same};
 
-use crate::child::{What, run};
+use crate::child::{What, output, run};
 use crate::crash::contents_are_there;
 use crate::world::{WHOLE, World, odd_tree};
 
@@ -96,14 +96,14 @@ struct Frozen(std::path::PathBuf);
 
 impl Frozen {
     fn new(dir: std::path::PathBuf) -> Option<Frozen> {
-        let frozen = std::process::Command::new("chattr").arg("+i").arg(&dir).status();
-        frozen.is_ok_and(|status| status.success()).then_some(Frozen(dir))
+        let frozen = output(std::process::Command::new("chattr").arg("+i").arg(&dir));
+        frozen.is_ok_and(|frozen| frozen.status.success()).then_some(Frozen(dir))
     }
 }
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        drop(std::process::Command::new("chattr").arg("-i").arg(&self.0).status());
+        drop(output(std::process::Command::new("chattr").arg("-i").arg(&self.0)));
     }
 }
 

@@ -11,6 +11,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptes
 use proptest::sample::select;
 use testkit::{Compare, RandomTree, TreeBuilder, assert_contents_kept, assert_same, random_tree};
 
+use crate::child::output;
 use crate::world::{World, apply, plans, plans_of, undo};
 
 const KINDS: [Kind; 5] =
@@ -38,7 +39,7 @@ fn rules() -> impl Strategy<Value = Vec<&'static str>> {
 fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     let mut find = Command::new("find");
     find.args(dirs).args(["-type", "f", "-exec", "sha256sum", "--zero", "{}", "+"]);
-    let output = find.output().expect("find runs");
+    let output = output(&mut find).expect("find runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = output.stdout.split(|&b| b == 0).filter(|line| !line.is_empty());
     lines.map(|line| String::from_utf8_lossy(&line[..64]).into_owned()).collect()

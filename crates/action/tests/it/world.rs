@@ -10,6 +10,8 @@ use device::{Io, Lanes, Threads};
 use fsops::{FileKey, Stat, Watch};
 use testkit::{FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
 
+use crate::child::without_forks;
+
 /// What is compared of a tree that was brought back.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
@@ -38,6 +40,7 @@ impl World {
 
     pub(crate) fn in_home(tree: &TreeBuilder, home: TempTree) -> World {
         let home_path = home.path().canonicalize().expect("a home");
+        let _quiet = without_forks();
         tree.make(home_path.join("tree"));
         World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
     }
@@ -123,6 +126,7 @@ pub(crate) fn apply(
     plans: Vec<Plan>,
     threads: usize,
 ) -> (Outcome, Result<(), action::Error>) {
+    let _quiet = without_forks();
     let how = How {
         kind,
         directory_times: true,
@@ -142,6 +146,7 @@ pub(crate) fn apply(
 
 /// Undoes runs until nothing is left to undo, or something cannot be; `None` if there was nothing.
 pub(crate) fn undo(runs: &Path) -> Option<Undone> {
+    let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
     let watch = Watch::default();
     match runs.undo(None, &watch) {

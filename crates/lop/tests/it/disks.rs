@@ -27,7 +27,7 @@ const LARGE: u64 = 3 << 20;
 const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
 /// A mounted disk with a tree of which nothing is cached.
-struct Ailing {
+pub(crate) struct Ailing {
     mounted: Mounted,
     // After what is mounted: a field is dropped after those before it.
     _home: TempTree,
@@ -35,14 +35,19 @@ struct Ailing {
 
 impl Ailing {
     /// Makes one, or says why this machine cannot.
-    fn with(tree: &TreeBuilder) -> Option<Ailing> {
+    pub(crate) fn with(tree: &TreeBuilder) -> Option<Ailing> {
+        Ailing::with_settings(tree, &SETTINGS)
+    }
+
+    /// Makes one whose arm is as slow as that.
+    pub(crate) fn with_settings(tree: &TreeBuilder, settings: &Settings) -> Option<Ailing> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             skipped("only root with /dev/fuse can mount a disk that fails");
             return None;
         }
         let home = TempTree::new();
         let image = Image::make(&home.join("image"), Device::Arm, &Counts::default());
-        let mounted = image.and_then(|image| image.mount(&home.join("mnt"), Some(&SETTINGS)));
+        let mounted = image.and_then(|image| image.mount(&home.join("mnt"), Some(settings)));
         let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
         tree.make(ailing.path());
         settle();
@@ -51,25 +56,25 @@ impl Ailing {
         Some(ailing)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.mounted.path()
     }
 
-    fn join(&self, name: &str) -> PathBuf {
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    fn disk(&self) -> &Disk {
+    pub(crate) fn disk(&self) -> &Disk {
         self.mounted.disk().expect("it is one")
     }
 
     /// Forgets what is cached.
-    fn cool(&self) {
+    pub(crate) fn cool(&self) {
         self.mounted.remount().expect("nothing uses it");
     }
 
     /// Returns the sector with this byte of a file.
-    fn sector(&self, name: &str, byte: u64) -> Range<u64> {
+    pub(crate) fn sector(&self, name: &str, byte: u64) -> Range<u64> {
         let listing = Command::new("filefrag").args(["-e", "-b4096"]).arg(self.join(name)).output();
         let listing = String::from_utf8(listing.expect("filefrag runs").stdout).expect("text");
         // "   0:        0..     767:      34816..     35583:    768:             last,eof"

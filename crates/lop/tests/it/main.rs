@@ -25,6 +25,7 @@ mod odd;
 mod partial;
 mod purge;
 mod purge_background;
+mod purge_disks;
 mod rescan;
 mod roots;
 mod selection;

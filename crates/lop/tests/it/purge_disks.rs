@@ -1,0 +1,61 @@
+//! `lop purge` on disks that have an arm, or sectors that cannot be read. Needs root and /dev/fuse.
+
+use bench::arm::{Settings, Trouble};
+use serde_json::Value;
+use testkit::{Output, TreeBuilder};
+
+use crate::disks::Ailing;
+use crate::lop::Lop;
+
+/// Directories that each take a block, which is fetched alone.
+fn tree() -> TreeBuilder {
+    let files = (0..600).map(|i| format!("tree/{}/{i}", i / 2));
+    files.fold(TreeBuilder::new(), |tree, file| tree.file(file, "x")).file("kept", "kept")
+}
+
+fn figures(output: &Output) -> Value {
+    let said = output.stderr_str();
+    let line = said.lines().find(|line| line.starts_with('{')).expect("figures");
+    serde_json::from_str(line).expect("JSON")
+}
+
+#[test]
+fn a_disk_with_an_arm_is_gone_through_in_its_order() {
+    let Some(ailing) = Ailing::with_settings(&tree(), &Settings::default()) else { return };
+    let lop = Lop::new();
+    let tree = ailing.join("tree");
+    let output = lop.command().args(["purge", "--stats"]).arg(tree.as_os_str()).run();
+    output.success();
+    let figures = figures(&output);
+    assert_eq!(figures["devices"][0]["arm"], true, "{figures}");
+    assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
+    assert!(!tree.exists() && ailing.join("kept").exists());
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_stays_and_the_rest_goes() {
+    let Some(ailing) = Ailing::with(&tree()) else { return };
+    for (bad, io) in ["auto", "hdd", "ssd", "cached"].iter().enumerate() {
+        let tree = ailing.join("tree");
+        let bad = format!("tree/{bad}");
+        if !ailing.join(&bad).exists() {
+            TreeBuilder::new().file(format!("{bad}/x"), "x").make(ailing.path());
+        }
+        let sector = ailing.sector(&bad, 0);
+        ailing.cool();
+        ailing.disk().afflict(sector, Trouble::Error);
+        let lop = Lop::new();
+        let output = lop.command().args(["purge", "--io", io]).arg(tree.as_os_str()).run();
+        output.code(3);
+        let line = format!("{}: cannot list: Input/output error", ailing.join(&bad).display());
+        assert!(output.stderr_str().contains(&line), "{io}: {}", output.stderr_str());
+        let left = std::fs::read_dir(&tree).expect("it is there").flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left.len(), 1, "{io}: {left:?}");
+        ailing.disk().heal();
+        ailing.cool();
+    }
+    let tree = ailing.join("tree");
+    Lop::new().run(["purge".as_ref(), tree.as_os_str()]).success();
+    assert!(!tree.exists() && ailing.join("kept").exists());
+}
