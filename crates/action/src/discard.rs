@@ -4,12 +4,14 @@
 //! system that nobody else can reach into, and a journal, so that what was moved is not forgotten: a
 //! process that is killed leaves the rest to the next one that takes the run up.
 
-use std::io::{self, ErrorKind};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fsops::{Dir, FileKey, Lock, Op, create_dir_private, remove_file};
+use fsops::{Context, Dir, FileKey, Lock, Op, Stat, create_dir_private, remove_file};
 use walk::{Reach, split};
 
 use crate::error::{Error, Reason, Refusal};
@@ -17,7 +19,7 @@ use crate::journal::{FORMAT, Journal};
 use crate::name::Name;
 use crate::numbering::{TREES, create_next, id, journal, name_of, numbers};
 use crate::runs::now_ms;
-use crate::store::{self, NoStore, Stores, Used};
+use crate::store::{self, NoStore, Staging, Stores, Used};
 use crate::trees::{Line, Noted, Past, lock};
 
 /// Directories kept open.
@@ -56,9 +58,23 @@ pub enum Taken {
     Over,
 }
 
+/// What came of moving trees aside.
+#[derive(Debug)]
+pub struct Begun {
+    /// The run that has them.
+    pub discard: Discard,
+    /// How many were moved.
+    pub moved: u64,
+    /// Those that were not, which are where they were.
+    pub refused: Vec<Refusal>,
+    /// Whether the journal could be written until the end. If not, nothing more was moved.
+    pub ended: Result<(), Error>,
+}
+
 /// A tree that was moved aside and is still there.
 #[derive(Debug)]
 pub struct Left {
+    n: u64,
     /// Where it was.
     pub path: Vec<u8>,
     /// Where it is.
@@ -68,12 +84,12 @@ pub struct Left {
 }
 
 impl Discard {
-    /// Moves trees aside as a new run, and returns those that could not be, which are where they were.
+    /// Moves trees aside as a new run. Those that are gone are none of its business.
     ///
     /// # Errors
     ///
-    /// That there can be no journal. What was moved until then is in it.
-    pub fn begin(folder: &Path, trees: &[Tree]) -> Result<(Discard, Vec<Refusal>), Error> {
+    /// That there can be no journal. Nothing was moved.
+    pub fn begin(folder: &Path, trees: &[Tree]) -> Result<Begun, Error> {
         create_dir_private(folder)?;
         let (run, journal) = create_next(folder, TREES)?;
         let lock = Lock::take(&lock(folder, run), |_| {})?;
@@ -81,92 +97,95 @@ impl Discard {
         let id = id(started_ms);
         journal.note(&Line::Begin { format: FORMAT, run, id: id.clone(), started_ms })?;
         let discard = Discard { folder: folder.into(), run, journal, _lock: lock };
+        let (moved, refused, ended) = (0, Vec::new(), Ok(()));
+        let mut begun = Begun { discard, moved, refused, ended };
         let (stores, mut used, mut reach) =
             (Stores::new(&id), Used::default(), Reach::new(OPEN_DIRS));
-        let mut refused = Vec::new();
         for tree in trees {
-            match discard.move_aside(tree, &stores, &mut used, &mut reach) {
-                Ok(()) => {}
+            match begun.discard.move_aside(tree, &stores, &mut used, &mut reach) {
+                Ok(moved) => begun.moved += u64::from(moved),
                 Err(NoStore::Here(reason)) => {
-                    refused.push(Refusal { path: tree.path.clone(), reason });
+                    begun.refused.push(Refusal { path: tree.path.clone(), reason });
                 }
-                Err(NoStore::Anywhere(error)) => return Err(error),
+                Err(NoStore::Anywhere(error)) => {
+                    begun.ended = Err(error);
+                    break;
+                }
             }
         }
-        Ok((discard, refused))
+        Ok(begun)
     }
 
+    /// Moves a tree aside; returns whether it was there.
     fn move_aside(
         &self,
         tree: &Tree,
         stores: &Stores,
         used: &mut Used,
         reach: &mut Reach,
-    ) -> Result<(), NoStore> {
+    ) -> Result<bool, NoStore> {
         let failed = |op| move |source| NoStore::Here(Reason::Failed { op, source });
         let dir_path = split(&tree.path).0;
-        let (dir, name) = reach.site(&tree.path).map_err(failed(Op::Open))?;
-        let found = dir.stat_child(&name).map_err(failed(Op::Stat))?;
+        let found = match reach.stat(&tree.path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+            found => found.map_err(failed(Op::Stat))?,
+        };
         if found.key() != tree.key {
             return Err(NoStore::Here(Reason::Swapped));
         }
+        let (dir, name) = reach.site(&tree.path).map_err(failed(Op::Open))?;
         // The directory's, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
         let staging = used.staging(stores, &around, dir_path, reach, &self.journal)?;
         let (n, store, path) = (self.journal.number(), staging.number, Name(tree.path.clone()));
-        self.journal.note(&Line::Tree { n, store, path, inode: tree.key.inode })?;
-        let aside = name_of(n);
-        let moved = dir.take_out(&name, &staging.dir, &aside).map_err(Reason::failed(Op::Rename));
-        let reason = match moved {
-            Ok(()) => match staging.dir.stat_child(&aside) {
-                Ok(stat) if stat.key() == tree.key => return Ok(()),
-                _ => match staging.dir.move_new(&aside, &dir, &name) {
-                    Ok(()) => Reason::Swapped,
-                    Err(_) => Reason::Left { at: staging.path_of(&aside) },
-                },
-            },
-            Err(reason) => reason,
-        };
-        self.journal.note(&Line::Not { n })?;
-        Err(NoStore::Here(reason))
+        let inode = tree.key.inode;
+        self.journal.note(&Line::Tree { n, store, path: path.clone(), inode })?;
+        if let Err(source) = dir.take_out(&name, &staging.dir, &name_of(n)) {
+            self.journal.note(&Line::Not { n })?;
+            return Err(failed(Op::Rename)(source));
+        }
+        let noted = Noted { n, store, path: path.0, inode, moved: false, back: false };
+        self.look_at(&noted, &staging, reach).map_err(NoStore::Here).map(|_| true)
     }
 
     /// Takes up a run that is not over.
     pub fn take(folder: &Path, run: u64) -> Result<Taken, Error> {
-        let is_over =
-            || Ok::<_, Error>(Past::read(folder, run)?.is_none_or(|past| past.ended_ms.is_some()));
-        if is_over()? {
-            return Ok(Taken::Over);
-        }
-        let mut lock = Lock::try_take(&lock(folder, run))?;
+        let path = lock(folder, run);
+        let mut lock = Lock::try_take(&path)?;
         for _ in 1..LOOKS {
             if lock.is_ok() {
                 break;
             }
             std::thread::sleep(REST);
-            lock = Lock::try_take(&self::lock(folder, run))?;
+            lock = Lock::try_take(&path)?;
         }
         let lock = match lock {
             Ok(lock) => lock,
             Err(holder) => return Ok(Taken::Busy(holder)),
         };
-        // Who had it may have ended it.
-        if is_over()? {
-            remove_file(&self::lock(folder, run))?;
+        let Some(past) = Past::read(folder, run)? else {
+            // Nothing was moved, and perhaps it is just about to begin.
+            remove_file(&path)?;
+            return Ok(Taken::Over);
+        };
+        if past.ended_ms.is_some() {
+            tidy(&past, &path)?;
             return Ok(Taken::Over);
         }
         let journal = Journal::open(folder, &format!("{run}{TREES}"), 0)?;
         Ok(Taken::Ours(Box::new(Discard { folder: folder.into(), run, journal, _lock: lock })))
     }
 
-    /// Returns the numbers of the runs in a folder that something is left of, the oldest first.
+    /// Returns the numbers of the runs in a folder that something is left of, the oldest first. Those whose
+    /// journal cannot be read are among them.
     pub fn unfinished(folder: &Path) -> Result<Vec<u64>, Error> {
-        let mut runs = Vec::new();
-        for run in numbers(folder, TREES)? {
-            if Past::read(folder, run)?.is_some_and(|past| past.ended_ms.is_none()) {
-                runs.push(run);
-            }
-        }
+        let mut runs = numbers(folder, TREES)?;
+        // One that was killed before it could tidy has its lock.
+        let is_over = |past: Past| past.ended_ms.is_some();
+        runs.retain(|&run| {
+            Stat::of_path(&lock(folder, run)).is_ok()
+                || !matches!(Past::read(folder, run).map(|past| past.is_none_or(is_over)), Ok(true))
+        });
         Ok(runs)
     }
 
@@ -175,18 +194,72 @@ impl Discard {
         self.run
     }
 
-    /// Returns the trees that are still there, and those of which that cannot be told.
+    fn past(&self) -> Result<Past, Error> {
+        Ok(Past::read(&self.folder, self.run)?.unwrap_or_default())
+    }
+
+    /// Returns the trees that are still there, and what cannot be removed, as nothing can be told of it or it
+    /// is something else.
     pub fn left(&self) -> Result<(Vec<Left>, Vec<Refusal>), Error> {
-        let (mut left, mut unknown) = (Vec::new(), Vec::new());
-        let Some(past) = Past::read(&self.folder, self.run)? else { return Ok((left, unknown)) };
+        let (mut left, mut unknown, past) = (Vec::new(), Vec::new(), self.past()?);
         let mut reach = Reach::new(OPEN_DIRS);
-        for tree in &past.trees {
-            match look(&past, tree, &mut reach) {
+        for tree in past.trees.iter().filter(|tree| !tree.back) {
+            let found = staging(&past, tree, &mut reach)
+                .and_then(|staging| self.look_at(tree, &staging, &mut reach));
+            match found {
                 Ok(found) => left.extend(found),
                 Err(reason) => unknown.push(Refusal { path: tree.path.clone(), reason }),
             }
         }
         Ok((left, unknown))
+    }
+
+    /// Looks at what came to the private directory. If it is not what was to come, it goes back.
+    fn look_at(
+        &self,
+        tree: &Noted,
+        staging: &Staging,
+        reach: &mut Reach,
+    ) -> Result<Option<Left>, Reason> {
+        let name = name_of(tree.n);
+        let found = match staging.dir.stat_child(&name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(Reason::failed(Op::Stat))?,
+        };
+        let (n, path, at) = (tree.n, tree.path.clone(), staging.path_of(&name));
+        let left = Left { n, path, at, dir: Rc::clone(&staging.dir) };
+        if tree.moved {
+            return Ok(Some(left));
+        }
+        if found.inode != tree.inode {
+            return Err(self.swapped(&left, reach));
+        }
+        // If that cannot be noted, it is looked at again the next time.
+        let _noted = self.journal.note(&Line::Moved { n });
+        Ok(Some(left))
+    }
+
+    /// Gives back what came by mistake, and returns why it is not removed.
+    fn swapped(&self, left: &Left, reach: &mut Reach) -> Reason {
+        match put_back(left, reach) {
+            Ok(()) => {
+                // If that cannot be noted, it is seen that it is not there.
+                let _noted = self.journal.note(&Line::Not { n: left.n });
+                Reason::Swapped
+            }
+            Err(_) => Reason::Left { at: left.at.clone() },
+        }
+    }
+
+    /// Gives a tree back, or what is left of it, if its name is free.
+    ///
+    /// # Errors
+    ///
+    /// It stays where it is, and known.
+    pub fn give_back(&self, left: &Left) -> Result<(), Error> {
+        let context = || Path::new(OsStr::from_bytes(&left.path));
+        put_back(left, &mut Reach::new(OPEN_DIRS)).context(Op::Rename, context)?;
+        self.journal.note(&Line::Back { n: left.n })
     }
 
     /// Notes what this process removed, and what it could not.
@@ -200,47 +273,39 @@ impl Discard {
         if !(left.is_empty() && unknown.is_empty()) {
             return Ok(false);
         }
-        let past = Past::read(&self.folder, self.run)?.unwrap_or_default();
+        let past = self.past()?;
         if past.trees.is_empty() {
             remove_file(&journal(&self.folder, self.run, TREES))?;
         } else {
             self.journal.note(&Line::End { ended_ms: now_ms() })?;
         }
-        let mut reach = Reach::new(OPEN_DIRS);
-        for store in past.stores {
-            store::remove_empty(&store.path, &mut reach);
-        }
-        remove_file(&lock(&self.folder, self.run))?;
+        tidy(&past, &lock(&self.folder, self.run))?;
         Ok(true)
     }
 }
 
-/// Looks whether a tree is in its private directory.
-fn look(past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Option<Left>, Reason> {
-    let store = past.stores.iter().find(|store| store.number == tree.store);
-    let Some(store) = store else { return Ok(None) };
-    let staging = match store::open(store.number, &store.path, reach) {
-        // It is gone, or what it is on is not there now.
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            let is_here = is_on(reach, split(split(&store.path).0).0, store.fsid);
-            return if is_here { Ok(None) } else { Err(Reason::NotMounted) };
-        }
-        staging => staging.map_err(Reason::failed(Op::Open))?,
-    };
-    let name = name_of(tree.n);
-    match staging.dir.stat_child(&name) {
-        Ok(stat) if stat.inode == tree.inode => {
-            let at = staging.path_of(&name);
-            Ok(Some(Left { path: tree.path.clone(), at, dir: staging.dir }))
-        }
-        Ok(_) => Err(Reason::Swapped),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Reason::Failed { op: Op::Stat, source }),
-    }
+/// Gives what is in the private directory its name back, if that is free.
+fn put_back(left: &Left, reach: &mut Reach) -> std::io::Result<()> {
+    let (dir, name) = reach.site(&left.path)?;
+    left.dir.move_new(&name_of(left.n), &dir, &name)
 }
 
-/// Returns whether a directory is on this file system.
-fn is_on(reach: &mut Reach, path: &[u8], fsid: u64) -> bool {
-    let volume: io::Result<_> = reach.dir(path).and_then(|dir| dir.volume());
-    volume.is_ok_and(|volume| volume.fsid == fsid)
+/// Removes what a run needs no more, the lock at last: who finds that tidies.
+fn tidy(past: &Past, lock: &Path) -> Result<(), Error> {
+    let mut reach = Reach::new(OPEN_DIRS);
+    for store in &past.stores {
+        store::remove_empty(&store.path, &mut reach);
+    }
+    Ok(remove_file(lock)?)
+}
+
+/// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not
+/// to be found nothing is known of the tree: something else may be mounted there now.
+fn staging(past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Staging, Reason> {
+    let store = past.stores.iter().find(|store| store.number == tree.store);
+    let Some(store) = store else { return Err(Reason::NoStore) };
+    store::open(store.number, &store.path, reach).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Reason::NoStore,
+        _ => Reason::Failed { op: Op::Open, source },
+    })
 }

@@ -92,9 +92,9 @@ pub enum Reason {
         /// Where it is now.
         at: Vec<u8>,
     },
-    /// It lies where nothing is mounted now.
-    #[error("is on a file system that is not mounted")]
-    NotMounted,
+    /// The private directory that it was moved to cannot be found.
+    #[error("was moved to a directory that is not there now; is its file system mounted?")]
+    NoStore,
     /// Something else has its name, which undo does not overwrite.
     #[error("something else has its name now")]
     Taken,

@@ -127,9 +127,9 @@ impl Journal {
     pub(crate) fn open(folder: &Path, name: &str, next: u64) -> Result<Journal, Error> {
         let path = folder.join(name);
         let log = log(folder, name, Log::open).context(Op::Open, || &path)?;
-        // A crash may have cut the last line off.
-        log.append(b"\n").context(Op::Write, || &path)?;
-        Ok(Journal { path, log, next: AtomicU64::new(next), cut: AtomicBool::new(false) })
+        // A crash may have done that to the last line.
+        let cut = AtomicBool::new(true);
+        Ok(Journal { path, log, next: AtomicU64::new(next), cut })
     }
 
     /// Returns a number for an intent.

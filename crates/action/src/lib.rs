@@ -67,7 +67,7 @@ mod undo;
 mod way;
 
 pub use apply::{Changed, How, Lot, Outcome};
-pub use discard::{Discard, Left, Taken, Tree};
+pub use discard::{Begun, Discard, Left, Taken, Tree};
 pub use error::{Error, Reason, Refusal};
 pub use kind::Kind;
 pub use looks::Looks;

@@ -29,6 +29,8 @@ pub(crate) struct Stores {
 #[derive(Debug, Default)]
 struct Placed {
     stores: Vec<Store>,
+    /// Numbers that the journal knows; one that came to nothing is not used again.
+    noted: u32,
     /// Devices whose file systems were synced.
     synced: HashSet<u64>,
 }
@@ -103,7 +105,8 @@ impl Stores {
         let above = place(dir_path, reach).map_err(failed)?;
         let fsid = reach.dir(&above).and_then(|dir| dir.volume()).map_err(failed)?.fsid;
         let path = [store_path(&above).as_slice(), b"/", self.id.as_bytes()].concat();
-        let number = u32::try_from(placed.stores.len()).unwrap_or(u32::MAX);
+        let number = placed.noted;
+        placed.noted += 1;
         journal.note(&Record::Store { store: number, path: Name(path.clone()), fsid })?;
         make(&above, &self.id, reach).map_err(failed)?;
         let store = Store { mount: file.mount, device: file.device, number, path };

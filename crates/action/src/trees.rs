@@ -1,13 +1,14 @@
 //! The journal of a run that discards trees, written and read.
 //!
 //! A tree is moved only after the journal says so on the disk. What is in the run's private directory, and
-//! was noted, is to be removed; what is neither there any more is gone.
+//! was noted, is to be removed. That it is gone is only known from that directory itself.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use fsops::{Context, Lock, Op};
 use serde::{Deserialize, Serialize};
+use walk::{STORE_PREFIX, split};
 
 use crate::error::Error;
 use crate::journal::FORMAT;
@@ -24,8 +25,12 @@ pub(crate) enum Line {
     Store { store: u32, path: Name, fsid: u64 },
     /// What is at this path, with this inode, is moved into the store under its number, and then removed.
     Tree { n: u64, store: u32, path: Name, inode: u64 },
-    /// It was not moved.
+    /// It is there.
+    Moved { n: u64 },
+    /// It was not moved, or it was something else and is back where it was.
     Not { n: u64 },
+    /// What could not be removed of it is back where it was.
+    Back { n: u64 },
     /// So much was removed by one process, and so much could not be.
     Removed { files: u64, dirs: u64, failed: u64 },
     /// Nothing is left.
@@ -82,7 +87,6 @@ pub(crate) fn lock(folder: &Path, run: u64) -> std::path::PathBuf {
 pub(crate) struct Store {
     pub(crate) number: u32,
     pub(crate) path: Vec<u8>,
-    pub(crate) fsid: u64,
 }
 
 /// A tree as it was noted.
@@ -92,11 +96,16 @@ pub(crate) struct Noted {
     pub(crate) store: u32,
     pub(crate) path: Vec<u8>,
     pub(crate) inode: u64,
+    /// What came to the store was looked at.
+    pub(crate) moved: bool,
+    /// It is no longer there, but was given back.
+    pub(crate) back: bool,
 }
 
 /// A journal that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
+    id: String,
     started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
     pub(crate) stores: Vec<Store>,
@@ -107,11 +116,11 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Reads a run's journal; one that was cut off before it began tells of no run.
+    /// Reads a run's journal; one that was cut off before it began, or is gone, tells of no run.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<Past>, Error> {
         let path = journal(folder, run, TREES);
         let bytes = match std::fs::read(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Err(Error::NoRun(run)),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             bytes => bytes.context(Op::Read, || &path)?,
         };
         let mut lines = bytes.split(|&b| b == b'\n');
@@ -121,7 +130,9 @@ impl Past {
             Ok(Line::Begin { format, .. }) if format > FORMAT => {
                 return Err(bad("it was written by a later version"));
             }
-            Ok(Line::Begin { started_ms, .. }) => past.started_ms = started_ms,
+            Ok(Line::Begin { started_ms, id, .. }) => {
+                (past.started_ms, past.id) = (started_ms, id);
+            }
             Ok(_) => return Err(bad("it does not begin as one")),
             Err(_) if !bytes.contains(&b'\n') => return Ok(None),
             Err(e) => return Err(bad(&e.to_string())),
@@ -134,11 +145,21 @@ impl Past {
     fn take(&mut self, line: Line) {
         match line {
             Line::Begin { .. } => {}
-            Line::Store { store, path, fsid } => {
-                self.stores.push(Store { number: store, path: path.0, fsid });
+            Line::Store { store, path, .. } => {
+                if is_store(&path.0, &self.id) {
+                    self.stores.push(Store { number: store, path: path.0 });
+                }
             }
             Line::Tree { n, store, path, inode } => {
-                self.trees.push(Noted { n, store, path: path.0, inode });
+                self.trees.push(Noted { n, store, path: path.0, inode, moved: false, back: false });
+            }
+            Line::Moved { n } => {
+                let moved = self.trees.iter_mut().filter(|tree| tree.n == n);
+                moved.for_each(|tree| tree.moved = true);
+            }
+            Line::Back { n } => {
+                let back = self.trees.iter_mut().filter(|tree| tree.n == n);
+                back.for_each(|tree| tree.back = true);
             }
             Line::Not { n } => self.trees.retain(|tree| tree.n != n),
             Line::Removed { files, dirs, failed } => {
@@ -156,4 +177,12 @@ impl Past {
         let stores = self.stores.iter().map(|store| store.path.clone()).collect();
         Discarded { run, started_ms, ended_ms, trees, stores, files, dirs, failed, process: None }
     }
+}
+
+/// Returns whether a path may be that of a run's private directory: nothing else is ever removed, whatever a
+/// journal says.
+fn is_store(path: &[u8], id: &str) -> bool {
+    let (store, own) = split(path);
+    let above = split(store);
+    path.starts_with(b"/") && own == id.as_bytes() && above.1.starts_with(STORE_PREFIX.as_bytes())
 }

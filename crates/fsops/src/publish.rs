@@ -32,23 +32,42 @@ impl Lock {
     /// If another process holds it, `waiting` is called once with that process's number, and
     /// the call waits.
     pub fn take(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Lock, Error> {
-        let lock = Lock::open(path)?;
-        if !lock.is_taken().context(Op::Lock, || path)? {
-            waiting(lock.holder());
-            lock.wait().context(Op::Lock, || path)?;
+        let mut waiting = Some(waiting);
+        loop {
+            let lock = Lock::open(path)?;
+            if !lock.is_taken().context(Op::Lock, || path)? {
+                if let Some(waiting) = waiting.take() {
+                    waiting(lock.holder());
+                }
+                lock.wait().context(Op::Lock, || path)?;
+            }
+            if lock.is_at(path) {
+                lock.sign().context(Op::Create, || path)?;
+                return Ok(lock);
+            }
         }
-        lock.sign().context(Op::Create, || path)?;
-        Ok(lock)
     }
 
     /// Does so without waiting: if another process holds it, that process's number is returned instead.
     pub fn try_take(path: &Path) -> Result<Result<Lock, Option<u32>>, Error> {
-        let lock = Lock::open(path)?;
-        if !lock.is_taken().context(Op::Lock, || path)? {
-            return Ok(Err(lock.holder()));
+        loop {
+            let lock = Lock::open(path)?;
+            if !lock.is_taken().context(Op::Lock, || path)? {
+                return Ok(Err(lock.holder()));
+            }
+            if lock.is_at(path) {
+                lock.sign().context(Op::Create, || path)?;
+                return Ok(Ok(lock));
+            }
         }
-        lock.sign().context(Op::Create, || path)?;
-        Ok(Ok(lock))
+    }
+
+    /// Returns whether it is the file at `path` that is locked: whoever had it may have removed it, and
+    /// the next one makes another.
+    fn is_at(&self, path: &Path) -> bool {
+        let here = rustix::fs::fstat(&self.fd).map(|stat| (stat.st_dev, stat.st_ino));
+        let there = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
+        here.is_ok() && here == there
     }
 
     fn open(path: &Path) -> Result<Lock, Error> {
@@ -158,5 +177,17 @@ mod tests {
         assert_eq!(holder, Some(std::process::id()));
         drop(lock);
         assert!(Lock::try_take(&path).expect("opens").is_ok());
+    }
+
+    #[test]
+    fn a_lock_of_a_file_that_is_gone_is_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lock");
+        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        assert!(lock.is_at(&path));
+        super::remove_file(&path).expect("is removed");
+        assert!(!lock.is_at(&path));
+        let next = Lock::take(&path, |_| panic!("it is another one")).expect("nobody has it");
+        assert!(next.is_at(&path) && !lock.is_at(&path));
     }
 }

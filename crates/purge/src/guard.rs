@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
-use walk::split;
+use walk::{STORE_PREFIX, split};
 
 use crate::outcome::Reason;
 use crate::tree::holds_store;
@@ -46,6 +46,9 @@ pub enum Refusal {
     /// It ends in `.` or `..`.
     #[error("ends in . or ..; name the directory itself")]
     Dots,
+    /// It is where lop keeps files that can be brought back, or in there.
+    #[error("is where files in quarantine are; 'lop quarantine purge' removes those")]
+    Store,
     /// It must stay.
     #[error("{}", .0.text())]
     Protected(Why),
@@ -197,6 +200,10 @@ impl Guard {
         let parent = Dir::open_to_reach(&above).map_err(Refusal::Failed)?;
         let absolute = above.canonicalize().map_err(Refusal::Failed)?;
         let absolute = absolute.join(OsStr::from_bytes(name));
+        let is_store = |name: &OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+        if absolute.iter().any(is_store) {
+            return Err(Refusal::Store);
+        }
         let target = self.check_in(parent, absolute.as_os_str().as_bytes(), given)?;
         if target.stat.kind == Kind::Symlink {
             if slash {

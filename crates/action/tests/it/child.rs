@@ -106,8 +106,8 @@ fn does_what_it_is_told() {
     } else if what == "discard" {
         let trees = discard::trees(&folder.join("tree"));
         strike(number, blow);
-        if let Ok((discard, refused)) = Discard::begin(&runs, &trees) {
-            println!("run {} {refused:?}", discard.run());
+        if let Ok(begun) = Discard::begin(&runs, &trees) {
+            println!("run {} {:?} {:?}", begun.discard.run(), begun.refused, begun.ended);
         }
     } else {
         strike(number, blow);

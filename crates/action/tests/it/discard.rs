@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use action::{Discard, Discarded, Error, Reason, Runs, Taken, Tree};
+use action::{Begun, Discard, Discarded, Error, Reason, Runs, Taken, Tree};
 use fsops::Dir;
 use fsops::faults::Blow;
 use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder};
@@ -50,7 +50,10 @@ fn take(runs: &Path, run: u64) -> Discard {
 fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in Discard::unfinished(&world.runs).expect("a list") {
-        let discard = take(&world.runs, run);
+        // One that had not begun has left its lock.
+        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+            continue;
+        };
         let (left, unknown) = discard.left().expect("is read");
         assert!(unknown.is_empty(), "{unknown:?}");
         for tree in left {
@@ -65,6 +68,8 @@ fn finish(world: &World) -> usize {
         }
         assert!(discard.end().expect("is noted"));
     }
+    let over = Discard::unfinished(&world.runs).expect("a list");
+    assert!(over.is_empty(), "{over:?}");
     removed
 }
 
@@ -111,7 +116,9 @@ fn what_is_no_longer_what_it_was_stays() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].key.inode += 1;
-    let (discard, refused) = Discard::begin(&world.runs, &trees).expect("begins");
+    let Begun { discard, refused, moved, .. } =
+        Discard::begin(&world.runs, &trees).expect("begins");
+    assert_eq!(moved, 2);
     let reasons: Vec<_> = refused.iter().map(|refusal| &refusal.reason).collect();
     assert!(matches!(reasons[..], [Reason::Swapped]), "{refused:?}");
     assert!(world.tree.join("a/b/c").exists() && !world.tree.join("e").exists());
@@ -123,7 +130,8 @@ fn what_is_no_longer_what_it_was_stays() {
 #[test]
 fn one_process_has_a_run_and_others_learn_which() {
     let world = World::new(&builder());
-    let (discard, _) = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let discard = begun.discard;
     let run = discard.run();
     let busy = Discard::take(&world.runs, run).expect("is read");
     assert!(
@@ -169,11 +177,95 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     let runs = TempTree::new();
     builder().make(mount.path());
     let point = mount.path().canonicalize().expect("a mount");
-    let (discard, refused) = Discard::begin(runs.path(), &trees(&point)).expect("begins");
+    let begun = Discard::begin(runs.path(), &trees(&point)).expect("begins");
+    let Begun { discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
     let (left, unknown) = discard.left().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
-    assert!(matches!(unknown[0].reason, Reason::NotMounted), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::NoStore), "{unknown:?}");
     assert!(!discard.end().expect("is looked at"));
+}
+
+/// The same names on another file system, as after an unmount in a bind mount, are no proof either.
+#[test]
+fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
+    let world = World::new(&builder());
+    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let store = world.stores().pop().expect("a store");
+    let away = store.with_extension("away");
+    fs::rename(&store, &away).expect("is moved");
+    let (left, unknown) = discard.left().expect("is read");
+    assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
+    fs::rename(&away, &store).expect("is moved back");
+    drop(discard);
+    assert_eq!(finish(&world), 3);
+}
+
+#[test]
+fn what_a_journal_says_of_other_directories_is_not_believed() {
+    let world = World::new(&builder());
+    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let store = world.stores().pop().expect("a store");
+    let journal = world.runs.join(format!("{}.purge.jsonl", begun.discard.run()));
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let own = store.to_str().expect("UTF-8");
+    let elsewhere = world.tree.join("private");
+    fs::create_dir(&elsewhere).expect("is made");
+    fs::write(&journal, text.replace(own, elsewhere.to_str().expect("UTF-8"))).expect("written");
+    let (left, unknown) = begun.discard.left().expect("is read");
+    assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
+    fs::write(&journal, text).expect("written");
+    drop(begun);
+    assert_eq!(finish(&world), 3);
+    assert!(elsewhere.exists());
+}
+
+#[test]
+fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
+    let world = World::new(&builder());
+    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let run = begun.discard.run();
+    let store = world.stores().pop().expect("a store");
+    // As if the process had been killed before it looked at what came.
+    let journal = world.runs.join(format!("{run}.purge.jsonl"));
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
+    fs::write(&journal, lines.join("\n")).expect("written");
+    fs::write(world.tree.join("new"), "somebody's").expect("written");
+    fs::remove_file(store.join("1")).expect("is removed");
+    fs::rename(world.tree.join("new"), store.join("1")).expect("is moved");
+    fs::write(world.tree.join("e"), "in the way").expect("written");
+    drop(begun);
+    let discard = take(&world.runs, run);
+    let (left, unknown) = discard.left().expect("is read");
+    assert_eq!((left.len(), unknown.len()), (2, 1));
+    assert!(matches!(unknown[0].reason, Reason::Left { .. }), "{unknown:?}");
+    fs::remove_file(world.tree.join("e")).expect("is removed");
+    let (_, unknown) = discard.left().expect("is read");
+    assert!(matches!(unknown[0].reason, Reason::Swapped), "{unknown:?}");
+    assert_eq!(fs::read(world.tree.join("e")).expect("is back"), b"somebody's");
+    drop(discard);
+    assert_eq!(finish(&world), 2);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
+    let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
+    let [Ok(full), Ok(free)] = mounts else {
+        return testkit::skipped("two file systems cannot be mounted");
+    };
+    let runs = TempTree::new();
+    let of = |mount: &Mount| {
+        builder().make(mount.path());
+        trees(&mount.path().canonicalize().expect("a mount"))
+    };
+    let all = [of(&full), of(&free)].concat();
+    // Not private, so that it is not used.
+    let name = format!(".lop-quarantine-{}", fsops::effective_user());
+    fs::create_dir(full.path().join(name)).expect("is made");
+    let begun = Discard::begin(runs.path(), &all).expect("begins");
+    assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
+    assert_eq!(begun.discard.left().expect("is read").0.len(), 3);
+    assert!(!begun.discard.end().expect("is looked at"), "they are still there");
 }

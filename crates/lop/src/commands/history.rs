@@ -102,11 +102,11 @@ fn of_trees(run: &Discarded) -> String {
             counted(run.files + run.dirs, "entry gone", "entries gone")
         ));
     }
-    if run.ended_ms.is_some() {
-        return text;
-    }
     if run.failed > 0 {
         text.push_str(&format!(", {} could not be removed", count(run.failed)));
+    }
+    if run.ended_ms.is_some() {
+        return text;
     }
     match run.process {
         Some(process) => text.push_str(&format!(", process {process} is at it:")),

@@ -131,15 +131,32 @@ fn what_another_process_is_at_is_left_to_it() {
 }
 
 #[test]
-fn what_cannot_be_removed_stays_known_until_it_can_be() {
+fn files_in_quarantine_are_given_back_where_they_were() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     instant(&lop, &["tree"]);
+    let run = wait_for_end(&lop);
+    assert_eq!((&run["files"], &run["failed"]), (&300.into(), &1.into()));
+    let kept = lop.path("tree/1/.lop-quarantine-7/kept");
+    assert_eq!(fs::read(kept).expect("it is back"), b"in quarantine");
+    let left = fs::read_dir(lop.path("tree")).expect("it is back").count();
+    assert_eq!(left, 1, "all the rest is gone");
+    assert!(testkit::stores(&lop.runs()).is_empty());
+}
+
+#[test]
+fn what_cannot_be_removed_stays_known_until_it_can_be() {
+    let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
+    // Its name is taken, so that it cannot be given back.
+    let process = process(&instant(&lop, &["--rate", "50", "tree"]));
+    lop.lay(&TreeBuilder::new().file("tree", "another"));
+    send("-TERM", &process);
     wait_for_process(&lop);
-    let run = wait(&lop, "tried", |run| run["failed"] == 1);
-    assert!(run["ended_ms"].is_null(), "{run}");
     let output = lop.run(["purge", "--resume"]);
-    output.code(1);
+    output.code(3);
     assert!(output.stderr_str().contains("holds files in quarantine"), "{output:?}");
+    assert!(!output.stderr_str().contains("more"), "{output:?}");
+    let run = history(&lop).pop().expect("a run");
+    assert!(run["ended_ms"].is_null() && run["failed"] == 1, "{run}");
     let store = testkit::stores(&lop.runs()).pop().expect("it is there");
     let kept = store.join("0/1/.lop-quarantine-7");
     assert_eq!(fs::read(kept.join("kept")).expect("it is there"), b"in quarantine");
@@ -147,6 +164,28 @@ fn what_cannot_be_removed_stays_known_until_it_can_be() {
     lop.run(["purge", "--resume"]).success();
     wait_for_end(&lop);
     assert!(!store.exists());
+}
+
+#[test]
+fn what_is_named_twice_or_inside_goes_once() {
+    let lop = Lop::with(&tree());
+    let output = lop.run(["purge", "--instant", "tree", "tree", "tree/1"]);
+    output.success();
+    wait_for_end(&lop);
+    assert!(!lop.path("tree").exists());
+}
+
+#[test]
+fn a_store_is_not_removed_by_its_name() {
+    let lop = Lop::with(&tree().file(".lop-quarantine-7/a/b", "in quarantine"));
+    for path in [".lop-quarantine-7", ".lop-quarantine-7/a", "tree/../.lop-quarantine-7/a/b"] {
+        for more in [&[][..], &["--instant"]] {
+            let output = lop.command().args(["purge", path]).args(more.iter().copied()).run();
+            output.code(4);
+            assert!(output.stderr_str().contains("quarantine"), "{output:?}");
+        }
+    }
+    assert!(lop.path(".lop-quarantine-7/a/b").exists());
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) struct Account {
     files: u64,
     dirs: u64,
     kept: u64,
-    failed: u64,
+    pub(super) failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     freed_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub(super) fn conclude(
         settings.note(&text);
     }
     ended?;
-    if outcome.failed == 0 {
+    if account.failed == 0 {
         return Ok(Exit::Done);
     }
     let exit = if outcome.files + outcome.dirs == 0 { Exit::Failed } else { Exit::Partial };

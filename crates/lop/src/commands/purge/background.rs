@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use action::{Discard, Refusal, Taken, Tree};
+use action::{Begun, Discard, Left, Refusal, Taken, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
 use fsops::{Interrupted, Watch};
@@ -45,19 +45,15 @@ pub(super) fn begin(
             None => trees.push(Tree { path: target.path().to_vec(), key: target.key() }),
         }
     }
-    let (discard, refused) = Discard::begin(&Catalog::runs(&catalog), &trees).map_err(explained)?;
+    let begun = Discard::begin(&Catalog::runs(&catalog), &trees);
+    let Begun { discard, moved, refused, ended } =
+        begun.map_err(|e| advised(e, "nothing was moved"))?;
     let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
-    let moved = (trees.len() - refused.len()) as u64;
     account::print(&problems, problems.len() as u64, settings);
     refusals::print(&refused, settings);
-    let process = if moved == 0 {
-        discard.end().map_err(explained)?;
-        None
-    } else {
-        // The other process is to have it.
-        drop(discard);
-        start(run, &catalog, args)
-    };
+    // The other process is to have it.
+    let is_over = discard.end().map_err(explained)?;
+    let process = if is_over { None } else { start(run, &catalog, args) };
     if moved > 0 && process.is_none() {
         let text = "cannot start a process in the background; 'lop purge --resume' goes on";
         settings.complain(text.as_bytes());
@@ -74,6 +70,10 @@ pub(super) fn begin(
         _ if failed > 0 => Exit::Partial,
         _ => Exit::Done,
     };
+    if let Err(error) = ended {
+        let exit = if moved > 0 { Exit::Partial } else { Exit::Failed };
+        return Err(explained(error).with_exit(exit));
+    }
     settings.print_exit_record(exit, &summary.text());
     Ok(exit)
 }
@@ -125,7 +125,9 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(io) = args.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
-    // The idle class goes on to it. No file system is kept busy by it but those of the trees.
+    // The idle class goes on to it, and nothing that is open here: no file system is kept busy by it but those
+    // of the trees, and no lock is kept that somebody holds around this command.
+    fsops::keep_open_files_to_itself();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let mut said = String::new();
@@ -155,34 +157,43 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;
-    if runs.is_empty() && settings.verbosity != Verbosity::Quiet {
-        settings.note("nothing is left to go on with");
-    }
     let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
     let (start, monitor) = (Instant::now(), Monitor::begin(&watch, settings)?);
-    let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
+    let (mut outcome, mut unknown, mut ended, mut any) = (Outcome::default(), 0, Ok(()), false);
     for run in runs {
-        let discard = match Discard::take(&folder, run).map_err(explained)? {
-            Taken::Ours(discard) => discard,
-            Taken::Over => continue,
-            Taken::Busy(process) => {
+        let discard = match Discard::take(&folder, run) {
+            Ok(Taken::Ours(discard)) => discard,
+            Ok(Taken::Over) => continue,
+            Ok(Taken::Busy(process)) => {
                 let process =
                     process.map_or("another process".into(), |id| format!("process {id}"));
                 settings.complain(format!("run {run}: {process} is at it").as_bytes());
+                any = true;
+                continue;
+            }
+            Err(error) => {
+                // The others are none the worse for it.
+                explained(error).print(settings);
+                unknown += 1;
                 continue;
             }
         };
+        any = true;
         let (of_run, refused, stop) = remove(*discard, &options, settings, &watch)?;
         refusals::print(&refused, settings);
         outcome.add(of_run);
-        outcome.failed += refused.len() as u64;
+        unknown += refused.len() as u64;
         ended = stop;
         if ended.is_err() {
             break;
         }
     }
     let ended = ended.and(monitor.finish());
-    let account = Account::new(&outcome, false, start.elapsed());
+    if !any && unknown == 0 && settings.verbosity != Verbosity::Quiet {
+        settings.note("nothing is left to go on with");
+    }
+    let mut account = Account::new(&outcome, false, start.elapsed());
+    account.failed += unknown;
     if args.stats {
         settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
     }
@@ -205,32 +216,52 @@ fn remove(
 ) -> Result<Removed, CommandError> {
     let (left, refused) = discard.left().map_err(explained)?;
     let guard = guard(settings);
-    let (mut targets, mut problems) = (Vec::new(), Vec::new());
+    let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
     for tree in left {
         let parent = tree.dir.open_below_within(b".").map_err(purge::Refusal::Failed);
-        match parent.and_then(|parent| guard.check_in(parent, &tree.at, &tree.at)) {
-            Ok(target) => targets.push(target),
+        let target = parent.and_then(|parent| guard.check_in(parent, &tree.at, &tree.at));
+        let mut of_tree = Outcome::default();
+        match target {
+            Ok(target) => (of_tree, ended) = purge::purge(&[target], options, watch),
             Err(refusal) => {
-                problems.push(Problem { path: tree.at, reason: Reason::Refused(refusal) });
+                of_tree.failed = 1;
+                of_tree.problems.push(Problem { path: tree.at.clone(), reason: refusal.into() });
             }
         }
+        return_stores(&discard, &tree, &mut of_tree);
+        outcome.add(of_tree);
+        if ended.is_err() {
+            break;
+        }
     }
-    let (mut outcome, ended) = purge::purge(&targets, options, watch);
-    outcome.failed += problems.len() as u64;
-    outcome.problems.extend(problems);
-    discard
-        .note(outcome.files, outcome.dirs, outcome.failed + refused.len() as u64)
-        .map_err(explained)?;
+    let failed = outcome.failed + refused.len() as u64;
+    discard.note(outcome.files, outcome.dirs, failed).map_err(explained)?;
     // Stopped or not: it may be all gone.
     discard.end().map_err(explained)?;
     Ok((outcome, refused, ended))
 }
 
+/// Gives a tree back that holds files in quarantine: these are not removed, and can be brought back only from
+/// where they were.
+fn return_stores(discard: &Discard, tree: &Left, outcome: &mut Outcome) {
+    let holds_store =
+        outcome.problems.iter().any(|problem| matches!(problem.reason, Reason::Store));
+    // If its name is taken meanwhile it stays, and known.
+    if holds_store && discard.give_back(tree).is_ok() {
+        for problem in &mut outcome.problems {
+            problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
+        }
+    }
+}
+
 /// Returns an error of the journal with advice for this command.
 fn explained(error: action::Error) -> CommandError {
+    advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
+}
+
+fn advised(error: action::Error, hint: &str) -> CommandError {
     match error {
-        action::Error::File(error) => CommandError::from(error)
-            .hint("what was moved is in the journal; 'lop purge --resume' removes it"),
+        action::Error::File(error) => CommandError::from(error).hint(hint),
         other => other.into(),
     }
 }
