@@ -5,13 +5,13 @@
 //! process that is killed leaves the rest to the next one that takes the run up.
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fsops::{Context, Dir, FileKey, Lock, Op, Stat, create_dir_private, remove_file};
+use fsops::{Context, Dir, DirBuffer, FileKey, Lock, Op, Stat, create_dir_private, remove_file};
 use walk::{Reach, split};
 
 use crate::error::{Error, Reason, Refusal};
@@ -20,7 +20,7 @@ use crate::name::Name;
 use crate::numbering::{TREES, create_next, id, journal, name_of, numbers};
 use crate::runs::now_ms;
 use crate::store::{self, NoStore, Staging, Stores, Used};
-use crate::trees::{Line, Noted, Past, lock};
+use crate::trees::{Line, Mark, Noted, Past, Store, lock};
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 16;
@@ -74,7 +74,7 @@ pub struct Begun {
 /// A tree that was moved aside and is still there.
 #[derive(Debug)]
 pub struct Left {
-    n: u64,
+    noted: Noted,
     /// Where it was.
     pub path: Vec<u8>,
     /// Where it is.
@@ -126,25 +126,31 @@ impl Discard {
     ) -> Result<bool, NoStore> {
         let failed = |op| move |source| NoStore::Here(Reason::Failed { op, source });
         let dir_path = split(&tree.path).0;
-        let found = match reach.stat(&tree.path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
-            found => found.map_err(failed(Op::Stat))?,
-        };
-        if found.key() != tree.key {
-            return Err(NoStore::Here(Reason::Swapped));
+        if reach.stat(&tree.path).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
+            return Ok(false);
         }
         let (dir, name) = reach.site(&tree.path).map_err(failed(Op::Open))?;
         // The directory's, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
         let staging = used.staging(stores, &around, dir_path, reach, &self.journal)?;
-        let (n, store, path) = (self.journal.number(), staging.number, Name(tree.path.clone()));
-        let inode = tree.key.inode;
-        self.journal.note(&Line::Tree { n, store, path: path.clone(), inode })?;
-        if let Err(source) = dir.take_out(&name, &staging.dir, &name_of(n)) {
-            self.journal.note(&Line::Not { n })?;
+        let noted = Noted {
+            n: self.journal.number(),
+            store: staging.number,
+            path: Name(tree.path.clone()),
+            is: Mark::of(&dir, &name).map_err(failed(Op::Stat))?,
+            was_in: Mark::of(&dir, c".").map_err(failed(Op::Stat))?,
+            moved: false,
+            back: false,
+        };
+        // After its marks were taken, so that they are its own.
+        if dir.stat_child(&name).map_err(failed(Op::Stat))?.key() != tree.key {
+            return Err(NoStore::Here(Reason::Swapped));
+        }
+        self.journal.note(&Line::Tree(noted.clone()))?;
+        if let Err(source) = dir.take_out(&name, &staging.dir, &name_of(noted.n)) {
+            self.journal.note(&Line::Not { n: noted.n })?;
             return Err(failed(Op::Rename)(source));
         }
-        let noted = Noted { n, store, path: path.0, inode, moved: false, back: false };
         self.look_at(&noted, &staging, reach).map_err(NoStore::Here).map(|_| true)
     }
 
@@ -208,8 +214,11 @@ impl Discard {
                 .and_then(|staging| self.look_at(tree, &staging, &mut reach));
             match found {
                 Ok(found) => left.extend(found),
-                Err(reason) => unknown.push(Refusal { path: tree.path.clone(), reason }),
+                Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
             }
+        }
+        for store in &past.stores {
+            unknown.extend(strangers(&past, store, &mut reach));
         }
         Ok((left, unknown))
     }
@@ -222,20 +231,20 @@ impl Discard {
         reach: &mut Reach,
     ) -> Result<Option<Left>, Reason> {
         let name = name_of(tree.n);
-        let found = match staging.dir.stat_child(&name) {
+        let is = match Mark::of(&staging.dir, &name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(Reason::failed(Op::Stat))?,
+            is => is.map_err(Reason::failed(Op::Stat))?,
         };
-        let (n, path, at) = (tree.n, tree.path.clone(), staging.path_of(&name));
-        let left = Left { n, path, at, dir: Rc::clone(&staging.dir) };
+        let (path, at) = (tree.path.0.clone(), staging.path_of(&name));
+        let left = Left { noted: tree.clone(), path, at, dir: Rc::clone(&staging.dir) };
         if tree.moved {
             return Ok(Some(left));
         }
-        if found.inode != tree.inode {
+        if is != tree.is {
             return Err(self.swapped(&left, reach));
         }
         // If that cannot be noted, it is looked at again the next time.
-        let _noted = self.journal.note(&Line::Moved { n });
+        let _noted = self.journal.note(&Line::Moved { n: tree.n });
         Ok(Some(left))
     }
 
@@ -244,7 +253,7 @@ impl Discard {
         match put_back(left, reach) {
             Ok(()) => {
                 // If that cannot be noted, it is seen that it is not there.
-                let _noted = self.journal.note(&Line::Not { n: left.n });
+                let _noted = self.journal.note(&Line::Not { n: left.noted.n });
                 Reason::Swapped
             }
             Err(_) => Reason::Left { at: left.at.clone() },
@@ -259,7 +268,7 @@ impl Discard {
     pub fn give_back(&self, left: &Left) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
         put_back(left, &mut Reach::new(OPEN_DIRS)).context(Op::Rename, context)?;
-        self.journal.note(&Line::Back { n: left.n })
+        self.journal.note(&Line::Back { n: left.noted.n })
     }
 
     /// Notes what this process removed, and what it could not.
@@ -274,29 +283,56 @@ impl Discard {
             return Ok(false);
         }
         let past = self.past()?;
-        if past.trees.is_empty() {
-            remove_file(&journal(&self.folder, self.run, TREES))?;
-        } else {
+        let lock = lock(&self.folder, self.run);
+        if !past.trees.is_empty() {
             self.journal.note(&Line::End { ended_ms: now_ms() })?;
+            tidy(&past, &lock)?;
+            return Ok(true);
         }
-        tidy(&past, &lock(&self.folder, self.run))?;
+        remove_stores(&past);
+        remove_file(&journal(&self.folder, self.run, TREES))?;
+        remove_file(&lock)?;
         Ok(true)
     }
 }
 
-/// Gives what is in the private directory its name back, if that is free.
-fn put_back(left: &Left, reach: &mut Reach) -> std::io::Result<()> {
+/// Gives what is in the private directory its name back, if that is free and in the same directory as it was:
+/// another one may let others in.
+fn put_back(left: &Left, reach: &mut Reach) -> io::Result<()> {
     let (dir, name) = reach.site(&left.path)?;
-    left.dir.move_new(&name_of(left.n), &dir, &name)
+    if Mark::of(&dir, c".")? != left.noted.was_in {
+        return Err(ErrorKind::NotFound.into());
+    }
+    left.dir.move_new(&name_of(left.noted.n), &dir, &name)
+}
+
+/// Returns what is in a private directory and not in the journal.
+fn strangers(past: &Past, store: &Store, reach: &mut Reach) -> Vec<Refusal> {
+    let Ok(staging) = store::open(store.number, &store.path, reach) else { return Vec::new() };
+    let mut found = Vec::new();
+    let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+        dir.for_each(&mut DirBuffer::default(), |item| {
+            let known = past.trees.iter().any(|tree| name_of(tree.n).as_c_str() == item.name);
+            let reason = Reason::Unknown;
+            found.extend((!known).then(|| Refusal { path: staging.path_of(item.name), reason }));
+        })
+    });
+    let failed = |source| Reason::Failed { op: Op::List, source };
+    found.extend(listed.err().map(|e| Refusal { path: store.path.clone(), reason: failed(e) }));
+    found
 }
 
 /// Removes what a run needs no more, the lock at last: who finds that tidies.
 fn tidy(past: &Past, lock: &Path) -> Result<(), Error> {
+    remove_stores(past);
+    Ok(remove_file(lock)?)
+}
+
+fn remove_stores(past: &Past) {
     let mut reach = Reach::new(OPEN_DIRS);
     for store in &past.stores {
         store::remove_empty(&store.path, &mut reach);
     }
-    Ok(remove_file(lock)?)
 }
 
 /// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not

@@ -95,6 +95,9 @@ pub enum Reason {
     /// The private directory that it was moved to cannot be found.
     #[error("was moved to a directory that is not there now; is its file system mounted?")]
     NoStore,
+    /// It is in a private directory, and the journal says nothing of it.
+    #[error("is in the directory of a run whose journal does not know it")]
+    Unknown,
     /// Something else has its name, which undo does not overwrite.
     #[error("something else has its name now")]
     Taken,

@@ -3,10 +3,11 @@
 //! A tree is moved only after the journal says so on the disk. What is in the run's private directory, and
 //! was noted, is to be removed. That it is gone is only known from that directory itself.
 
-use std::io::ErrorKind;
+use std::ffi::CStr;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use fsops::{Context, Lock, Op};
+use fsops::{Context, Dir, Lock, Op};
 use serde::{Deserialize, Serialize};
 use walk::{STORE_PREFIX, split};
 
@@ -23,8 +24,8 @@ pub(crate) enum Line {
     Begin { format: u32, run: u64, id: String, started_ms: i64 },
     /// Trees on this file system are moved into the directory `path`, which is made after this.
     Store { store: u32, path: Name, fsid: u64 },
-    /// What is at this path, with this inode, is moved into the store under its number, and then removed.
-    Tree { n: u64, store: u32, path: Name, inode: u64 },
+    /// What is at this path is moved into the store under its number, and then removed.
+    Tree(Noted),
     /// It is there.
     Moved { n: u64 },
     /// It was not moved, or it was something else and is back where it was.
@@ -90,16 +91,37 @@ pub(crate) struct Store {
 }
 
 /// A tree as it was noted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Noted {
     pub(crate) n: u64,
     pub(crate) store: u32,
-    pub(crate) path: Vec<u8>,
-    pub(crate) inode: u64,
+    pub(crate) path: Name,
+    pub(crate) is: Mark,
+    /// The directory that it was in.
+    pub(crate) was_in: Mark,
     /// What came to the store was looked at.
+    #[serde(skip)]
     pub(crate) moved: bool,
     /// It is no longer there, but was given back.
+    #[serde(skip)]
     pub(crate) back: bool,
+}
+
+/// What tells something from anything else on its file system, also after a restart: device numbers are
+/// others then, and inode numbers are used again. All subvolumes of btrfs have the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    inode: u64,
+    /// Nothing where the file system does not know.
+    born_ns: Option<i64>,
+}
+
+impl Mark {
+    /// Returns that of a name in a directory; of the directory itself it is `.`.
+    pub(crate) fn of(dir: &Dir, name: &CStr) -> io::Result<Mark> {
+        let born_ns = dir.child_born_ns(name)?.and_then(|ns| i64::try_from(ns).ok());
+        Ok(Mark { inode: dir.stat_child(name)?.inode, born_ns })
+    }
 }
 
 /// A journal that was read.
@@ -150,9 +172,7 @@ impl Past {
                     self.stores.push(Store { number: store, path: path.0 });
                 }
             }
-            Line::Tree { n, store, path, inode } => {
-                self.trees.push(Noted { n, store, path: path.0, inode, moved: false, back: false });
-            }
+            Line::Tree(tree) => self.trees.push(tree),
             Line::Moved { n } => {
                 let moved = self.trees.iter_mut().filter(|tree| tree.n == n);
                 moved.for_each(|tree| tree.moved = true);
@@ -173,7 +193,7 @@ impl Past {
 
     fn account(&self, run: u64) -> Discarded {
         let &Past { started_ms, ended_ms, files, dirs, failed, .. } = self;
-        let trees = self.trees.iter().map(|tree| tree.path.clone()).collect();
+        let trees = self.trees.iter().map(|tree| tree.path.0.clone()).collect();
         let stores = self.stores.iter().map(|store| store.path.clone()).collect();
         Discarded { run, started_ms, ended_ms, trees, stores, files, dirs, failed, process: None }
     }

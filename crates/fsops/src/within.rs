@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, StatxFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Statx, StatxFlags};
 use rustix::io::Errno;
 
 use crate::dir::{DIR_FLAGS, Dir, DirBuffer, DirItem};
@@ -30,11 +30,19 @@ impl Dir {
     pub fn origin(&self) -> io::Result<Option<Origin>> {
         let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
-        let born = raw.stx_btime;
-        let born_ns = i128::from(born.tv_sec) * 1_000_000_000 + i128::from(born.tv_nsec);
+        let born_ns = born_ns(&raw);
         let answered = raw.stx_mask & mask.bits() == mask.bits();
         let stat = Stat::from(raw);
-        Ok(answered.then(|| Origin { key: stat.key(), mount: stat.mount, born_ns }))
+        let origin = |born_ns| Origin { key: stat.key(), mount: stat.mount, born_ns };
+        Ok(born_ns.filter(|_| answered).map(origin))
+    }
+
+    /// Returns when what has a name was born, nanoseconds since the epoch, a link itself; nothing where the
+    /// file system does not know. With the inode number that tells one from any other, also after a
+    /// restart.
+    pub fn child_born_ns(&self, name: &CStr) -> io::Result<Option<i128>> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        Ok(born_ns(&rustix::fs::statx(self, name, flags, StatxFlags::BTIME)?))
     }
 
     /// Opens the directory at `path`, following links, to reach what is in it: it need not be readable.
@@ -157,6 +165,12 @@ impl Dir {
         }
         here.ok_or_else(|| Errno::NOENT.into())
     }
+}
+
+fn born_ns(raw: &Statx) -> Option<i128> {
+    let born = raw.stx_btime;
+    let born_ns = i128::from(born.tv_sec) * 1_000_000_000 + i128::from(born.tv_nsec);
+    (raw.stx_mask & StatxFlags::BTIME.bits() != 0).then_some(born_ns)
 }
 
 /// Cuts a path at slashes into pieces that one system call takes.

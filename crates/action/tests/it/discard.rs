@@ -232,8 +232,9 @@ fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
     fs::write(&journal, lines.join("\n")).expect("written");
-    fs::write(world.tree.join("new"), "somebody's").expect("written");
+    // The new one may have the inode number of the one that is gone.
     fs::remove_file(store.join("1")).expect("is removed");
+    fs::write(world.tree.join("new"), "somebody's").expect("written");
     fs::rename(world.tree.join("new"), store.join("1")).expect("is moved");
     fs::write(world.tree.join("e"), "in the way").expect("written");
     drop(begun);
@@ -268,4 +269,49 @@ fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
     assert_eq!(begun.discard.left().expect("is read").0.len(), 3);
     assert!(!begun.discard.end().expect("is looked at"), "they are still there");
+}
+
+#[test]
+fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
+    let world = World::new(&builder());
+    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let left = discard.left().expect("is read").0;
+    let away = world.tree.with_extension("away");
+    fs::rename(&world.tree, &away).expect("is moved");
+    fs::create_dir(&world.tree).expect("is made");
+    assert!(discard.give_back(&left[0]).is_err(), "others may see into this one");
+    fs::remove_dir(&world.tree).expect("is empty");
+    fs::rename(&away, &world.tree).expect("is moved back");
+    discard.give_back(&left[0]).expect("is given back");
+    assert_eq!(fs::read(world.tree.join("a/b/c")).expect("is back"), b"one");
+    drop(discard);
+    assert_eq!(finish(&world), 2);
+    assert!(world.tree.join("a/b/c").exists());
+}
+
+#[test]
+fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
+    let world = World::new(&builder());
+    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let run = begun.discard.run();
+    drop(begun);
+    let journal = world.runs.join(format!("{run}.purge.jsonl"));
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let known = text.lines().filter(|line| !line.contains(r#""n":1"#)).collect::<Vec<_>>();
+    fs::write(&journal, known.join("\n")).expect("written");
+    let discard = take(&world.runs, run);
+    let (left, unknown) = discard.left().expect("is read");
+    assert_eq!((left.len(), unknown.len()), (2, 1));
+    assert!(matches!(unknown[0].reason, Reason::Unknown), "{unknown:?}");
+    for tree in left {
+        let at: PathBuf = tree.at.to_path();
+        if at.is_symlink() {
+            fs::remove_file(at).expect("is removed")
+        } else {
+            testkit::remove_tree(&at).expect("is removed")
+        }
+    }
+    assert!(!discard.end().expect("is looked at"));
+    fs::write(&journal, text).expect("written");
+    assert_eq!(finish(&world), 1);
 }

@@ -144,6 +144,20 @@ fn files_in_quarantine_are_given_back_where_they_were() {
 }
 
 #[test]
+fn a_stop_gives_nothing_back() {
+    let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
+    let process = process(&instant(&lop, &["--rate", "100", "--threads", "1", "tree"]));
+    std::thread::sleep(Duration::from_millis(1500));
+    send("-TERM", &process);
+    wait_for_process(&lop);
+    assert!(!lop.path("tree").exists());
+    lop.run(["purge", "--resume"]).code(3);
+    let run = wait_for_end(&lop);
+    assert_eq!(run["files"], 300, "{run}");
+    assert!(lop.path("tree/1/.lop-quarantine-7/kept").exists());
+}
+
+#[test]
 fn what_cannot_be_removed_stays_known_until_it_can_be() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     // Its name is taken, so that it cannot be given back.

@@ -139,12 +139,10 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
-    let discard =
-        match Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)? {
-            Taken::Ours(discard) => discard,
-            Taken::Busy(_) | Taken::Over => return Ok(Exit::Done),
-        };
+    let taken = Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)?;
     output::print(|out| writeln!(out, "{READY}"))?;
+    // Somebody else may be at it already, or done with it.
+    let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
     let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
     let monitor = Monitor::begin(&watch, settings)?;
     let (outcome, refused, ended) = remove(*discard, &options, settings, &watch)?;
@@ -228,26 +226,34 @@ fn remove(
                 of_tree.problems.push(Problem { path: tree.at.clone(), reason: refusal.into() });
             }
         }
-        return_stores(&discard, &tree, &mut of_tree);
+        if ended.is_ok() {
+            return_stores(&discard, &tree, &mut of_tree);
+        }
         outcome.add(of_tree);
         if ended.is_err() {
             break;
         }
     }
     let failed = outcome.failed + refused.len() as u64;
-    discard.note(outcome.files, outcome.dirs, failed).map_err(explained)?;
+    let noted = discard.note(outcome.files, outcome.dirs, failed);
     // Stopped or not: it may be all gone.
-    discard.end().map_err(explained)?;
+    if let Err(error) = noted.and_then(|()| discard.end()) {
+        // What was removed is told all the same.
+        explained(error).print(settings);
+        outcome.failed += 1;
+    }
     Ok((outcome, refused, ended))
 }
 
-/// Gives a tree back that holds files in quarantine: these are not removed, and can be brought back only from
-/// where they were.
+/// Gives a tree back of which nothing is left but files in quarantine: these are not removed, and can be
+/// brought back only from where they were.
 fn return_stores(discard: &Discard, tree: &Left, outcome: &mut Outcome) {
-    let holds_store =
-        outcome.problems.iter().any(|problem| matches!(problem.reason, Reason::Store));
+    let Outcome { ref problems, failed, .. } = *outcome;
+    let all_are_stores = failed > 0
+        && failed == problems.len() as u64
+        && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
     // If its name is taken meanwhile it stays, and known.
-    if holds_store && discard.give_back(tree).is_ok() {
+    if all_are_stores && discard.give_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
         }
