@@ -306,9 +306,9 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     for tree in left {
         let at: PathBuf = tree.at.to_path();
         if at.is_symlink() {
-            fs::remove_file(at).expect("is removed")
+            fs::remove_file(at).expect("is removed");
         } else {
-            testkit::remove_tree(&at).expect("is removed")
+            testkit::remove_tree(&at).expect("is removed");
         }
     }
     assert!(!discard.end().expect("is looked at"));
