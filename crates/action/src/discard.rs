@@ -17,7 +17,7 @@ use walk::{Reach, split};
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{FORMAT, Journal};
 use crate::name::Name;
-use crate::numbering::{TREES, create_next, id, journal, name_of, numbers};
+use crate::numbering::{TREES, create_next, id, journal, name_of, number_of, numbers};
 use crate::runs::now_ms;
 use crate::store::{self, NoStore, Staging, Stores, Used};
 use crate::trees::{Line, Mark, Noted, Past, Store, lock};
@@ -178,7 +178,7 @@ impl Discard {
             tidy(&past, &path)?;
             return Ok(Taken::Over);
         }
-        let journal = Journal::open(folder, &format!("{run}{TREES}"), 0)?;
+        let journal = Journal::open(journal(folder, run, TREES), 0)?;
         Ok(Taken::Ours(Box::new(Discard { folder: folder.into(), run, journal, _lock: lock })))
     }
 
@@ -207,10 +207,14 @@ impl Discard {
     /// Returns the trees that are still there, and what cannot be removed, as nothing can be told of it or it
     /// is something else.
     pub fn left(&self) -> Result<(Vec<Left>, Vec<Refusal>), Error> {
-        let (mut left, mut unknown, past) = (Vec::new(), Vec::new(), self.past()?);
+        Ok(self.left_of(&self.past()?))
+    }
+
+    fn left_of(&self, past: &Past) -> (Vec<Left>, Vec<Refusal>) {
+        let (mut left, mut unknown) = (Vec::new(), Vec::new());
         let mut reach = Reach::new(OPEN_DIRS);
-        for tree in past.trees.iter().filter(|tree| !tree.back) {
-            let found = staging(&past, tree, &mut reach)
+        for tree in past.trees.values().filter(|tree| !tree.back) {
+            let found = staging(past, tree, &mut reach)
                 .and_then(|staging| self.look_at(tree, &staging, &mut reach));
             match found {
                 Ok(found) => left.extend(found),
@@ -218,9 +222,9 @@ impl Discard {
             }
         }
         for store in &past.stores {
-            unknown.extend(strangers(&past, store, &mut reach));
+            unknown.extend(strangers(past, store, &mut reach));
         }
-        Ok((left, unknown))
+        (left, unknown)
     }
 
     /// Looks at what came to the private directory. If it is not what was to come, it goes back.
@@ -278,11 +282,11 @@ impl Discard {
 
     /// Ends the run if nothing is left of it; returns whether. One that moved nothing leaves no journal.
     pub fn end(self) -> Result<bool, Error> {
-        let (left, unknown) = self.left()?;
+        let past = self.past()?;
+        let (left, unknown) = self.left_of(&past);
         if !(left.is_empty() && unknown.is_empty()) {
             return Ok(false);
         }
-        let past = self.past()?;
         let lock = lock(&self.folder, self.run);
         if !past.trees.is_empty() {
             self.journal.note(&Line::End { ended_ms: now_ms() })?;
@@ -312,7 +316,7 @@ fn strangers(past: &Past, store: &Store, reach: &mut Reach) -> Vec<Refusal> {
     let mut found = Vec::new();
     let listed = staging.dir.open_below_within(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| {
-            let known = past.trees.iter().any(|tree| name_of(tree.n).as_c_str() == item.name);
+            let known = number_of(item.name).is_some_and(|n| past.trees.contains_key(&n));
             let reason = Reason::Unknown;
             found.extend((!known).then(|| Refusal { path: staging.path_of(item.name), reason }));
         })

@@ -6,7 +6,8 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use fsops::{Context, Dir, FileKey, Log, Op, Stat};
@@ -104,7 +105,7 @@ impl Former {
 /// A journal that is being written.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    path: std::path::PathBuf,
+    path: PathBuf,
     log: Log,
     next: AtomicU64,
     /// Whether a line may have been cut off.
@@ -112,21 +113,19 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes the journal `name` in `folder`; intents are numbered from 0.
+    /// Makes the journal at `path`; intents are numbered from 0.
     ///
     /// # Errors
     ///
     /// `EEXIST` if there is one.
-    pub(crate) fn create(folder: &Path, name: &str) -> Result<Journal, Error> {
-        let path = folder.join(name);
-        let log = log(folder, name, Log::create).context(Op::Create, || &path)?;
+    pub(crate) fn create(path: PathBuf) -> Result<Journal, Error> {
+        let log = log(&path, Log::create).context(Op::Create, || &path)?;
         Ok(Journal { path, log, next: AtomicU64::new(0), cut: AtomicBool::new(false) })
     }
 
-    /// Opens the journal `name` in `folder`; intents are numbered from `next`.
-    pub(crate) fn open(folder: &Path, name: &str, next: u64) -> Result<Journal, Error> {
-        let path = folder.join(name);
-        let log = log(folder, name, Log::open).context(Op::Open, || &path)?;
+    /// Opens the journal at `path`; intents are numbered from `next`.
+    pub(crate) fn open(path: PathBuf, next: u64) -> Result<Journal, Error> {
+        let log = log(&path, Log::open).context(Op::Open, || &path)?;
         // A crash may have done that to the last line.
         let cut = AtomicBool::new(true);
         Ok(Journal { path, log, next: AtomicU64::new(next), cut })
@@ -162,8 +161,9 @@ impl Journal {
     }
 }
 
-fn log(folder: &Path, name: &str, open: fn(&Dir, &CStr) -> io::Result<Log>) -> io::Result<Log> {
-    open(&Dir::open(folder)?, &CString::new(name)?)
+fn log(path: &Path, open: fn(&Dir, &CStr) -> io::Result<Log>) -> io::Result<Log> {
+    let (folder, name) = path.parent().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
+    open(&Dir::open(folder)?, &CString::new(name.as_bytes())?)
 }
 
 /// Lines to be appended at once.

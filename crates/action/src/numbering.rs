@@ -3,7 +3,7 @@
 //! The first have the lock of the folder, the second do not: a removal of hours is not to keep others
 //! waiting. So a number is taken by making the journal, and given up again if the other kind has it.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(crate) fn create_next(folder: &Path, suffix: &str) -> Result<(u64, Journal),
     loop {
         let last = |suffix| Ok::<_, Error>(numbers(folder, suffix)?.last().copied().unwrap_or(0));
         let run = last(FILES)?.max(last(TREES)?) + 1;
-        let journal = match Journal::create(folder, &format!("{run}{suffix}")) {
+        let journal = match Journal::create(self::journal(folder, run, suffix)) {
             Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
             journal => journal?,
         };
@@ -69,4 +69,14 @@ pub(crate) fn id(started_ms: i64) -> String {
 /// Returns the name that the `n`th of a run has in its private directory.
 pub(crate) fn name_of(n: u64) -> CString {
     CString::new(n.to_string()).unwrap_or_default()
+}
+
+/// Returns the number that has this name, the way back.
+pub(crate) fn number_of(name: &CStr) -> Option<u64> {
+    number(name.to_str().ok()?)
+}
+
+/// Returns a number as it is written here, without signs and zeros before it.
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|n: &u64| n.to_string() == text)
 }

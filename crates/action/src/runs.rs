@@ -123,7 +123,7 @@ impl Runs {
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
         let (run, past) = self.pick(run)?;
         let next = past.entries.keys().next_back().map_or(1, |last| last + 1);
-        let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), next)?;
+        let journal = Journal::open(self.path(run), next)?;
         let (undone, answer) = undo::undo(&past, &journal, watch);
         Ok((run, undone, answer))
     }
@@ -157,7 +157,7 @@ impl Runs {
             if !is_due || past.with_fate(Fate::Done).next().is_none() {
                 continue;
             }
-            let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), 1)?;
+            let journal = Journal::open(self.path(run), 1)?;
             if let Err(error) = purge::purge(&past, &journal, watch, &mut purged) {
                 return Ok((purged, Err(error)));
             }
@@ -185,7 +185,7 @@ impl Runs {
 
     /// Brings a run that was cut off to an end.
     fn finish(&self, run: u64, past: &Past) -> Result<(), Error> {
-        let journal = Journal::open(&self.folder, &format!("{run}{FILES}"), 1)?;
+        let journal = Journal::open(self.path(run), 1)?;
         recover(past, &journal)
     }
 

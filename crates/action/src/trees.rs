@@ -3,6 +3,7 @@
 //! A tree is moved only after the journal says so on the disk. What is in the run's private directory, and
 //! was noted, is to be removed. That it is gone is only known from that directory itself.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -23,7 +24,7 @@ pub(crate) enum Line {
     /// A run begins.
     Begin { format: u32, run: u64, id: String, started_ms: i64 },
     /// Trees on this file system are moved into the directory `path`, which is made after this.
-    Store { store: u32, path: Name, fsid: u64 },
+    Store { store: u32, path: Name },
     /// What is at this path is moved into the store under its number, and then removed.
     Tree(Noted),
     /// It is there.
@@ -131,7 +132,8 @@ pub(crate) struct Past {
     started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
     pub(crate) stores: Vec<Store>,
-    pub(crate) trees: Vec<Noted>,
+    /// By their numbers.
+    pub(crate) trees: BTreeMap<u64, Noted>,
     files: u64,
     dirs: u64,
     failed: u64,
@@ -167,21 +169,19 @@ impl Past {
     fn take(&mut self, line: Line) {
         match line {
             Line::Begin { .. } => {}
-            Line::Store { store, path, .. } => {
+            Line::Store { store, path } => {
                 if is_store(&path.0, &self.id) {
                     self.stores.push(Store { number: store, path: path.0 });
                 }
             }
-            Line::Tree(tree) => self.trees.push(tree),
+            Line::Tree(tree) => drop(self.trees.insert(tree.n, tree)),
             Line::Moved { n } => {
-                let moved = self.trees.iter_mut().filter(|tree| tree.n == n);
-                moved.for_each(|tree| tree.moved = true);
+                self.trees.entry(n).and_modify(|tree| tree.moved = true);
             }
             Line::Back { n } => {
-                let back = self.trees.iter_mut().filter(|tree| tree.n == n);
-                back.for_each(|tree| tree.back = true);
+                self.trees.entry(n).and_modify(|tree| tree.back = true);
             }
-            Line::Not { n } => self.trees.retain(|tree| tree.n != n),
+            Line::Not { n } => drop(self.trees.remove(&n)),
             Line::Removed { files, dirs, failed } => {
                 self.files = self.files.saturating_add(files);
                 self.dirs = self.dirs.saturating_add(dirs);
@@ -193,7 +193,7 @@ impl Past {
 
     fn account(&self, run: u64) -> Discarded {
         let &Past { started_ms, ended_ms, files, dirs, failed, .. } = self;
-        let trees = self.trees.iter().map(|tree| tree.path.0.clone()).collect();
+        let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
         let stores = self.stores.iter().map(|store| store.path.clone()).collect();
         Discarded { run, started_ms, ended_ms, trees, stores, files, dirs, failed, process: None }
     }

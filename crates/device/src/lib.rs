@@ -23,4 +23,4 @@ pub use crew::{Crew, Pace, Threads};
 pub use disk::Disk;
 pub use lane::{Conclusion, Io, Lane, Lanes};
 pub use queue::{CloseOnPanic, Queue};
-pub use trial::Trial;
+pub use trial::{Trial, spread};

@@ -64,12 +64,24 @@ impl Trial {
     }
 }
 
+/// Returns the numbers below `len`, each once, in an order in which each is far from the one before.
+pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
+    // Steps of the golden section; with a prime number of them each is met once.
+    let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
+    let step = (steps * 618 / 1000).max(1);
+    (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)
+}
+
+fn is_prime(n: usize) -> bool {
+    n > 1 && (2..n).take_while(|by| by * by <= n).all(|by| !n.is_multiple_of(by))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::time::Duration;
 
-    use super::Trial;
+    use super::{Trial, spread};
 
     const READS: usize = Trial::READS;
 
@@ -98,5 +110,16 @@ mod tests {
         let things: Vec<usize> = (0..2 * READS).collect();
         let (alone, together) = (Duration::from_millis(1), Duration::from_micros(125));
         assert_eq!(Trial::hold(&things, || (), fetch), Some(Trial { alone, together }));
+    }
+
+    #[test]
+    fn every_number_is_met_once_and_neighbours_are_far_from_each_other() {
+        for len in 0..200 {
+            let mut met: Vec<usize> = spread(len).collect();
+            let apart = |pair: &[usize]| pair[0].abs_diff(pair[1]) > len / 5;
+            assert!(len < 40 || met.windows(2).all(apart), "{met:?}");
+            met.sort_unstable();
+            assert!(met.into_iter().eq(0..len));
+        }
     }
 }

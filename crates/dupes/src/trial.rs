@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use device::{Lane, Trial};
+use device::{Lane, Trial, spread};
 use fsops::{File, Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
@@ -79,11 +79,11 @@ fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
             && std::ptr::eq(work.lane(*file), lane)
     };
     let all = classes.files();
-    // Steps of the golden section are far from each other, and from all steps before.
-    let step = (all.len() * 618 / 1000) | 1;
     let mut turns: HashMap<FileId, u64> = HashMap::new();
-    (0..if all.is_empty() { 0 } else { LOOKS })
-        .map(|n| all[n * step % all.len()])
+    spread(all.len())
+        .cycle()
+        .take(LOOKS)
+        .map(|n| all[n])
         .filter(wanted)
         .map(|file| {
             // A large file's turn comes again where there are few; megabytes lie between the spots.

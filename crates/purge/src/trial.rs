@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use device::Trial;
+use device::{Trial, spread};
 use fsops::ThreadUsage;
 
 use crate::job::Task;
@@ -39,7 +39,8 @@ pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
     });
     let looks: Vec<Look> = dirs.chain(places(windows).into_iter().map(Look::Name)).collect();
     let fetch = |worker: &mut Worker<'_>, what| fetched(|| take(worker, windows, what));
-    if let Some(trial) = Trial::hold(&scattered(&looks), || Worker::new(job), fetch) {
+    let looks: Vec<Look> = spread(looks.len()).map(|n| looks[n]).collect();
+    if let Some(trial) = Trial::hold(&looks, || Worker::new(job), fetch) {
         job.lane.judge(trial);
     }
 }
@@ -54,18 +55,6 @@ fn take(worker: &mut Worker<'_>, windows: &[Window], what: Look) {
     }
 }
 
-/// Puts things in an order in which each is far from the one before.
-fn scattered<T: Copy>(all: &[T]) -> Vec<T> {
-    // Steps of the golden section; with a prime number of them each is met once.
-    let steps = (all.len()..=2 * all.len() + 2).find(|&n| is_prime(n)).unwrap_or(1);
-    let step = (steps * 618 / 1000).max(1);
-    (0..steps).filter_map(|n| all.get(n * step % steps).copied()).collect()
-}
-
-fn is_prime(n: usize) -> bool {
-    n > 1 && (2..n).take_while(|by| by * by <= n).all(|by| !n.is_multiple_of(by))
-}
-
 /// Returns how long something took that had to be fetched, if that was little.
 fn fetched(what: impl FnOnce()) -> Option<Duration> {
     let before = ThreadUsage::now().blocks_fetched;
@@ -74,21 +63,4 @@ fn fetched(what: impl FnOnce()) -> Option<Duration> {
     let took = start.elapsed();
     let blocks = ThreadUsage::now().blocks_fetched - before;
     (1..=LITTLE).contains(&blocks).then_some(took)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::scattered;
-
-    #[test]
-    fn every_place_is_met_once_and_neighbours_are_not_neighbours() {
-        for all in 0..200 {
-            let places: Vec<u32> = (0..all).collect();
-            let mut met = scattered(&places);
-            let apart = |pair: &[u32]| pair[0].abs_diff(pair[1]) > all / 5;
-            assert!(all < 40 || met.windows(2).all(apart), "{met:?}");
-            met.sort_unstable();
-            assert_eq!(met, places);
-        }
-    }
 }

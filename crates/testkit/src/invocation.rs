@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::forks::spawn;
 use crate::output::{Output, Scene};
 use crate::path_bytes::PathBytes;
 use crate::process::Capture;
@@ -250,12 +251,12 @@ impl<'a> Invocation<'a> {
 /// Spawns, again when the binary is held open for writing by a child that another thread forks.
 fn spawn_when_free(command: &mut Command) -> io::Result<Child> {
     for _ in 0..100 {
-        match command.spawn() {
+        match spawn(command) {
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy => {
                 thread::sleep(Duration::from_millis(10));
             }
             result => return result,
         }
     }
-    command.spawn()
+    spawn(command)
 }

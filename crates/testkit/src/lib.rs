@@ -24,6 +24,7 @@
 pub mod attacker;
 pub mod content;
 pub mod deep;
+mod forks;
 pub mod formats;
 pub mod groups;
 pub mod hostile;
@@ -48,6 +49,7 @@ pub mod tree;
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
+pub use forks::{spawn, without_forks};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
 pub use groups::{
     Groups, assert_groups, collapse_links, diff_groups, groups_match, groups_of, relative_to,

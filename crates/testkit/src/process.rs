@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::forks::spawn;
 use crate::groups::shown;
 
 /// The longest pause between two looks at a child.
@@ -117,7 +118,7 @@ impl Finished {
 pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     let deadline = Instant::now() + patience;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    let mut child = spawn(command).unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let stdout = Capture::start(child.stdout.take().expect("piped"), None);
     let stderr = Capture::start(child.stderr.take().expect("piped"), None);
     let Some(status) = wait_exit(&mut child, deadline) else {

@@ -3,7 +3,6 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use action::{Discard, Kind, Runs};
 use fsops::faults::{Blow, changes, strike};
@@ -31,22 +30,10 @@ pub(crate) struct Ended {
     pub(crate) account: String,
 }
 
-/// Held for writing while a process is forked.
-static FORKS: RwLock<()> = RwLock::new(());
-
-/// Keeps this process from being forked: for a moment a child has all files that are open for writing here,
-/// and what is open for writing is left alone.
-pub(crate) fn without_forks() -> RwLockReadGuard<'static, ()> {
-    FORKS.read().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Runs a command to its end.
 pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);
-    let child = command.spawn();
-    drop(alone);
-    child?.wait_with_output()
+    testkit::spawn(command)?.wait_with_output()
 }
 
 fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {

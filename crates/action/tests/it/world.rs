@@ -8,9 +8,9 @@ use action::{
 };
 use device::{Io, Lanes, Threads};
 use fsops::{FileKey, Stat, Watch};
-use testkit::{FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth};
-
-use crate::child::without_forks;
+use testkit::{
+    FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
+};
 
 /// What is compared of a tree that was brought back.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;

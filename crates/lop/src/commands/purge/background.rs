@@ -51,8 +51,13 @@ pub(super) fn begin(
     let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
     account::print(&problems, problems.len() as u64, settings);
     refusals::print(&refused, settings);
-    // The other process is to have it.
-    let is_over = discard.end().map_err(explained)?;
+    let is_over = if moved == 0 {
+        discard.end().map_err(explained)?
+    } else {
+        // The other process is to have it.
+        drop(discard);
+        false
+    };
     let process = if is_over { None } else { start(run, &catalog, args) };
     if moved > 0 && process.is_none() {
         let text = "cannot start a process in the background; 'lop purge --resume' goes on";
@@ -64,16 +69,13 @@ pub(super) fn begin(
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note(&summary.text());
     }
-    let exit = match (moved, process) {
-        (0, _) if failed > 0 => Exit::Failed,
-        (1.., None) => Exit::Partial,
-        _ if failed > 0 => Exit::Partial,
-        _ => Exit::Done,
+    let all_done = failed == 0 && ended.is_ok() && (is_over || process.is_some());
+    let exit = match moved {
+        _ if all_done => Exit::Done,
+        0 => Exit::Failed,
+        _ => Exit::Partial,
     };
-    if let Err(error) = ended {
-        let exit = if moved > 0 { Exit::Partial } else { Exit::Failed };
-        return Err(explained(error).with_exit(exit));
-    }
+    ended.map_err(|e| explained(e).with_exit(exit))?;
     settings.print_exit_record(exit, &summary.text());
     Ok(exit)
 }
