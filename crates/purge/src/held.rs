@@ -49,7 +49,8 @@ impl Held {
     /// Closes a directory that is not needed any more.
     pub(crate) fn close(&mut self, id: NodeId) {
         if let Some(at) = self.open.iter().rposition(|(open, _, _)| *open == id) {
-            self.open.swap_remove(at);
+            let (_, _, dir) = self.open.swap_remove(at);
+            debug_assert_eq!(Rc::strong_count(&dir), 1, "somebody keeps it open");
         }
     }
 }

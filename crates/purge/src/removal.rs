@@ -25,13 +25,7 @@ enum End {
 impl Worker<'_> {
     /// Opens a directory to list it from a place on; nothing if that is settled already.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
-        let dir = match self.open(id) {
-            Ok(dir) => dir,
-            Err(error) => {
-                self.not_opened(id, error);
-                return None;
-            }
-        };
+        let dir = self.open_or_end(id)?;
         let job = self.job;
         if place != 0 || job.nodes().was_listed(id) {
             if let Err(source) = dir.seek(place) {
@@ -46,11 +40,13 @@ impl Worker<'_> {
         let stat = match dir.stat() {
             Ok(stat) => stat,
             Err(error) => {
+                drop(dir);
                 self.not_opened(id, error);
                 return None;
             }
         };
         if stat.mount != job.mount && job.options.guarded.contains(&stat.key()) {
+            drop(dir);
             self.fail(id, b"", Reason::Protected);
             self.settle(id);
             return None;
@@ -59,10 +55,22 @@ impl Worker<'_> {
             job.nodes().stay(id);
         }
         let may_go = job.btrfs && job.whole_subvolumes && stat.tops_subvolume();
-        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id) {
-            return None;
+        if may_go && !crate::tree::holds_store(&dir) {
+            drop(dir);
+            return if self.remove_subvolume(id) { None } else { self.open_or_end(id) };
         }
         Some(dir)
+    }
+
+    /// Opens a directory; nothing if it cannot be, which is dealt with.
+    fn open_or_end(&mut self, id: NodeId) -> Option<Rc<Dir>> {
+        match self.open(id) {
+            Ok(dir) => Some(dir),
+            Err(error) => {
+                self.not_opened(id, error);
+                None
+            }
+        }
     }
 
     /// Removes a subvolume as a whole; returns whether it is gone.
@@ -244,6 +252,10 @@ impl Worker<'_> {
 
     /// Notes that one thing is done in a directory. If it was the last, the directory is removed, and that
     /// is one thing done in the directory that it is in.
+    ///
+    /// Who calls this has let go of all directories. One that is removed while it is open keeps the kernel's
+    /// memory of itself and all that it was in, and each removal above walks through that
+    /// (`shrink_dcache_parent` of `vfs_rmdir`): with one held, a chain took time by the square of its length.
     pub(crate) fn settle(&mut self, id: NodeId) {
         let mut id = id;
         loop {

@@ -98,6 +98,7 @@ fn list_one(
     let Some(dir) = worker.enter(id, place) else { return };
     scratch.window.dir = id;
     let rest = worker.fill(id, &dir, enough, scratch);
+    drop(dir);
     if scratch.window.len() > 0 {
         // It is not finished before these are removed.
         worker.job.nodes().hold(id);

@@ -213,29 +213,38 @@ impl<'a> Worker<'a> {
         // It is not finished before the last name is.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
-        self.take_part(dir, &shared, true, pace);
+        let is_last = self.take_part(dir, &shared, true, pace);
         self.job.withdraw(number);
+        if is_last {
+            self.settle(shared.dir);
+        }
     }
 
     /// Takes part in what another worker found.
     fn help(&mut self, number: u32, pace: &mut Pace<'_>) {
         let Some(window) = self.job.window(number) else { return };
-        if let Ok(dir) = self.open(window.dir) {
-            self.take_part(&dir, &window, false, pace);
+        let is_last = match self.open(window.dir) {
+            Ok(dir) => self.take_part(&dir, &window, false, pace),
+            Err(_) => return,
+        };
+        if is_last {
+            self.settle(window.dir);
         }
     }
 
-    fn take_part(&mut self, dir: &Dir, window: &Window, is_own: bool, pace: &mut Pace<'_>) {
+    /// Returns whether it removed the last names; who did has to settle that.
+    fn take_part(&mut self, dir: &Dir, window: &Window, is_own: bool, pace: &mut Pace<'_>) -> bool {
         while let Some(taken) = window.take() {
             self.remove_some(dir, window, taken.clone());
             pace.tick();
             if window.is_done(&taken) {
-                self.settle(window.dir);
+                return true;
             }
             if self.job.queue.is_crowded() && !is_own {
                 break;
             }
         }
+        false
     }
 
     pub(crate) fn remove_some(
