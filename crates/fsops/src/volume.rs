@@ -15,6 +15,8 @@ pub struct Volume {
 
 const BTRFS_MAGIC: u64 = 0x9123_683E;
 const XFS_MAGIC: u64 = 0x5846_5342;
+/// That of ext2 and ext3 too.
+const EXT_MAGIC: u64 = 0xEF53;
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
@@ -46,6 +48,16 @@ impl Volume {
     pub(crate) fn of(fd: BorrowedFd<'_>) -> io::Result<Volume> {
         let raw = rustix::fs::fstatfs(fd)?;
         Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type.cast_unsigned() })
+    }
+
+    /// Returns whether it is ext4, or an older one of its kind.
+    pub fn is_ext(&self) -> bool {
+        self.magic == EXT_MAGIC
+    }
+
+    /// Returns whether it is XFS.
+    pub fn is_xfs(&self) -> bool {
+        self.magic == XFS_MAGIC
     }
 
     /// Returns whether it is btrfs, where directories can be subvolumes.
@@ -108,7 +120,7 @@ const fn size_of_val_of_fsid() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTRFS_MAGIC, Volume};
+    use super::{BTRFS_MAGIC, EXT_MAGIC, Volume};
 
     #[test]
     fn subvolumes_share_extents_and_file_systems_do_not() {
@@ -123,7 +135,7 @@ mod tests {
         assert!(xfs(7).shares_extents_with(&xfs(7)));
         assert!(!xfs(7).shares_extents_with(&xfs(8)));
         assert!(!xfs(7).shares_extents_with(&Volume { fsid: 7, magic: BTRFS_MAGIC }));
-        let ext4 = Volume { fsid: 7, magic: 0xEF53 };
+        let ext4 = Volume { fsid: 7, magic: EXT_MAGIC };
         assert!(!ext4.shares_extents_with(&ext4));
     }
 }

@@ -16,7 +16,7 @@ use crate::nodes::{NodeId, Nodes, TOP};
 use crate::outcome::Outcome;
 use crate::sweep;
 use crate::throttle::Throttle;
-use crate::tuner::{Sample, Tuner};
+use crate::tuner::{Sample, Start, Tuner};
 use crate::window::Window;
 use crate::worker::Worker;
 use crate::{Deed, Options};
@@ -101,26 +101,27 @@ impl<'a> Job<'a> {
         throttle: &'a Throttle,
         watch: &'a Watch,
     ) -> io::Result<Job<'a>> {
-        let btrfs = top.dir.volume()?.is_btrfs();
+        let volume = top.dir.volume()?;
+        let begin = Start::on(volume, options.threads.first);
         let stays = options.selection.is_too_new(top.stat.mtime_ns);
         let mut nodes = Nodes::new(options.selection.chooses_top());
         if options.keep_root || stays || !options.selection.chooses_top() {
             nodes.stay(TOP);
         }
         let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
-        queue.limit(options.threads.first);
+        queue.limit(if options.threads.grows { begin.workers } else { options.threads.first });
         let start = Sample { at: Instant::now(), done: 0, cpu: fsops::process_cpu() };
         Ok(Job {
             lane: options.lanes.of(top.stat.device),
             mount: top.stat.mount,
-            btrfs,
+            btrfs: volume.is_btrfs(),
             whole_subvolumes: options.deed == Deed::Remove
                 && options.selection.is_all()
                 && !top.mounts_below,
             top: top.dir,
             given: top.given,
             queue,
-            tuner: Tuner::new(options.threads.first, start),
+            tuner: Tuner::new(begin, start),
             done: AtomicU64::new(0),
             next_trial: AtomicU64::new(0),
             nodes: Mutex::new(nodes),

@@ -1,13 +1,16 @@
 //! Finds out how many workers remove most in a given time.
 //!
-//! That depends on the file system as much as on the disk. Two threads remove twice as much as one on ext4,
-//! and half as much on btrfs, where they wait for each other at the root of one tree; what has to be
-//! fetched wants as many as the disk serves at a time, unless it has an arm. So some other number is tried
-//! now and then, for a moment, and kept if it does better: as long as workers wait. If they do not, there
-//! is nothing to gain.
+//! That depends on the file system as much as on the disk. Two threads remove twice as much as one on ext4
+//! and XFS, and half as much on btrfs, where they wait for each other at the root of one tree: that is known,
+//! and what it begins with. What has to be fetched wants as many as the disk serves at a time, unless it has
+//! an arm; and of other file systems, and of many processors, nothing is known. So some other number is tried
+//! now and then, for a moment, and kept if it does better: as long as workers wait, or are fewer than
+//! there are processors. Otherwise there is nothing to gain.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use fsops::Volume;
 
 /// A number of workers is judged by what they do in this time. What a file system puts off comes in bursts
 /// of some ten milliseconds.
@@ -27,10 +30,23 @@ const BETTER: u64 = 120;
 #[derive(Debug)]
 pub(crate) struct Tuner(Mutex<State>);
 
+/// What is known before anything was measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// Workers to begin with.
+    pub(crate) workers: usize,
+    /// Fewer are not tried.
+    least: usize,
+    /// As many as there are processors.
+    usual: usize,
+}
+
 #[derive(Debug)]
 struct State {
     /// How many there are.
     workers: usize,
+    least: usize,
+    usual: usize,
     phase: Phase,
     /// Whether more of them are tried next, and not fewer.
     more: bool,
@@ -59,11 +75,25 @@ enum Phase {
     Check { before: u64, tried: u64, other: usize },
 }
 
+impl Start {
+    /// Returns what is known of a file system, if there are `usual` workers usually.
+    pub(crate) fn on(volume: Volume, usual: usize) -> Start {
+        let usual = usual.max(1);
+        if volume.is_btrfs() {
+            Start { workers: 1, least: 1, usual }
+        } else if volume.is_ext() || volume.is_xfs() {
+            Start { workers: usual, least: usual.min(2), usual }
+        } else {
+            Start { workers: usual, least: 1, usual }
+        }
+    }
+}
+
 impl Tuner {
-    pub(crate) fn new(workers: usize, since: Sample) -> Tuner {
-        let (pause, workers) = (FIRST, workers.max(1));
-        let (phase, more) = (Phase::Usual, false);
-        Tuner(Mutex::new(State { workers, phase, more, since, pause }))
+    pub(crate) fn new(start: Start, since: Sample) -> Tuner {
+        let Start { workers, least, usual } = start;
+        let (phase, more, pause) = (Phase::Usual, false, FIRST);
+        Tuner(Mutex::new(State { workers, least, usual, phase, more, since, pause }))
     }
 
     /// Looks at how much was done by now, and returns how many workers there may be from now on, if that
@@ -95,9 +125,10 @@ impl State {
         let rate = rate(now.done.saturating_sub(self.since.done), passed);
         let worked = now.cpu.saturating_sub(self.since.cpu) * 100;
         let all = passed * u32::try_from(self.workers).unwrap_or(u32::MAX);
+        let is_busy = worked > all * BUSY;
         self.phase = match self.phase {
-            Phase::Usual if worked > all * BUSY => Phase::Usual,
-            Phase::Usual => self.attempt(rate, most),
+            Phase::Usual if is_busy && self.workers >= self.usual => Phase::Usual,
+            Phase::Usual => self.attempt(rate, most, is_busy),
             Phase::Trial { before, of } => {
                 let other = std::mem::replace(&mut self.workers, of);
                 Phase::Check { before, tried: rate, other }
@@ -116,10 +147,10 @@ impl State {
         };
     }
 
-    fn attempt(&mut self, before: u64, most: usize) -> Phase {
+    fn attempt(&mut self, before: u64, most: usize, is_busy: bool) -> Phase {
         let double = (self.workers * 2).min(most);
-        let half = (self.workers / 2).max(1);
-        let next = if self.more { [double, half] } else { [half, double] };
+        let half = (self.workers / 2).max(self.least);
+        let next = if self.more || is_busy { [double, half] } else { [half, double] };
         let Some(&next) = next.iter().find(|&&next| next != self.workers) else {
             return Phase::Usual;
         };
@@ -137,18 +168,32 @@ fn rate(done: u64, time: Duration) -> u64 {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Sample, Tuner};
+    use super::{Sample, Start, Tuner};
+
+    fn start(workers: usize, usual: usize) -> Start {
+        Start { workers, least: 1, usual }
+    }
+
+    fn tuner(start: Start, at: Instant) -> Tuner {
+        Tuner::new(start, Sample { at, done: 0, cpu: Duration::ZERO })
+    }
 
     /// Returns how many workers there are most of a minute, where so many do so much in a millisecond, and
-    /// what they do.
+    /// what they do. They wait all the time.
     fn in_a_minute(first: usize, most: usize, rate: impl Fn(usize) -> u64) -> (usize, u64) {
+        minute(start(first, first), most, 0, rate)
+    }
+
+    /// The same where each is on a processor for so many percent of the time.
+    fn minute(start: Start, most: usize, busy: u64, rate: impl Fn(usize) -> u64) -> (usize, u64) {
         let at = Instant::now();
-        let tuner = Tuner::new(first, Sample { at, done: 0, cpu: Duration::ZERO });
-        let (mut workers, mut done, mut times) = (first, 0, [0; 17]);
+        let (tuner, mut cpu) = (tuner(start, at), Duration::ZERO);
+        let (mut workers, mut done, mut times) = (start.workers, 0, [0; 17]);
         for ms in 0..60_000 {
             done += rate(workers);
+            cpu += Duration::from_micros(10 * busy * workers as u64);
             let now = at + Duration::from_millis(ms);
-            workers = tuner.look(done, || Duration::ZERO, now, most).unwrap_or(workers);
+            workers = tuner.look(done, || cpu, now, most).unwrap_or(workers);
             times[workers] += 1;
         }
         ((0..times.len()).max_by_key(|&n| times[n]).unwrap_or(0), done)
@@ -167,11 +212,26 @@ mod tests {
     #[test]
     fn nothing_is_tried_while_nobody_waits() {
         let at = Instant::now();
-        let tuner = Tuner::new(2, Sample { at, done: 0, cpu: Duration::ZERO });
+        let tuner = tuner(start(2, 2), at);
         for ms in 0..10_000 {
             let passed = Duration::from_millis(ms);
             assert_eq!(tuner.look(ms, || passed * 2, at + passed, 2), None);
         }
+    }
+
+    #[test]
+    fn fewer_than_processors_try_more_however_busy() {
+        for busy in [0, 60, 100] {
+            let twice = |n| [0, 100, 200][n];
+            assert_eq!(minute(start(1, 2), 2, busy, twice).0, 2, "{busy}");
+            assert_eq!(minute(start(1, 2), 2, busy, |n| [0, 200, 100][n]).0, 1, "{busy}");
+        }
+    }
+
+    #[test]
+    fn where_two_are_known_to_be_better_one_is_never_tried() {
+        let known = Start { workers: 2, least: 2, usual: 2 };
+        assert_eq!(minute(known, 2, 50, |n| [0, 200, 100][n]), (2, 6_000_000));
     }
 
     #[test]
