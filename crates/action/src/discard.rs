@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use fsops::{Context, Dir, DirBuffer, FileKey, Lock, Op, Stat, create_dir_private, remove_file};
@@ -44,6 +45,8 @@ pub struct Discard {
     folder: PathBuf,
     run: u64,
     journal: Journal,
+    /// Entries removed by this process that the journal tells of.
+    told: AtomicU64,
     _lock: Lock,
 }
 
@@ -96,7 +99,7 @@ impl Discard {
         let started_ms = now_ms();
         let id = id(started_ms);
         journal.note(&Line::Begin { format: FORMAT, run, id: id.clone(), started_ms })?;
-        let discard = Discard { folder: folder.into(), run, journal, _lock: lock };
+        let discard = Discard::new(folder, run, journal, lock);
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Begun { discard, moved, refused, ended };
         let (stores, mut used, mut reach) =
@@ -179,7 +182,7 @@ impl Discard {
             return Ok(Taken::Over);
         }
         let journal = Journal::open(journal(folder, run, TREES), 0)?;
-        Ok(Taken::Ours(Box::new(Discard { folder: folder.into(), run, journal, _lock: lock })))
+        Ok(Taken::Ours(Box::new(Discard::new(folder, run, journal, lock))))
     }
 
     /// Returns the numbers of the runs in a folder that something is left of, the oldest first. Those whose
@@ -275,9 +278,19 @@ impl Discard {
         self.journal.note(&Line::Back { n: left.noted.n })
     }
 
-    /// Notes what this process removed, and what it could not.
-    pub fn note(&self, files: u64, dirs: u64, failed: u64) -> Result<(), Error> {
-        self.journal.note(&Line::Removed { files, dirs, failed })
+    fn new(folder: &Path, run: u64, journal: Journal, lock: Lock) -> Discard {
+        Discard { folder: folder.into(), run, journal, told: AtomicU64::new(0), _lock: lock }
+    }
+
+    /// Notes how many entries this process has removed so far and, at the end, how many it could not.
+    pub fn note(&self, removed: u64, failed: Option<u64>) -> Result<(), Error> {
+        let told = self.told.load(Relaxed);
+        let entries = removed.saturating_sub(told);
+        if entries > 0 || failed.is_some() {
+            self.journal.note(&Line::Removed { entries, failed })?;
+            self.told.store(told + entries, Relaxed);
+        }
+        Ok(())
     }
 
     /// Ends the run if nothing is left of it; returns whether. One that moved nothing leaves no journal.

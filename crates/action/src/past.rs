@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Context, FileKey, Op};
+use fsops::{Context, FileKey, Log, Op};
 
 use crate::error::Error;
 use crate::journal::{FORMAT, Intent, Record};
@@ -81,7 +81,7 @@ impl Past {
 
     /// Reads a journal; one that was cut off before it began tells of no run.
     pub(crate) fn read(path: &Path) -> Result<Option<Past>, Error> {
-        let open = || std::fs::File::open(path).context(Op::Open, || path);
+        let open = || Log::reader(path).context(Op::Open, || path);
         let mut reader = BufReader::with_capacity(1 << 20, open()?);
         let bad = |why: &str| Error::Journal { path: path.into(), why: why.into() };
         let mut past: Option<Past> = None;

@@ -60,7 +60,7 @@ impl Runs {
         let lock = Lock::take(&folder.join("lock"), waiting)?;
         let runs = Runs { folder: folder.into(), _lock: lock };
         for run in numbers(&runs.folder, FILES)? {
-            if Past::is_over(&runs.path(run))? {
+            if Past::is_over(&runs.path(run)).unwrap_or(false) {
                 continue;
             }
             match Past::read(&runs.path(run)) {
@@ -74,10 +74,12 @@ impl Runs {
     }
 
     /// Returns all runs of a folder, the oldest first; none if there is no such folder.
-    pub fn list(folder: &Path) -> Result<Vec<Summary>, Error> {
+    ///
+    /// An error in place of a run tells that its journal cannot be read.
+    pub fn list(folder: &Path) -> Result<Vec<Result<Summary, Error>>, Error> {
         let past = |run| Past::read(&journal(folder, run, FILES));
         let summary = |run| Ok(past(run)?.map(|past| summary(run, &past)));
-        numbers(folder, FILES)?.into_iter().filter_map(|run| summary(run).transpose()).collect()
+        Ok(numbers(folder, FILES)?.into_iter().filter_map(|run| summary(run).transpose()).collect())
     }
 
     /// Carries out groups as a new run; returns its number and what came of it.

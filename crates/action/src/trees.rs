@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use fsops::{Context, Dir, Lock, Op};
+use fsops::{Context, Dir, Lock, Log, Op};
 use serde::{Deserialize, Serialize};
 use walk::{STORE_PREFIX, split};
 
@@ -33,8 +33,8 @@ pub(crate) enum Line {
     Not { n: u64 },
     /// What could not be removed of it is back where it was.
     Back { n: u64 },
-    /// So much was removed by one process, and so much could not be.
-    Removed { files: u64, dirs: u64, failed: u64 },
+    /// So many entries more are gone. A process that is through with all says how many it could not remove.
+    Removed { entries: u64, failed: Option<u64> },
     /// Nothing is left.
     End { ended_ms: i64 },
 }
@@ -52,10 +52,8 @@ pub struct Discarded {
     pub trees: Vec<Vec<u8>>,
     /// Where they are until they are gone: directories, one for each file system.
     pub stores: Vec<Vec<u8>>,
-    /// Names removed so far that are no directories. What a process removed that was killed is not known.
-    pub files: u64,
-    /// Directories removed so far.
-    pub dirs: u64,
+    /// Entries removed so far: who is at it notes that every few seconds.
+    pub entries: u64,
     /// Entries that could not be removed when that was last tried.
     pub failed: u64,
     /// The process that is removing them now.
@@ -64,18 +62,10 @@ pub struct Discarded {
 
 impl Discarded {
     /// Returns all runs of a folder that discard trees, the oldest first.
-    pub fn list(folder: &Path) -> Result<Vec<Discarded>, Error> {
-        let mut all = Vec::new();
-        for run in numbers(folder, TREES)? {
-            let Some(past) = Past::read(folder, run)? else { continue };
-            let mut discarded = past.account(run);
-            if past.ended_ms.is_none() {
-                let held = Lock::try_take(&lock(folder, run)).ok();
-                discarded.process = held.and_then(Result::err).flatten();
-            }
-            all.push(discarded);
-        }
-        Ok(all)
+    /// An error in place of a run tells that its journal cannot be read.
+    pub fn list(folder: &Path) -> Result<Vec<Result<Discarded, Error>>, Error> {
+        let past = |run| Ok(Past::read(folder, run)?.map(|past| past.now(folder, run)));
+        Ok(numbers(folder, TREES)?.into_iter().filter_map(|run| past(run).transpose()).collect())
     }
 }
 
@@ -134,8 +124,7 @@ pub(crate) struct Past {
     pub(crate) stores: Vec<Store>,
     /// By their numbers.
     pub(crate) trees: BTreeMap<u64, Noted>,
-    files: u64,
-    dirs: u64,
+    entries: u64,
     failed: u64,
 }
 
@@ -143,10 +132,12 @@ impl Past {
     /// Reads a run's journal; one that was cut off before it began, or is gone, tells of no run.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<Past>, Error> {
         let path = journal(folder, run, TREES);
-        let bytes = match std::fs::read(&path) {
+        let mut bytes = Vec::new();
+        let file = match Log::reader(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            bytes => bytes.context(Op::Read, || &path)?,
+            file => file.context(Op::Open, || &path)?,
         };
+        (&file).read_to_end(&mut bytes).context(Op::Read, || &path)?;
         let mut lines = bytes.split(|&b| b == b'\n');
         let bad = |why: &str| Error::Journal { path: path.clone(), why: why.into() };
         let mut past = Past::default();
@@ -182,20 +173,22 @@ impl Past {
                 self.trees.entry(n).and_modify(|tree| tree.back = true);
             }
             Line::Not { n } => drop(self.trees.remove(&n)),
-            Line::Removed { files, dirs, failed } => {
-                self.files = self.files.saturating_add(files);
-                self.dirs = self.dirs.saturating_add(dirs);
-                self.failed = failed;
+            Line::Removed { entries, failed } => {
+                self.entries = self.entries.saturating_add(entries);
+                self.failed = failed.unwrap_or(self.failed);
             }
             Line::End { ended_ms } => self.ended_ms = Some(ended_ms),
         }
     }
 
-    fn account(&self, run: u64) -> Discarded {
-        let &Past { started_ms, ended_ms, files, dirs, failed, .. } = self;
+    /// Returns what is known of the run, also who is at it.
+    fn now(&self, folder: &Path, run: u64) -> Discarded {
+        let &Past { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
         let stores = self.stores.iter().map(|store| store.path.clone()).collect();
-        Discarded { run, started_ms, ended_ms, trees, stores, files, dirs, failed, process: None }
+        let held = || Lock::try_take(&lock(folder, run)).ok()?.err().flatten();
+        let process = if ended_ms.is_none() { held() } else { None };
+        Discarded { run, started_ms, ended_ms, trees, stores, entries, failed, process }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -29,6 +30,20 @@ impl Log {
     /// Opens the file `name` in a directory for appending.
     pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         Log::open_with(dir, name, OFlags::empty())
+    }
+
+    /// Opens the file at `path` for reading.
+    ///
+    /// # Errors
+    ///
+    /// `ELOOP` if it is a symbolic link, `InvalidInput` if it is no regular file; a FIFO is not waited for.
+    pub fn reader(path: &Path) -> io::Result<std::fs::File> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(file)
     }
 
     fn open_with(dir: &crate::Dir, name: &CStr, how: OFlags) -> io::Result<Log> {

@@ -70,14 +70,18 @@ impl CommandError {
         text
     }
 
-    /// Prints the error and its hints to standard error.
+    /// Prints the error and its hints to standard error, and how the run ended.
     pub(crate) fn print(&self, settings: &Settings) {
-        let text = self.text();
-        settings.complain(text.as_bytes());
+        self.tell(settings);
+        settings.print_exit_record(self.exit, &self.text());
+    }
+
+    /// Prints the error and its hints to standard error; the run goes on.
+    pub(crate) fn tell(&self, settings: &Settings) {
+        settings.complain(self.text().as_bytes());
         for hint in &self.hints {
             settings.note(&format!("hint: {hint}"));
         }
-        settings.print_exit_record(self.exit, &text);
     }
 }
 

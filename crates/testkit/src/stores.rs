@@ -9,6 +9,10 @@ use crate::remove_tree;
 pub fn stores(runs: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+        // A test may have put something else there.
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
         let text = std::fs::read(entry.path()).unwrap_or_default();
         for line in String::from_utf8_lossy(&text).lines() {
             let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();

@@ -16,8 +16,18 @@ use crate::settings::{Settings, Verbosity};
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
-    let mut runs: Vec<Run> = Runs::list(&folder)?.into_iter().map(Run::Files).collect();
-    runs.extend(Discarded::list(&folder)?.into_iter().map(Run::Trees));
+    let files = Runs::list(&folder)?.into_iter().map(|run| run.map(Run::Files));
+    let trees = Discarded::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
+    let (mut runs, mut unreadable) = (Vec::new(), 0);
+    for run in files.chain(trees) {
+        match run {
+            Ok(run) => runs.push(run),
+            Err(error) => {
+                CommandError::from(error).tell(settings);
+                unreadable += 1;
+            }
+        }
+    }
     runs.sort_by_key(Run::number);
     let heard = output::print(|out| {
         if settings.json {
@@ -29,7 +39,12 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&counted(runs.len() as u64, "run", "runs"));
     }
-    Ok(Exit::Done)
+    if unreadable == 0 {
+        return Ok(Exit::Done);
+    }
+    let what = counted(unreadable, "journal", "journals");
+    settings.print_exit_record(Exit::Partial, &format!("{what} could not be read"));
+    Ok(Exit::Partial)
 }
 
 /// A run of either kind.
@@ -96,11 +111,8 @@ fn of_files(run: &Summary) -> String {
 
 fn of_trees(run: &Discarded) -> String {
     let mut text = counted(run.trees.len() as u64, "path", "paths");
-    if run.files + run.dirs > 0 {
-        text.push_str(&format!(
-            ", {}",
-            counted(run.files + run.dirs, "entry gone", "entries gone")
-        ));
+    if run.entries > 0 {
+        text.push_str(&format!(", {}", counted(run.entries, "entry gone", "entries gone")));
     }
     if run.failed > 0 {
         text.push_str(&format!(", {} could not be removed", count(run.failed)));
@@ -134,7 +146,7 @@ struct Row {
 #[serde(untagged)]
 enum Done {
     Files { files: u64, freed_bytes: u64, left_alone: u64, undone: u64, purged: u64 },
-    Trees { paths: u64, files: u64, dirs: u64, failed: u64, process: Option<u32> },
+    Trees { paths: u64, entries: u64, failed: u64, process: Option<u32> },
 }
 
 impl From<&Run> for Row {
@@ -144,9 +156,9 @@ impl From<&Run> for Row {
                 let (files, freed_bytes, left_alone) = (done, freed, failed);
                 (ended_ms, Done::Files { files, freed_bytes, left_alone, undone, purged })
             }
-            Run::Trees(Discarded { ended_ms, ref trees, files, dirs, failed, process, .. }) => {
+            Run::Trees(Discarded { ended_ms, ref trees, entries, failed, process, .. }) => {
                 let paths = trees.len() as u64;
-                (ended_ms, Done::Trees { paths, files, dirs, failed, process })
+                (ended_ms, Done::Trees { paths, entries, failed, process })
             }
         };
         let (run, by, started_ms) = (run.number(), run.word(), run.started_ms());

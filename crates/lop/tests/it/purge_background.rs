@@ -68,7 +68,7 @@ fn trees_are_out_of_the_way_at_once_and_then_gone() {
     assert_eq!((&summary["run"], &summary["paths"]), (&1.into(), &2.into()));
     let run = wait_for_end(&lop);
     assert_eq!(run["by"], "purge");
-    assert_eq!((&run["paths"], &run["files"], &run["dirs"]), (&2.into(), &301.into(), &12.into()));
+    assert_eq!((&run["paths"], &run["entries"]), (&2.into(), &313.into()));
     assert!(testkit::stores(&lop.runs()).is_empty());
     let output = lop.run(["history"]);
     assert!(output.stdout_str().contains("purge       2 paths, 313 entries gone\n"), "{output:?}");
@@ -104,7 +104,7 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
         let left = history(&lop).pop().expect("a run");
         assert!(left["ended_ms"].is_null() && left["run"] == run + 1, "{left}");
         // It says how far it came, if it could.
-        assert_eq!(signal == "-TERM", left["files"].as_u64() > Some(0), "{left}");
+        assert_eq!(signal == "-TERM", left["entries"].as_u64() > Some(0), "{left}");
         let text = lop.run(["history"]).stdout_str().to_string();
         assert!(text.contains("not over ('lop purge --resume' goes on): /"), "{text}");
         lop.run(["purge", "--resume"]).success();
@@ -131,11 +131,47 @@ fn what_another_process_is_at_is_left_to_it() {
 }
 
 #[test]
+fn history_tells_how_far_it_is() {
+    let lop = Lop::with(&tree());
+    let process = process(&instant(&lop, &["--rate", "20", "tree"]));
+    let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
+    assert_eq!(run["process"].to_string(), process);
+    // What is known of a process that was killed stays known.
+    send("-KILL", &process);
+    wait_for_process(&lop);
+    lop.run(["purge", "--resume"]).success();
+    let run = wait_for_end(&lop);
+    let entries = run["entries"].as_u64().expect("a number");
+    assert!((250..=311).contains(&entries), "{run}");
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
+    let lop = Lop::with(&tree());
+    instant(&lop, &["tree"]);
+    wait_for_end(&lop);
+    let strange = TreeBuilder::new().file("7.jsonl", "no journal\n");
+    strange.fifo("8.jsonl").fifo("9.purge.jsonl").make(lop.runs());
+    let output = lop.command().args(["--json", "history"]).run();
+    output.code(3);
+    assert_eq!(document(&output)["runs"].as_array().expect("runs").len(), 1);
+    let said = output.stderr_str();
+    for number in ["7.jsonl", "8.jsonl", "9.purge.jsonl"] {
+        assert!(said.contains(number), "{said}");
+    }
+    assert!(said.contains("3 journals could not be read"), "{said}");
+    // Others go on.
+    lop.remember(["other"]);
+    lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
+    instant(&lop, &["other"]);
+}
+
+#[test]
 fn files_in_quarantine_are_given_back_where_they_were() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     instant(&lop, &["tree"]);
     let run = wait_for_end(&lop);
-    assert_eq!((&run["files"], &run["failed"]), (&300.into(), &1.into()));
+    assert_eq!((&run["entries"], &run["failed"]), (&309.into(), &1.into()));
     let kept = lop.path("tree/1/.lop-quarantine-7/kept");
     assert_eq!(fs::read(kept).expect("it is back"), b"in quarantine");
     let left = fs::read_dir(lop.path("tree")).expect("it is back").count();
@@ -153,7 +189,7 @@ fn a_stop_gives_nothing_back() {
     assert!(!lop.path("tree").exists());
     lop.run(["purge", "--resume"]).code(3);
     let run = wait_for_end(&lop);
-    assert_eq!(run["files"], 300, "{run}");
+    assert_eq!(run["entries"], 309, "{run}");
     assert!(lop.path("tree/1/.lop-quarantine-7/kept").exists());
 }
 

@@ -6,13 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use action::{Begun, Discard, Left, Refusal, Taken, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
 use fsops::{Interrupted, Watch};
-use purge::{Deed, Options, Outcome, Problem, Reason, Target};
+use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
 use serde::Serialize;
 
 use super::account::{self, Account, Figures, conclude};
@@ -29,6 +32,9 @@ use crate::settings::{Settings, Verbosity};
 
 /// What the process in the background says when it is on its own.
 const READY: &str = "ready";
+
+/// How often the journal is told how far a removal is.
+const TOLD_EVERY: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
 pub(super) fn begin(
@@ -173,7 +179,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             }
             Err(error) => {
                 // The others are none the worse for it.
-                explained(error).print(settings);
+                explained(error).tell(settings);
                 unknown += 1;
                 continue;
             }
@@ -216,6 +222,43 @@ fn remove(
 ) -> Result<Removed, CommandError> {
     let (left, refused) = discard.left().map_err(explained)?;
     let guard = guard(settings);
+    let (mut outcome, ended) =
+        telling(&discard, watch, || remove_trees(&discard, left, &guard, options, watch));
+    let failed = outcome.failed + refused.len() as u64;
+    let noted = discard.note(outcome.files + outcome.dirs, Some(failed));
+    // Stopped or not: it may be all gone.
+    if let Err(error) = noted.and_then(|()| discard.end()) {
+        // What was removed is told all the same.
+        explained(error).tell(settings);
+        outcome.failed += 1;
+    }
+    Ok((outcome, refused, ended))
+}
+
+/// Does work, and notes in the journal every few seconds how far it is.
+fn telling<T>(discard: &Discard, watch: &Watch, work: impl FnOnce() -> T) -> T {
+    let before = watch.files_done.load(Relaxed);
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
+                // What cannot be noted now is noted with what comes next.
+                let _noted = discard.note(watch.files_done.load(Relaxed) - before, None);
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+fn remove_trees(
+    discard: &Discard,
+    left: Vec<Left>,
+    guard: &Guard,
+    options: &Options,
+    watch: &Watch,
+) -> (Outcome, Result<(), Interrupted>) {
     let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
     for tree in left {
         let parent = tree.dir.open_below_within(b".").map_err(purge::Refusal::Failed);
@@ -229,22 +272,14 @@ fn remove(
             }
         }
         if ended.is_ok() {
-            return_stores(&discard, &tree, &mut of_tree);
+            return_stores(discard, &tree, &mut of_tree);
         }
         outcome.add(of_tree);
         if ended.is_err() {
             break;
         }
     }
-    let failed = outcome.failed + refused.len() as u64;
-    let noted = discard.note(outcome.files, outcome.dirs, failed);
-    // Stopped or not: it may be all gone.
-    if let Err(error) = noted.and_then(|()| discard.end()) {
-        // What was removed is told all the same.
-        explained(error).print(settings);
-        outcome.failed += 1;
-    }
-    Ok((outcome, refused, ended))
+    (outcome, ended)
 }
 
 /// Gives a tree back of which nothing is left but files in quarantine: these are not removed, and can be
