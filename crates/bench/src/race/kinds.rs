@@ -129,8 +129,8 @@ pub const KINDS: [Kind; 11] = [
         rows: || {
             vec![
                 (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Arm, COLD, 1),
-                (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Xfs, BOTH, 3),
-                (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Btrfs, BOTH, 3),
+                (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
+                (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
             ]
         },
     },
@@ -139,10 +139,10 @@ pub const KINDS: [Kind; 11] = [
         about: "trees deleted that are flat, full of tiny directories, deep, or hard-linked, on ext4",
         rows: || {
             vec![
-                (Work::Delete, "tiny-dirs", Some(300_000), 1.0, Created, Ext4, BOTH, 3),
+                (Work::Delete, "tiny-dirs", Some(100_000), 1.0, Created, Ext4, BOTH, 3),
                 (Work::Delete, "chains", Some(50_000), 1.0, Created, Ext4, BOTH, 3),
                 (Work::Delete, "flat-empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
-                (Work::Delete, "snapshots", Some(300_000), 1.0, Shuffled, Ext4, BOTH, 3),
+                (Work::Delete, "snapshots", Some(100_000), 1.0, Shuffled, Ext4, BOTH, 3),
             ]
         },
     },
