@@ -62,6 +62,7 @@ pub struct Discarded {
 
 impl Discarded {
     /// Returns all runs of a folder that discard trees, the oldest first.
+    ///
     /// An error in place of a run tells that its journal cannot be read.
     pub fn list(folder: &Path) -> Result<Vec<Result<Discarded, Error>>, Error> {
         let past = |run| Ok(Past::read(folder, run)?.map(|past| past.now(folder, run)));

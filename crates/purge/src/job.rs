@@ -102,14 +102,14 @@ impl<'a> Job<'a> {
         watch: &'a Watch,
     ) -> io::Result<Job<'a>> {
         let volume = top.dir.volume()?;
-        let begin = Start::on(volume, options.threads.first);
+        let begin = Start::on(volume, options.threads);
         let stays = options.selection.is_too_new(top.stat.mtime_ns);
         let mut nodes = Nodes::new(options.selection.chooses_top());
         if options.keep_root || stays || !options.selection.chooses_top() {
             nodes.stay(TOP);
         }
         let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
-        queue.limit(if options.threads.grows { begin.workers } else { options.threads.first });
+        queue.limit(begin.workers);
         let start = Sample { at: Instant::now(), done: 0, cpu: fsops::process_cpu() };
         Ok(Job {
             lane: options.lanes.of(top.stat.device),

@@ -25,7 +25,13 @@ enum End {
 impl Worker<'_> {
     /// Opens a directory to list it from a place on; nothing if that is settled already.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
-        let dir = self.open_or_end(id)?;
+        let dir = match self.open(id) {
+            Ok(dir) => dir,
+            Err(error) => {
+                self.not_opened(id, error);
+                return None;
+            }
+        };
         let job = self.job;
         if place != 0 || job.nodes().was_listed(id) {
             if let Err(source) = dir.seek(place) {
@@ -55,27 +61,16 @@ impl Worker<'_> {
             job.nodes().stay(id);
         }
         let may_go = job.btrfs && job.whole_subvolumes && stat.tops_subvolume();
-        if may_go && !crate::tree::holds_store(&dir) {
+        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id) {
             drop(dir);
-            return if self.remove_subvolume(id) { None } else { self.open_or_end(id) };
+            self.forget(id);
+            return None;
         }
         Some(dir)
     }
 
-    /// Opens a directory; nothing if it cannot be, which is dealt with.
-    fn open_or_end(&mut self, id: NodeId) -> Option<Rc<Dir>> {
-        match self.open(id) {
-            Ok(dir) => Some(dir),
-            Err(error) => {
-                self.not_opened(id, error);
-                None
-            }
-        }
-    }
-
     /// Removes a subvolume as a whole; returns whether it is gone.
     fn remove_subvolume(&mut self, id: NodeId) -> bool {
-        self.held.close(id);
         let name = self.job.nodes().name(id);
         let removed = self.open_above(id).and_then(|above| above.remove_subvolume(&name));
         // There may be subvolumes in it, or it takes privileges that this user does not have.
@@ -84,7 +79,6 @@ impl Worker<'_> {
         }
         self.tally.outcome.subvolumes += 1;
         self.tally.outcome.dirs += 1;
-        self.forget(id);
         true
     }
 

@@ -10,6 +10,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use device::Threads;
 use fsops::Volume;
 
 /// A number of workers is judged by what they do in this time. What a file system puts off comes in bursts
@@ -45,8 +46,7 @@ pub(crate) struct Start {
 struct State {
     /// How many there are.
     workers: usize,
-    least: usize,
-    usual: usize,
+    known: Start,
     phase: Phase,
     /// Whether more of them are tried next, and not fewer.
     more: bool,
@@ -76,10 +76,12 @@ enum Phase {
 }
 
 impl Start {
-    /// Returns what is known of a file system, if there are `usual` workers usually.
-    pub(crate) fn on(volume: Volume, usual: usize) -> Start {
-        let usual = usual.max(1);
-        if volume.is_btrfs() {
+    /// Returns what is known of a file system; a number that was asked for stays.
+    pub(crate) fn on(volume: Volume, threads: Threads) -> Start {
+        let usual = threads.first.max(1);
+        if !threads.grows {
+            Start { workers: usual, least: usual, usual }
+        } else if volume.is_btrfs() {
             Start { workers: 1, least: 1, usual }
         } else if volume.is_ext() || volume.is_xfs() {
             Start { workers: usual, least: usual.min(2), usual }
@@ -90,10 +92,10 @@ impl Start {
 }
 
 impl Tuner {
-    pub(crate) fn new(start: Start, since: Sample) -> Tuner {
-        let Start { workers, least, usual } = start;
+    pub(crate) fn new(known: Start, since: Sample) -> Tuner {
         let (phase, more, pause) = (Phase::Usual, false, FIRST);
-        Tuner(Mutex::new(State { workers, least, usual, phase, more, since, pause }))
+        let workers = known.workers;
+        Tuner(Mutex::new(State { workers, known, phase, more, since, pause }))
     }
 
     /// Looks at how much was done by now, and returns how many workers there may be from now on, if that
@@ -127,7 +129,7 @@ impl State {
         let all = passed * u32::try_from(self.workers).unwrap_or(u32::MAX);
         let is_busy = worked > all * BUSY;
         self.phase = match self.phase {
-            Phase::Usual if is_busy && self.workers >= self.usual => Phase::Usual,
+            Phase::Usual if is_busy && self.workers >= self.known.usual => Phase::Usual,
             Phase::Usual => self.attempt(rate, most, is_busy),
             Phase::Trial { before, of } => {
                 let other = std::mem::replace(&mut self.workers, of);
@@ -149,7 +151,7 @@ impl State {
 
     fn attempt(&mut self, before: u64, most: usize, is_busy: bool) -> Phase {
         let double = (self.workers * 2).min(most);
-        let half = (self.workers / 2).max(self.least);
+        let half = (self.workers / 2).max(self.known.least);
         let next = if self.more || is_busy { [double, half] } else { [half, double] };
         let Some(&next) = next.iter().find(|&&next| next != self.workers) else {
             return Phase::Usual;
