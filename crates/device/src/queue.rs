@@ -2,7 +2,8 @@
 //!
 //! Each worker keeps a stack of its own and gives away the older half of it (the larger
 //! subtrees) only when another worker has nothing to do. Depth first keeps the stacks short and
-//! the parent's descriptor warm.
+//! the parent's descriptor warm. Who takes of what was given takes half of that too, so that no two
+//! workers are at neighbours for long.
 //!
 //! # Before an arm
 //!
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// Work that waits for a worker. Their order is that of the line.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub struct Queue<T> {
     /// Workers that do not wait, and how many of them there may be.
     active: AtomicUsize,
     most: AtomicUsize,
-    /// Workers that wait.
+    /// Workers that wait; none as long as there are some that rest, who go on first.
     idle: AtomicUsize,
 }
 
@@ -36,6 +38,8 @@ struct Shared<T> {
     /// What was taken from the line last.
     last: T,
     workers: usize,
+    /// Those that do not wait, who has been at work longest first.
+    at_work: Vec<ThreadId>,
     idle: usize,
     /// Workers that wait although they have something to do.
     resting: usize,
@@ -47,8 +51,16 @@ impl<T: Copy + Ord> Shared<T> {
         self.ready.is_empty() && self.line.is_empty()
     }
 
-    fn take(&mut self) -> Option<T> {
+    /// Returns whether the calling thread is one of those that have been at work longest.
+    fn is_among_first(&self, most: usize) -> bool {
+        let this = thread::current().id();
+        self.at_work.iter().take(most).any(|&worker| worker == this)
+    }
+
+    /// Takes a piece of work, and half of what else is ready into `own`.
+    fn take(&mut self, own: &mut Vec<T>) -> Option<T> {
         if let Some(waiting) = self.ready.pop() {
+            own.extend(self.ready.drain(self.ready.len() / 2..));
             return Some(waiting);
         }
         let beyond = self.line.range((Excluded(self.last), Unbounded)).next();
@@ -67,6 +79,7 @@ impl<T: Copy + Ord> Queue<T> {
             line: BTreeSet::new(),
             last: start,
             workers: 0,
+            at_work: Vec::new(),
             idle: 0,
             resting: 0,
             closed: false,
@@ -82,29 +95,41 @@ impl<T: Copy + Ord> Queue<T> {
 
     /// Counts one more worker. Every worker MUST do this once, before anything else.
     pub fn join(&self) {
-        self.lock().workers += 1;
-        self.active.fetch_add(1, Relaxed);
+        let mut shared = self.lock();
+        shared.workers += 1;
+        shared.at_work.push(thread::current().id());
+        self.active.store(shared.at_work.len(), Relaxed);
     }
 
     /// Returns what a worker does next, from `own` if there is something, else from what waits for any
     /// worker; `None` once every worker is out of work.
     ///
-    /// If there are too many workers ([`Queue::limit`]), it waits here until it is wanted again. It keeps
-    /// `own` meanwhile: what others would make of it may be close to what they are at.
+    /// If there are too many workers ([`Queue::limit`]), those that came to work last wait here until they are
+    /// wanted again, and the others go on with what they have, which is far from each other. Who waits keeps
+    /// `own`: what others would make of it may be close to what they are at.
     pub fn next(&self, own: &mut Vec<T>) -> Option<T> {
         if let Some(waiting) = own.pop_if(|_| !self.is_crowded()) {
             return Some(waiting);
         }
         let mut shared = self.lock();
+        if shared.is_among_first(self.most.load(Relaxed))
+            && let Some(waiting) = own.pop()
+        {
+            return Some(waiting);
+        }
         let rests = usize::from(!own.is_empty());
         shared.resting += rests;
         self.waits(&mut shared, true);
+        if shared.resting > rests && shared.is_empty() {
+            // Who rests has work that is far from all other.
+            self.wake.notify_all();
+        }
         let next = loop {
             if shared.closed {
                 break None;
             }
             let may_go = self.active.load(Relaxed) < self.most.load(Relaxed);
-            if let Some(next) = may_go.then(|| own.pop().or_else(|| shared.take())).flatten() {
+            if let Some(next) = may_go.then(|| own.pop().or_else(|| shared.take(own))).flatten() {
                 break Some(next);
             }
             if shared.idle == shared.workers && shared.is_empty() {
@@ -124,9 +149,17 @@ impl<T: Copy + Ord> Queue<T> {
 
     /// Counts a worker as one that waits, or no more so.
     fn waits(&self, shared: &mut Shared<T>, begins: bool) {
-        shared.idle = if begins { shared.idle + 1 } else { shared.idle - 1 };
-        self.idle.store(shared.idle, Relaxed);
-        self.active.store(shared.workers - shared.idle, Relaxed);
+        let this = thread::current().id();
+        if begins {
+            shared.idle += 1;
+            shared.at_work.retain(|&other| other != this);
+        } else {
+            shared.idle -= 1;
+            shared.at_work.push(this);
+        }
+        let free = if shared.resting == 0 { shared.idle } else { 0 };
+        self.idle.store(free, Relaxed);
+        self.active.store(shared.at_work.len(), Relaxed);
     }
 
     /// Lets only so many workers go on, at least one.
@@ -136,11 +169,13 @@ impl<T: Copy + Ord> Queue<T> {
         self.wake.notify_all();
     }
 
-    /// Begins anew, with work in line, after all workers have left.
-    pub fn restart(&self, line: Vec<T>) {
+    /// Begins anew, the work that comes first in order first, after all workers have left.
+    pub fn restart(&self, mut work: Vec<T>) {
+        work.sort_unstable_by(|a, b| b.cmp(a));
         let mut shared = self.lock();
-        shared.ready.clear();
-        shared.line = line.into_iter().collect();
+        shared.ready = work;
+        shared.line.clear();
+        shared.at_work.clear();
         (shared.workers, shared.idle, shared.resting, shared.closed) = (0, 0, 0, false);
         self.idle.store(0, Relaxed);
         self.active.store(0, Relaxed);
@@ -178,6 +213,11 @@ impl<T: Copy + Ord> Queue<T> {
     pub fn offer(&self, work: T) {
         self.lock().ready.push(work);
         self.wake.notify_all();
+    }
+
+    /// Returns how much is in line.
+    pub fn in_line(&self) -> usize {
+        self.lock().line.len()
     }
 
     /// Puts all of `own` in line.

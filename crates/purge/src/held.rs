@@ -46,6 +46,13 @@ impl Held {
         dir
     }
 
+    /// Closes all directories; `leave` is told of each.
+    pub(crate) fn clear(&mut self, leave: impl Fn(NodeId, &Dir)) {
+        for (id, _, dir) in self.open.drain(..) {
+            leave(id, &dir);
+        }
+    }
+
     /// Closes a directory that is not needed any more.
     pub(crate) fn close(&mut self, id: NodeId) {
         if let Some(at) = self.open.iter().rposition(|(open, _, _)| *open == id) {

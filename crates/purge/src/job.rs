@@ -180,6 +180,12 @@ impl<'a> Job<'a> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes which directory it is that is closed before it is done with.
+    pub(crate) fn leave(&self, id: NodeId, dir: &Dir) {
+        let identity = self.identity(dir);
+        self.nodes().identify(id, identity);
+    }
+
     /// Returns what [`Nodes::identify`] is to know of a directory; 0 if there is nothing to know it by.
     pub(crate) fn identity(&self, dir: &Dir) -> u64 {
         dir.origin().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))

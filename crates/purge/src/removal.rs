@@ -103,11 +103,13 @@ impl Worker<'_> {
     /// known again from inside.
     fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
         let job = self.job;
-        let leave = |left: NodeId, dir: &Dir| {
-            let identity = job.identity(dir);
-            job.nodes().identify(left, identity);
-        };
-        self.held.put(id, dir, leave)
+        self.held.put(id, dir, |left, dir| job.leave(left, dir))
+    }
+
+    /// Closes all directories.
+    pub(crate) fn let_go(&mut self) {
+        let job = self.job;
+        self.held.clear(|left, dir| job.leave(left, dir));
     }
 
     fn open_child(&self, parent: &Dir, name: &CStr) -> io::Result<Dir> {

@@ -35,6 +35,10 @@ const EACH: usize = 128;
 /// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
 const INODES: u64 = 16;
 
+/// So many directories are in line at most, or one listing more; others are gone into depth first, as without
+/// an arm. A tree of millions of directories is not to take memory for each.
+const LINE: usize = 1 << 14;
+
 /// As many bytes have names enough to find out whether there is an arm at all: directories that are not
 /// listed yet are of use for that too.
 const SOME: usize = 4 << 10;
@@ -70,6 +74,9 @@ fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
     let job = worker.job;
     let (mut windows, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
+    // What is left of the tree comes in order too.
+    worker.stack = job.queue.drain();
+    job.queue.line_up(&mut worker.stack);
     while let Some(task) = job.queue.next(&mut worker.stack) {
         if let Task::Empty { dir, place, inode } = task {
             list_one(worker, (dir, place, inode), enough, &mut scratch);
@@ -78,7 +85,9 @@ fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
                 windows.push(std::mem::take(&mut scratch.window));
             }
         }
-        job.queue.line_up(&mut worker.stack);
+        if job.queue.in_line() < LINE {
+            job.queue.line_up(&mut worker.stack);
+        }
         worker.count();
         if worker.stopped() || listed >= enough {
             job.queue.close();

@@ -65,7 +65,7 @@ impl<'a> Worker<'a> {
         job.queue.join();
         let _guard = job.queue.close_on_panic();
         let mut scratch = Scratch::default();
-        while let Some(task) = job.queue.next(&mut self.stack) {
+        while let Some(task) = self.next() {
             if job.watch.stopped() {
                 job.queue.close();
                 break;
@@ -84,6 +84,15 @@ impl<'a> Worker<'a> {
             }
         }
         self.end()
+    }
+
+    /// Returns what to do next. While it waits for that it keeps no directory open, see [`Worker::settle`].
+    fn next(&mut self) -> Option<Task> {
+        let job = self.job;
+        if self.stack.is_empty() || job.queue.is_crowded() {
+            self.let_go();
+        }
+        job.queue.next(&mut self.stack)
     }
 
     /// Returns what was done, and what is left to be done.
