@@ -33,9 +33,7 @@ pub(crate) fn numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
     let mut numbers = Vec::new();
     let listed = dir.for_each(&mut DirBuffer::default(), |item| {
         let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(suffix));
-        let number =
-            name.and_then(|name| name.parse::<u64>().ok().filter(|n| n.to_string() == name));
-        numbers.extend(number.filter(|&number| number < u64::MAX));
+        numbers.extend(name.and_then(number).filter(|&number| number < u64::MAX));
     });
     listed.context(Op::List, || folder)?;
     numbers.sort_unstable();

@@ -260,3 +260,49 @@ impl<T: Copy + Ord> Drop for CloseOnPanic<'_, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Barrier, Mutex};
+
+    use super::Queue;
+
+    #[test]
+    fn who_takes_of_what_is_ready_takes_half() {
+        let queue = Queue::new(0);
+        queue.restart((0..8).collect());
+        let take = || {
+            queue.join();
+            let mut own = Vec::new();
+            (queue.next(&mut own), own)
+        };
+        assert_eq!(take(), (Some(0), vec![4, 3, 2, 1]));
+        let second = std::thread::scope(|scope| scope.spawn(take).join().expect("no panic"));
+        assert_eq!(second, (Some(5), vec![6]));
+    }
+
+    #[test]
+    fn those_at_work_first_go_on_and_then_those_that_rested() {
+        let queue = Queue::new(0);
+        queue.restart(Vec::new());
+        let (done, joined) = (Mutex::new(Vec::new()), Barrier::new(2));
+        let work = |mut own: Vec<i32>| {
+            while let Some(task) = queue.next(&mut own) {
+                done.lock().expect("no panic").push(task);
+            }
+        };
+        queue.join();
+        std::thread::scope(|scope| {
+            let later = scope.spawn(|| {
+                queue.join();
+                queue.limit(1);
+                joined.wait();
+                work(vec![4, 3]);
+            });
+            joined.wait();
+            work(vec![2, 1]);
+            later.join().expect("no panic");
+        });
+        assert_eq!(done.into_inner().expect("no panic"), [1, 2, 3, 4]);
+    }
+}

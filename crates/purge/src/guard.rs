@@ -9,6 +9,7 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
 use walk::{STORE_PREFIX, split};
@@ -64,6 +65,9 @@ pub enum Refusal {
     /// It is a link to a mount point.
     #[error("is a link to a mount point")]
     LinkToMount,
+    /// What was named is in more directories than may be open.
+    #[error("is in one directory too many; name fewer at a time, or raise the limit on open files")]
+    TooMany,
     /// It could not be looked at.
     #[error("cannot open: {0}")]
     Failed(#[source] io::Error),
@@ -82,7 +86,7 @@ pub struct Target {
     pub(crate) given: Vec<u8>,
     /// Its absolute path, the links in what is before its name resolved.
     pub(crate) path: Vec<u8>,
-    pub(crate) parent: Dir,
+    pub(crate) parent: Arc<Dir>,
     pub(crate) name: CString,
     pub(crate) stat: Stat,
     /// Whether anything is mounted below it.
@@ -126,13 +130,31 @@ pub struct Guard {
     keys: HashMap<FileKey, Why>,
     places: Vec<(Place, Why)>,
     mounts: Mounts,
+    /// The directories that what was looked at is in, by their paths.
+    holders: HashMap<PathBuf, Holder>,
+    /// So many may be open at a time.
+    room: usize,
+}
+
+/// A directory that something is in that was looked at.
+#[derive(Clone, Debug)]
+struct Holder {
+    dir: Arc<Dir>,
+    absolute: PathBuf,
 }
 
 impl Guard {
     /// Returns one that keeps the root directory, the working directory, what `catalogs` are or will be
     /// in, and all directories that these are in.
     pub fn new(working_directory: Option<&Path>, catalogs: &[PathBuf]) -> Guard {
-        let mut guard = Guard { keys: HashMap::new(), places: Vec::new(), mounts: Mounts::read() };
+        let mut guard = Guard {
+            keys: HashMap::new(),
+            places: Vec::new(),
+            mounts: Mounts::read(),
+            holders: HashMap::new(),
+            // The other half is for the removal.
+            room: fsops::raise_descriptor_limit() / 2,
+        };
         for catalog in catalogs {
             // It may not be there yet, and it may be a link.
             for path in [Some(catalog.as_path()), catalog.parent()].into_iter().flatten() {
@@ -183,7 +205,11 @@ impl Guard {
     }
 
     /// Opens the directory that `path` is in, and looks at what is there.
-    pub fn check(&self, path: &Path) -> Result<Target, Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::TooMany`] where more directories would be open than the removal leaves room for.
+    pub fn check(&mut self, path: &Path) -> Result<Target, Refusal> {
         let given = path.as_os_str().as_bytes();
         if given.is_empty() {
             return Err(Refusal::Empty);
@@ -197,14 +223,13 @@ impl Guard {
         }
         let above = if above.is_empty() { b".".as_slice() } else { above };
         let above = PathBuf::from(OsStr::from_bytes(above));
-        let parent = Dir::open_to_reach(&above).map_err(Refusal::Failed)?;
-        let absolute = above.canonicalize().map_err(Refusal::Failed)?;
-        let absolute = absolute.join(OsStr::from_bytes(name));
+        let holder = self.holder(above)?;
+        let absolute = holder.absolute.join(OsStr::from_bytes(name));
         let is_store = |name: &OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
         if absolute.iter().any(is_store) {
             return Err(Refusal::Store);
         }
-        let target = self.check_in(parent, absolute.as_os_str().as_bytes(), given)?;
+        let target = self.check_in(holder.dir, absolute.as_os_str().as_bytes(), given)?;
         if target.stat.kind == Kind::Symlink {
             if slash {
                 return Err(Refusal::Link);
@@ -214,8 +239,23 @@ impl Guard {
         Ok(target)
     }
 
+    /// Returns the directory at a path, open.
+    fn holder(&mut self, path: PathBuf) -> Result<Holder, Refusal> {
+        if let Some(holder) = self.holders.get(&path) {
+            return Ok(holder.clone());
+        }
+        if self.holders.len() >= self.room {
+            return Err(Refusal::TooMany);
+        }
+        let dir = Arc::new(Dir::open_to_reach(&path).map_err(Refusal::Failed)?);
+        let absolute = path.canonicalize().map_err(Refusal::Failed)?;
+        let holder = Holder { dir, absolute };
+        self.holders.insert(path, holder.clone());
+        Ok(holder)
+    }
+
     /// Looks at what is in an open directory: the last name of its absolute path. No link is followed.
-    pub fn check_in(&self, parent: Dir, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
+    pub fn check_in(&self, parent: Arc<Dir>, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
         let name = CString::new(split(path).1).map_err(|e| Refusal::Failed(e.into()))?;
         let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
         if let Some(&why) = self.keys.get(&stat.key()) {

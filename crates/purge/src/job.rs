@@ -15,7 +15,6 @@ use crate::linked::Linked;
 use crate::nodes::{NodeId, Nodes, TOP};
 use crate::outcome::Outcome;
 use crate::sweep;
-use crate::throttle::Throttle;
 use crate::tuner::{Sample, Start, Tuner};
 use crate::window::Window;
 use crate::worker::Worker;
@@ -37,7 +36,6 @@ pub(crate) enum Task {
 pub(crate) struct Job<'a> {
     pub(crate) options: &'a Options,
     pub(crate) watch: &'a Watch,
-    pub(crate) throttle: &'a Throttle,
     pub(crate) lane: Arc<Lane>,
     pub(crate) top: Dir,
     /// The path of the top directory, as it was given.
@@ -95,12 +93,7 @@ pub(crate) struct Top<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn new(
-        top: Top<'a>,
-        options: &'a Options,
-        throttle: &'a Throttle,
-        watch: &'a Watch,
-    ) -> io::Result<Job<'a>> {
+    pub(crate) fn new(top: Top<'a>, options: &'a Options, watch: &'a Watch) -> io::Result<Job<'a>> {
         let volume = top.dir.volume()?;
         let begin = Start::on(volume, options.threads);
         let stays = options.selection.is_too_new(top.stat.mtime_ns);
@@ -128,7 +121,6 @@ impl<'a> Job<'a> {
             secret: RandomState::new(),
             windows: Mutex::default(),
             options,
-            throttle,
             watch,
         })
     }

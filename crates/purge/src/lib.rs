@@ -40,7 +40,6 @@ mod window;
 mod worker;
 
 use std::collections::HashSet;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use device::{Lanes, Threads};
@@ -49,6 +48,7 @@ use fsops::FileKey;
 pub use guard::{Guard, Refusal, Target, Why};
 pub use outcome::{Outcome, Problem, Reason};
 pub use select::Selection;
+pub use throttle::Throttle;
 pub use tree::purge;
 
 /// How to remove.
@@ -70,8 +70,8 @@ pub struct Options {
     pub lanes: Arc<Lanes>,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
-    /// Entries a second at most.
-    pub rate: Option<NonZeroU64>,
+    /// How many entries may go in a second, of all trees together.
+    pub throttle: Arc<Throttle>,
 }
 
 /// What is done with what goes.

@@ -35,7 +35,7 @@ pub struct Outcome {
     pub problems: Vec<Problem>,
     /// Times that directories were fetched in the order of the disk, and then removed.
     pub sweeps: u64,
-    /// Most threads that worked at a time.
+    /// Most threads that there were at a time.
     pub threads: usize,
     /// How long their paths are together.
     path_bytes: usize,
@@ -87,10 +87,14 @@ pub enum Reason {
 impl Outcome {
     pub(crate) fn fail(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
         self.failed += 1;
+        self.keep(|| Problem { path: path(), reason });
+    }
+
+    fn keep(&mut self, problem: impl FnOnce() -> Problem) {
         if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
-            let path = path();
-            self.path_bytes += path.len();
-            self.problems.push(Problem { path, reason });
+            let problem = problem();
+            self.path_bytes += problem.path.len();
+            self.problems.push(problem);
         }
     }
 
@@ -105,8 +109,8 @@ impl Outcome {
         self.failed += other.failed;
         self.sweeps += other.sweeps;
         self.threads = self.threads.max(other.threads);
-        self.path_bytes += other.path_bytes;
-        let room = KEPT.saturating_sub(self.problems.len());
-        self.problems.extend(other.problems.into_iter().take(room));
+        for problem in other.problems {
+            self.keep(|| problem);
+        }
     }
 }

@@ -296,7 +296,7 @@ impl Worker<'_> {
     }
 
     fn remove_dir(&mut self, id: NodeId) -> End {
-        if !self.job.throttle.pass(self.job.watch) {
+        if !self.job.options.throttle.pass(self.job.watch) {
             return End::Stopped;
         }
         let name = self.job.nodes().name(id);

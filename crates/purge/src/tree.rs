@@ -1,6 +1,7 @@
 //! Removes the targets, one after the other.
 
 use std::io::{Error, ErrorKind};
+use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, Stage, Watch};
 use walk::STORE_PREFIX;
@@ -8,7 +9,6 @@ use walk::STORE_PREFIX;
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
 use crate::outcome::{Outcome, Reason};
-use crate::throttle::Throttle;
 use crate::{Deed, Options};
 
 /// How often a top directory is emptied again that has something in it afterwards.
@@ -23,13 +23,13 @@ pub fn purge(
     options: &Options,
     watch: &Watch,
 ) -> (Outcome, Result<(), Interrupted>) {
-    watch.enter(Stage::Purge);
-    let (mut tally, throttle) = (Tally::default(), Throttle::new(options.rate));
+    watch.enter(if options.deed == Deed::Remove { Stage::Purge } else { Stage::Count });
+    let mut tally = Tally::default();
     for target in targets {
         if watch.stopped() {
             break;
         }
-        if let Err(reason) = remove(target, options, &throttle, watch, &mut tally) {
+        if let Err(reason) = remove(target, options, watch, &mut tally) {
             tally.outcome.fail(|| target.given.clone(), reason);
         }
     }
@@ -41,12 +41,11 @@ pub fn purge(
 fn remove(
     target: &Target,
     options: &Options,
-    throttle: &Throttle,
     watch: &Watch,
     tally: &mut Tally,
 ) -> Result<(), Reason> {
     if target.stat.kind != Kind::Dir {
-        return remove_file(target, options, tally);
+        return remove_file(target, options, watch, tally);
     }
     for _ in 0..AGAIN {
         let dir = match target.parent.open_child_within(&target.name) {
@@ -60,7 +59,7 @@ fn remove(
             return Err(Reason::Moved);
         }
         let top = Top { dir, stat, given: &target.given, mounts_below: target.mounts_below };
-        let job = Job::new(top, options, throttle, watch).map_err(failed(Op::Stat))?;
+        let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
         let may_go = job.btrfs && stat.tops_subvolume() && job.whole_subvolumes;
         if may_go && !options.keep_root && !holds_store(&job.top) {
             // There may be subvolumes in it, or it takes privileges; then it is emptied.
@@ -106,7 +105,12 @@ fn unopened(
     Err(Reason::Failed { op: Op::Open, source })
 }
 
-fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<(), Reason> {
+fn remove_file(
+    target: &Target,
+    options: &Options,
+    watch: &Watch,
+    tally: &mut Tally,
+) -> Result<(), Reason> {
     let stat = match target.parent.stat_child(&target.name) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         stat => stat.map_err(failed(Op::Stat))?,
@@ -116,21 +120,23 @@ fn remove_file(target: &Target, options: &Options, tally: &mut Tally) -> Result<
         tally.outcome.kept += 1;
         return Ok(());
     }
-    tally.outcome.files += 1;
     if options.deed != Deed::Remove {
+        tally.outcome.files += 1;
         tally.linked.note(&stat, &mut tally.outcome);
         return Ok(());
     }
-    match target.parent.remove_name(&target.name) {
-        Ok(()) => return Ok(()),
-        Err(e) if e.kind() == ErrorKind::NotFound => {}
-        Err(source) => {
-            tally.outcome.files -= 1;
-            return Err(Reason::Failed { op: Op::Remove, source });
-        }
+    if !options.throttle.pass(watch) {
+        return Ok(());
     }
-    tally.outcome.files -= 1;
-    Ok(())
+    match target.parent.remove_name(&target.name) {
+        Ok(()) => {
+            tally.outcome.files += 1;
+            watch.files_done.fetch_add(1, Relaxed);
+            Ok(())
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Reason::Failed { op: Op::Remove, source }),
+    }
 }
 
 /// Returns whether a subvolume has files in quarantine in its top directory, where `lop dedupe` puts them if

@@ -263,7 +263,7 @@ impl<'a> Worker<'a> {
         taken: std::ops::Range<usize>,
     ) {
         for index in taken {
-            if self.stopped() || !self.job.throttle.pass(self.job.watch) {
+            if self.stopped() || !self.job.options.throttle.pass(self.job.watch) {
                 break;
             }
             self.remove(dir, window.dir, window.name(index));

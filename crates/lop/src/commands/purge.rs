@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use catalog::Catalog;
 use device::Threads;
 use fsops::Watch;
-use purge::{Deed, Guard, Options, Problem, Reason, Selection, Target};
+use purge::{Deed, Guard, Options, Problem, Reason, Selection, Target, Throttle};
 use walk::{FilterError, Globs};
 
 use self::account::{Account, Figures, conclude};
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     if !args.dry_run && (asks || counts) {
         let ahead = count_ahead(&targets, &options, settings)?;
         watch.files_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
-        if asks && ahead.entries > MANY && !confirmed(args, &ahead, settings)? {
+        let is_small = ahead.whole && ahead.entries <= MANY;
+        if asks && !is_small && !confirmed(args, &ahead, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
     }
@@ -82,7 +83,7 @@ fn targets(
     args: &PurgeArgs,
     settings: &Settings,
 ) -> Result<(Vec<Target>, Guard, Vec<Problem>), CommandError> {
-    let guard = guard(settings);
+    let mut guard = guard(settings);
     let (mut targets, mut missing, mut refused) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
         let given = path.as_os_str().as_encoded_bytes();
@@ -137,7 +138,7 @@ fn options(args: &PurgeArgs, guard: &Guard) -> Result<Options, CommandError> {
         threads: Threads { first, grows },
         lanes: workers.compare.lanes,
         open_dirs: workers.walk_dirs.min(64),
-        rate: args.rate.filter(|_| !args.dry_run),
+        throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
     })
 }
 
@@ -161,7 +162,8 @@ fn count_ahead(
         std::thread::sleep(PATIENCE);
         bell.stop();
     });
-    let options = Options { deed: Deed::Count, rate: None, ..options.clone() };
+    let throttle = Arc::default();
+    let options = Options { deed: Deed::Count, throttle, ..options.clone() };
     let (outcome, ended) = purge::purge(targets, &options, &watch);
     monitor.finish()?;
     Ok(Ahead { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })

@@ -98,6 +98,54 @@ fn an_ordinary_user_is_told_what_it_may_not_remove() {
 }
 
 #[test]
+fn many_paths_in_one_directory_take_one_descriptor() {
+    let lop = Lop::with(&TreeBuilder::new());
+    let names: Vec<String> = (0..300).map(|n| format!("many/{n}")).collect();
+    for name in &names {
+        fs::create_dir_all(lop.path(name).join("inside")).expect("made");
+    }
+    let args = ["purge".to_string()].into_iter().chain(names);
+    let output = lop.command().args(args).descriptor_limit(64).run();
+    output.success();
+    assert!(output.stderr_str().starts_with("0 files in 600 directories removed"));
+}
+
+#[test]
+fn paths_in_more_directories_than_may_be_open_are_refused_together() {
+    let lop = Lop::with(&TreeBuilder::new());
+    let names: Vec<String> = (0..60).map(|n| format!("many/{n}/tree")).collect();
+    for name in &names {
+        fs::create_dir_all(lop.path(name)).expect("made");
+    }
+    let args = || ["purge".to_string()].into_iter().chain(names.clone());
+    let output = lop.command().args(args()).descriptor_limit(64).run();
+    output.code(4);
+    assert!(output.stderr_str().contains("many/59/tree: is in one directory too many"));
+    assert!(names.iter().all(|name| lop.path(name).exists()));
+    lop.run(args()).success();
+}
+
+#[test]
+fn a_rate_holds_for_all_paths_together() {
+    let lop = Lop::with(&TreeBuilder::new());
+    let mut names: Vec<String> = (0..20).map(|n| format!("file-{n}")).collect();
+    for name in &names {
+        fs::write(lop.path(name), "").expect("written");
+    }
+    for number in 0..5 {
+        let dir = format!("dir-{number}");
+        fs::create_dir(lop.path(&dir)).expect("made");
+        (0..3).for_each(|n| fs::write(lop.path(&dir).join(n.to_string()), "").expect("written"));
+        names.push(dir);
+    }
+    let args = ["purge", "--rate", "50"].map(String::from).into_iter().chain(names);
+    let start = std::time::Instant::now();
+    lop.run(args).success();
+    // 35 files, and what may be made up for.
+    assert!(start.elapsed() >= std::time::Duration::from_millis(34 * 20 - 60));
+}
+
+#[test]
 fn descriptors_and_stack_may_be_few_however_deep_a_tree_is() {
     let lop = Lop::new();
     lop.lay(&TreeBuilder::new().deep_chain(30_000, "d", "at the bottom"));

@@ -66,12 +66,12 @@ fn a_mount_of_what_must_stay_is_not_entered_all_the_same() {
 #[test]
 fn a_mount_point_and_what_is_mounted_elsewhere_are_refused() {
     with_bind(|tree, canary| {
-        let guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
-        let refused = |path: &Path| guard.check(path).expect_err("refused");
+        let mut guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
+        let mut refused = |path: &Path| guard.check(path).expect_err("refused");
         // The working directory is in the mount, so it is in what is mounted.
         assert!(matches!(refused(canary), Refusal::Protected(_)));
         assert!(matches!(refused(&canary.join("b")), Refusal::Protected(_)));
-        let guard = Guard::new(None, &[]);
+        let mut guard = Guard::new(None, &[]);
         let point = guard.check(&tree.join("x/point")).expect_err("refused");
         assert!(matches!(point, Refusal::Mount), "{point}");
         assert!(guard.check(&tree.join("x")).is_ok());
@@ -166,8 +166,8 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
     // With a pattern no subvolume goes as a whole.
     let exclude = walk::Globs::new(&["nothing".to_string()]).expect("a pattern");
     let selection = Selection { exclude, ..Selection::default() };
-    let rate = 100.try_into().ok();
-    let options = Options { rate, selection, ..ways().swap_remove(0) };
+    let throttle = std::sync::Arc::new(purge::Throttle::new(100.try_into().ok()));
+    let options = Options { throttle, selection, ..ways().swap_remove(0) };
     std::thread::scope(|scope| {
         let purging = scope.spawn(|| remove(&tree, &options));
         std::thread::sleep(std::time::Duration::from_millis(400));

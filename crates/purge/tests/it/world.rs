@@ -1,6 +1,5 @@
 //! What the tests have in common: targets, options, and a removal.
 
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ pub(crate) fn ways() -> Vec<Options> {
         threads: Threads { first, grows },
         lanes: Arc::new(Lanes::new(io)),
         open_dirs: 3,
-        rate: None::<NonZeroU64>,
+        throttle: Arc::default(),
     };
     vec![
         way(1, false, Io::Cached),

@@ -240,12 +240,14 @@ fn telling<T>(discard: &Discard, watch: &Watch, work: impl FnOnce() -> T) -> T {
     let before = watch.files_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let tell = move || {
             while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // What cannot be noted now is noted with what comes next.
                 let _noted = discard.note(watch.files_done.load(Relaxed) - before, None);
             }
-        });
+        };
+        // Where no thread can be started it is told at the end.
+        let _unstarted = thread::Builder::new().spawn_scoped(scope, tell);
         let result = work();
         drop(done);
         result
@@ -262,7 +264,7 @@ fn remove_trees(
     let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
     for tree in left {
         let parent = tree.dir.open_below_within(b".").map_err(purge::Refusal::Failed);
-        let target = parent.and_then(|parent| guard.check_in(parent, &tree.at, &tree.at));
+        let target = parent.and_then(|parent| guard.check_in(Arc::new(parent), &tree.at, &tree.at));
         let mut of_tree = Outcome::default();
         match target {
             Ok(target) => (of_tree, ended) = purge::purge(&[target], options, watch),
