@@ -53,7 +53,8 @@ const PASSES: u8 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    pieces: Vec<Box<[Node]>>,
+    /// Of [`PIECE`] records each, of which no more are touched than there are.
+    pieces: Vec<Vec<Node>>,
     /// Records ever used, and those of them that are free.
     used: u32,
     free: Vec<u32>,
@@ -90,8 +91,9 @@ impl Nodes {
             let index = self.used;
             self.used += 1;
             if index as usize / PIECE == self.pieces.len() {
-                self.pieces.push(vec![Node::default(); PIECE].into_boxed_slice());
+                self.pieces.push(Vec::with_capacity(PIECE));
             }
+            self.pieces[index as usize / PIECE].push(Node::default());
             index
         });
         let place = self.at(index);
