@@ -169,6 +169,11 @@ impl<T: Copy + Ord> Queue<T> {
         self.wake.notify_all();
     }
 
+    /// Returns how many workers may go on.
+    pub fn most(&self) -> usize {
+        self.most.load(Relaxed)
+    }
+
     /// Begins anew, the work that comes first in order first, after all workers have left.
     pub fn restart(&self, mut work: Vec<T>) {
         work.sort_unstable_by(|a, b| b.cmp(a));

@@ -46,7 +46,7 @@ pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     // The rest is for small allocations, and for those pages of the files that are in use.
     let small = 64 << 20;
-    SHARE.store((bytes / 2).saturating_sub(small).max(bytes / 8), Relaxed);
+    SHARE.store((bytes / 2).saturating_sub(small).max(bytes / 4), Relaxed);
     spill::start(bytes, folder);
 }
 

@@ -215,6 +215,9 @@ fn watch_over() {
 fn look() -> usize {
     // Several times as much may be back before the next look.
     let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 8);
+    if regions().bytes <= most {
+        return usize::MAX;
+    }
     let room = most.saturating_sub(mapped());
     if room > 0 {
         return room;
