@@ -199,6 +199,11 @@ impl<T: Copy + Ord> Queue<T> {
         self.active.load(Relaxed) > self.most.load(Relaxed)
     }
 
+    /// Returns whether [`Queue::next`] would have the calling worker wait, as there are too many.
+    pub fn is_to_rest(&self) -> bool {
+        self.is_crowded() && !self.lock().is_among_first(self.most.load(Relaxed))
+    }
+
     /// Returns whether a worker is waiting for nothing but work.
     pub fn has_free(&self) -> bool {
         self.idle.load(Relaxed) > 0 && self.active.load(Relaxed) < self.most.load(Relaxed)

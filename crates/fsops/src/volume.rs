@@ -65,6 +65,13 @@ impl Volume {
         self.magic == BTRFS_MAGIC
     }
 
+    /// Returns whether a place in a listing is the same for whoever opens the directory anew, and after names
+    /// were removed. Where a place is the number of entries before it (FUSE, overlayfs, tmpfs before Linux
+    /// 6.6) names would be passed over.
+    pub fn keeps_places(&self) -> bool {
+        self.is_ext() || self.is_xfs() || self.is_btrfs()
+    }
+
     /// Returns whether files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)

@@ -40,9 +40,10 @@ pub(crate) struct Job<'a> {
     pub(crate) top: Dir,
     /// The path of the top directory, as it was given.
     pub(crate) given: &'a [u8],
-    pub(crate) mount: u64,
     /// Whether directories may be subvolumes.
     pub(crate) btrfs: bool,
+    /// Whether a listing can be put off, and go on by another descriptor.
+    pub(crate) can_put_off: bool,
     /// Whether subvolumes may go as a whole: nothing is mounted in any of them, and nothing in them stays.
     pub(crate) whole_subvolumes: bool,
     pub(crate) queue: Queue<Task>,
@@ -106,8 +107,8 @@ impl<'a> Job<'a> {
         let start = Sample { at: Instant::now(), done: 0, cpu: fsops::process_cpu() };
         Ok(Job {
             lane: options.lanes.of(top.stat.device),
-            mount: top.stat.mount,
             btrfs: volume.is_btrfs(),
+            can_put_off: volume.keeps_places() && !options.cross_mounts,
             whole_subvolumes: options.deed == Deed::Remove
                 && options.selection.is_all()
                 && !top.mounts_below,
@@ -156,7 +157,8 @@ impl<'a> Job<'a> {
         if self.lane.is_settled() {
             return self.lane.has_arm();
         }
-        self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
+        // Of others the kernel does not count what is fetched.
+        self.lane.is_block_device() && self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
     }
 
     /// Puts the next trial off, should that have come to nothing.

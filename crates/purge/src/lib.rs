@@ -23,6 +23,8 @@
 //! What cannot be removed is in [`Outcome::problems`], with what it is in left as it is, and the rest goes
 //! on.
 
+#[cfg(test)]
+mod example;
 mod guard;
 mod held;
 mod job;

@@ -184,6 +184,11 @@ impl Nodes {
         Some(NodeId { index, generation: self.get(index).generation })
     }
 
+    /// Returns whether a directory is more than so many below the top.
+    pub(crate) fn is_deeper(&self, id: NodeId, depth: usize) -> bool {
+        std::iter::successors(Some(id), |&id| self.parent(id)).nth(depth + 1).is_some()
+    }
+
     pub(crate) fn name(&self, id: NodeId) -> CString {
         // A name from a listing has no NUL in it.
         CString::new(self.name_bytes(id.index)).unwrap_or_default()
@@ -277,6 +282,7 @@ mod tests {
         let a = nodes.add(TOP, b"a", true);
         let b = nodes.add(a, b"b", true);
         assert_eq!(nodes.path(b), b"a/b");
+        assert!(nodes.is_deeper(b, 1) && !nodes.is_deeper(b, 2));
         assert_eq!(nodes.release(TOP), None);
         assert_eq!(nodes.release(a), None);
         assert_eq!(nodes.release(b), Some(Finished { parent: Some(a), stays: false }));

@@ -5,11 +5,12 @@ use std::ffi::CStr;
 use std::io;
 use std::rc::Rc;
 
-use fsops::{Dir, Op};
+use fsops::{Dir, Op, Stat};
 
 use crate::job::Task;
 use crate::nodes::{Finished, NodeId, TOP};
 use crate::outcome::Reason;
+use crate::select::Choice;
 use crate::worker::Worker;
 use crate::{Deed, Options};
 
@@ -51,7 +52,8 @@ impl Worker<'_> {
                 return None;
             }
         };
-        if stat.mount != job.mount && job.options.guarded.contains(&stat.key()) {
+        // One of them on the mount of the top was refused before. Before Linux 5.8 all mounts look the same.
+        if job.options.guarded.contains(&stat.key()) {
             drop(dir);
             self.fail(id, b"", Reason::Protected);
             self.settle(id);
@@ -61,7 +63,7 @@ impl Worker<'_> {
             job.nodes().stay(id);
         }
         let may_go = job.btrfs && job.whole_subvolumes && stat.tops_subvolume();
-        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id) {
+        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id, &stat) {
             drop(dir);
             self.forget(id);
             return None;
@@ -70,11 +72,14 @@ impl Worker<'_> {
     }
 
     /// Removes a subvolume as a whole; returns whether it is gone.
-    fn remove_subvolume(&mut self, id: NodeId) -> bool {
+    fn remove_subvolume(&mut self, id: NodeId, stat: &Stat) -> bool {
+        let Options { throttle, .. } = self.job.options;
         let name = self.job.nodes().name(id);
-        let removed = self.open_above(id).and_then(|above| above.remove_subvolume(&name));
-        // There may be subvolumes in it, or it takes privileges that this user does not have.
-        if removed.is_err() {
+        let removed = throttle.pass(self.job.watch)
+            && self
+                .open_above(id)
+                .is_ok_and(|above| crate::tree::remove_subvolume(&above, &name, stat));
+        if !removed {
             return false;
         }
         self.tally.outcome.subvolumes += 1;
@@ -183,10 +188,11 @@ impl Worker<'_> {
     fn became_other(&mut self, id: NodeId) {
         let (parent, name) = {
             let nodes = self.job.nodes();
-            (nodes.parent(id).filter(|_| nodes.is_chosen(id)), nodes.name(id))
+            (nodes.parent(id), nodes.name(id))
         };
         if let Some(parent) = parent {
             match self.open_above(id) {
+                _ if self.choose(parent, &name, false) != Choice::Goes => self.keep(parent),
                 Ok(above) => self.remove(&above, parent, &name),
                 Err(source) => self.failed(parent, &name, Op::Open, source),
             }
@@ -209,6 +215,9 @@ impl Worker<'_> {
         }
         if deed != Deed::Remove {
             self.tally.outcome.files += 1;
+            return;
+        }
+        if !self.job.options.throttle.pass(self.job.watch) {
             return;
         }
         match dir.remove_name(name) {
@@ -240,10 +249,28 @@ impl Worker<'_> {
     /// Takes in a directory that has come to the place of something else, or that the listing did not
     /// show as one.
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
+        let choice = self.choose(id, name, true);
+        match choice {
+            Choice::Stays => return self.keep(id),
+            Choice::Store => return self.fail(id, name.to_bytes(), Reason::Store),
+            Choice::Goes | Choice::Passes => {}
+        }
         let inode = dir.stat_child(name).map_or(0, |stat| stat.inode);
-        let chosen = self.job.nodes().is_chosen(id);
-        let dir = self.job.nodes().add(id, name.to_bytes(), chosen);
+        let mut nodes = self.job.nodes();
+        let dir = nodes.add(id, name.to_bytes(), choice == Choice::Goes);
+        if choice == Choice::Passes {
+            nodes.stay(dir);
+        }
+        drop(nodes);
         self.stack.push(Task::Empty { inode, dir, place: 0 });
+    }
+
+    /// Decides about something in a directory that is not what the listing showed.
+    fn choose(&self, parent: NodeId, name: &CStr, is_dir: bool) -> Choice {
+        let (nodes, selection) = (self.job.nodes(), &self.job.options.selection);
+        let name = name.to_bytes();
+        let path = selection.wants_paths().then(|| crate::job::joined(&nodes.path(parent), name));
+        selection.choose(name, path.as_deref(), is_dir, nodes.is_chosen(parent))
     }
 
     /// Notes that one thing is done in a directory. If it was the last, the directory is removed, and that
@@ -296,7 +323,7 @@ impl Worker<'_> {
     }
 
     fn remove_dir(&mut self, id: NodeId) -> End {
-        if !self.job.options.throttle.pass(self.job.watch) {
+        if self.stopped() || !self.job.options.throttle.pass(self.job.watch) {
             return End::Stopped;
         }
         let name = self.job.nodes().name(id);

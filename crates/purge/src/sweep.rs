@@ -35,9 +35,20 @@ const EACH: usize = 128;
 /// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
 const INODES: u64 = 16;
 
-/// So many directories are in line at most, or one listing more; others are gone into depth first, as without
+/// So many directories are in line at most; others are gone into depth first, as without
 /// an arm. A tree of millions of directories is not to take memory for each.
-const LINE: usize = 1 << 14;
+const LINE: usize = if cfg!(test) { 1 } else { 1 << 14 };
+
+/// To directories so far below others it is a long way, if the one above is not open: of a chain of
+/// directories a sweep has tens of thousands, and each look would go through all of them.
+const FAR: usize = 256;
+
+/// What is fetched in advance under a bound on the rate is to be removed in this time, in seconds. Later it
+/// may have left the cache.
+const SOON: u64 = 10;
+
+/// Bytes of a window for each name, about.
+const NAME: u64 = 32;
 
 /// As many bytes have names enough to find out whether there is an arm at all: directories that are not
 /// listed yet are of use for that too.
@@ -51,7 +62,7 @@ pub(crate) type Place = (u64, u32, u32);
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
     let is_trial = !job.lane.is_settled();
-    let windows = list(&mut worker, if is_trial { SOME } else { ENOUGH });
+    let windows = list(&mut worker, if is_trial { SOME } else { enough(job) });
     if is_trial {
         trial::run(&mut worker, &windows);
         job.was_tried();
@@ -67,6 +78,12 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     }
     remove(&mut worker, &windows);
     tally.add(vec![worker.end()]);
+}
+
+/// Returns how many bytes a sweep is made of.
+fn enough(job: &Job<'_>) -> usize {
+    let bound = job.options.throttle.rate().map(|rate| rate.get().saturating_mul(SOON * NAME));
+    bound.map_or(ENOUGH, |bytes| ENOUGH.min(usize::try_from(bytes).unwrap_or(ENOUGH)))
 }
 
 /// Lists directories in the order of their inodes.
@@ -85,12 +102,14 @@ fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
                 windows.push(std::mem::take(&mut scratch.window));
             }
         }
-        if job.queue.in_line() < LINE {
+        if job.queue.in_line() + worker.stack.len() <= LINE {
             job.queue.line_up(&mut worker.stack);
         }
         worker.count();
         if worker.stopped() || listed >= enough {
+            // What is on the stack still is left for later.
             job.queue.close();
+            break;
         }
     }
     windows
@@ -106,6 +125,8 @@ fn list_one(
     scratch.window.clear();
     let Some(dir) = worker.enter(id, place) else { return };
     scratch.window.dir = id;
+    let bottom = worker.stack.len();
+    let enough = if worker.job.can_put_off { enough } else { usize::MAX };
     let rest = worker.fill(id, &dir, enough, scratch);
     drop(dir);
     if scratch.window.len() > 0 {
@@ -113,7 +134,8 @@ fn list_one(
         worker.job.nodes().hold(id);
     }
     match rest {
-        Some(place) => worker.stack.push(Task::Empty { inode, dir: id, place }),
+        // First come those that were found: of millions there is to be no more than a part at a time.
+        Some(place) => worker.stack.insert(bottom, Task::Empty { inode, dir: id, place }),
         None => worker.settle(id),
     }
 }
@@ -135,6 +157,9 @@ pub(crate) fn look(worker: &mut Worker<'_>, windows: &[Window], (_, window, at):
         return;
     }
     let window = &windows[window as usize];
+    if worker.held.get(window.dir).is_none() && worker.job.nodes().is_deeper(window.dir, FAR) {
+        return;
+    }
     // What is wrong with it shows when it is removed.
     let _seen = worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
 }
@@ -153,5 +178,63 @@ fn remove(worker: &mut Worker<'_>, windows: &[Window]) {
         }
         worker.settle(window.dir);
         worker.count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+    use std::sync::Arc;
+
+    use device::Io;
+    use fsops::Watch;
+    use testkit::{TempTree, TreeBuilder};
+
+    use super::{enough, list};
+    use crate::Throttle;
+    use crate::example::{options, top};
+    use crate::job::{Job, Task};
+    use crate::worker::Worker;
+
+    /// Makes so many directories, with a file in each of the first twenty.
+    fn dirs(number: u32) -> TempTree {
+        let (tree, mut made) = (TempTree::new(), TreeBuilder::new());
+        for n in 0..number {
+            let name = n.to_string();
+            made = if n < 20 { made.file(format!("{name}/file"), "") } else { made.dir(name) };
+        }
+        made.make(tree.path());
+        tree
+    }
+
+    #[test]
+    fn a_sweep_ends_when_there_is_enough_whatever_else_waits() {
+        let (tree, options, watch) = (dirs(20), options(Io::Hdd), Watch::default());
+        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        job.can_put_off = true;
+        let mut worker = Worker::new(&job);
+        assert_eq!(list(&mut worker, 1).len(), 1);
+        let untouched = |task: &&Task| matches!(task, Task::Empty { place: 0, .. });
+        assert_eq!(worker.stack.iter().filter(untouched).count(), 19);
+    }
+
+    #[test]
+    fn of_a_wide_directory_a_part_is_listed_at_a_time() {
+        let (tree, options, watch) = (dirs(10_000), options(Io::Hdd), Watch::default());
+        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        job.can_put_off = true;
+        let mut worker = Worker::new(&job);
+        list(&mut worker, 1);
+        let goes_on = |task: &Task| matches!(task, Task::Empty { place, .. } if *place > 0);
+        assert!(worker.stack.first().is_some_and(goes_on), "it was listed to its end");
+    }
+
+    #[test]
+    fn no_more_is_fetched_in_advance_than_may_be_removed_soon() {
+        let mut options = options(Io::Hdd);
+        options.throttle = Arc::new(Throttle::new(NonZeroU64::new(10)));
+        let (tree, watch) = (TempTree::new(), Watch::default());
+        let job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        assert_eq!(enough(&job), 10 * 10 * 32);
     }
 }

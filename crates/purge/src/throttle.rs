@@ -23,6 +23,10 @@ impl Throttle {
         Throttle { rate, next: Mutex::default() }
     }
 
+    pub(crate) fn rate(&self) -> Option<NonZeroU64> {
+        self.rate
+    }
+
     /// Waits until one entry more may be done; returns whether it may, and the work is not to stop.
     pub(crate) fn pass(&self, watch: &Watch) -> bool {
         let Some(rate) = self.rate else { return true };

@@ -1,9 +1,10 @@
 //! Removes the targets, one after the other.
 
+use std::ffi::CStr;
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, Stage, Watch};
+use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, Stage, Stat, Watch};
 use walk::STORE_PREFIX;
 
 use crate::guard::Target;
@@ -62,8 +63,8 @@ fn remove(
         let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
         let may_go = job.btrfs && stat.tops_subvolume() && job.whole_subvolumes;
         if may_go && !options.keep_root && !holds_store(&job.top) {
-            // There may be subvolumes in it, or it takes privileges; then it is emptied.
-            if target.parent.remove_subvolume(&target.name).is_ok() {
+            let may_now = options.throttle.pass(watch);
+            if may_now && remove_subvolume(&target.parent, &target.name, &stat) {
                 tally.outcome.dirs += 1;
                 tally.outcome.subvolumes += 1;
                 return Ok(());
@@ -75,6 +76,9 @@ fn remove(
         }
         if options.deed != Deed::Remove {
             tally.outcome.dirs += 1;
+            return Ok(());
+        }
+        if !options.throttle.pass(watch) {
             return Ok(());
         }
         match target.parent.remove_empty_dir(&target.name) {
@@ -137,6 +141,16 @@ fn remove_file(
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(Reason::Failed { op: Op::Remove, source }),
     }
+}
+
+/// Removes a subvolume as a whole; returns whether it is gone. There may be subvolumes in it, or it takes
+/// privileges; then it is to be emptied.
+///
+/// The kernel takes its name. So right before it is looked at whether that still leads to it: to find out
+/// whether it may go took longer.
+pub(crate) fn remove_subvolume(above: &Dir, name: &CStr, stat: &Stat) -> bool {
+    let is_it = above.stat_child(name).is_ok_and(|now| now.key() == stat.key());
+    is_it && above.remove_subvolume(name).is_ok()
 }
 
 /// Returns whether a subvolume has files in quarantine in its top directory, where `lop dedupe` puts them if

@@ -4,6 +4,7 @@
 //! before tells nothing: what they waited for was in part beside each other, and the kernel had fetched some
 //! of it in advance.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use device::{Trial, spread};
@@ -18,6 +19,9 @@ use crate::worker::Worker;
 /// Blocks of 512 bytes that take hardly longer than one. Of ext4 the kernel fetches 256 blocks of inodes
 /// where it needs one, and for those an SSD takes its time too.
 const LITTLE: u64 = 64;
+
+/// Where so many fetches were larger, the next ones are too.
+const IN_VAIN: usize = 2 * Trial::READS;
 
 /// Something that may have to be fetched.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +42,13 @@ pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
         _ => None,
     });
     let looks: Vec<Look> = dirs.chain(places(windows).into_iter().map(Look::Name)).collect();
-    let fetch = |worker: &mut Worker<'_>, what| fetched(|| take(worker, windows, what));
+    let in_vain = AtomicUsize::new(0);
+    let fetch = |worker: &mut Worker<'_>, what| {
+        if worker.stopped() || in_vain.load(Relaxed) > IN_VAIN {
+            return None;
+        }
+        fetched(&in_vain, || take(worker, windows, what))
+    };
     let looks: Vec<Look> = spread(looks.len()).map(|n| looks[n]).collect();
     if let Some(trial) = Trial::hold(&looks, || Worker::new(job), fetch) {
         job.lane.judge(trial);
@@ -55,12 +65,15 @@ fn take(worker: &mut Worker<'_>, windows: &[Window], what: Look) {
     }
 }
 
-/// Returns how long something took that had to be fetched, if that was little.
-fn fetched(what: impl FnOnce()) -> Option<Duration> {
+/// Returns how long something took that had to be fetched, if that was little. Counts what was much.
+fn fetched(in_vain: &AtomicUsize, what: impl FnOnce()) -> Option<Duration> {
     let before = ThreadUsage::now().blocks_fetched;
     let start = Instant::now();
     what();
     let took = start.elapsed();
     let blocks = ThreadUsage::now().blocks_fetched - before;
+    if blocks > LITTLE {
+        in_vain.fetch_add(1, Relaxed);
+    }
     (1..=LITTLE).contains(&blocks).then_some(took)
 }

@@ -103,7 +103,7 @@ impl<'a> Worker<'a> {
     /// Returns what to do next. While it waits for that it keeps no directory open, see [`Worker::settle`].
     fn next(&mut self) -> Option<Task> {
         let job = self.job;
-        if self.stack.is_empty() || job.queue.is_crowded() {
+        if self.stack.is_empty() || job.queue.is_to_rest() {
             self.let_go();
         }
         job.queue.next(&mut self.stack)
@@ -145,7 +145,8 @@ impl<'a> Worker<'a> {
             }
             let Some(rest) = rest else { break };
             enough = self.large();
-            if self.stack.len() > bottom + WIDE || self.job.sweeps() {
+            let is_wanted = self.job.sweeps() || self.job.queue.is_to_rest();
+            if self.job.can_put_off && (is_wanted || self.stack.len() > bottom + WIDE) {
                 self.stack.insert(bottom, Task::Empty { inode: 0, dir: id, place: rest });
                 return;
             }
@@ -175,6 +176,7 @@ impl<'a> Worker<'a> {
             let nodes = job.nodes();
             (selection.wants_paths().then(|| nodes.path(id)), nodes.is_chosen(id))
         };
+        let wide = if job.can_put_off { WIDE } else { usize::MAX };
         let rest = loop {
             let rest = dir.list_some(buffer, |item| {
                 let name = item.name.to_bytes();
@@ -189,7 +191,8 @@ impl<'a> Worker<'a> {
                 }
             });
             match rest {
-                Ok(Some(_)) if window.bytes() < enough && children.items.len() < WIDE => {}
+                Ok(Some(_)) if self.stopped() => break rest,
+                Ok(Some(_)) if window.bytes() < enough && children.items.len() < wide => {}
                 rest => break rest,
             }
         };
@@ -282,7 +285,7 @@ impl<'a> Worker<'a> {
         taken: std::ops::Range<usize>,
     ) {
         for index in taken {
-            if self.stopped() || !self.job.options.throttle.pass(self.job.watch) {
+            if self.stopped() {
                 break;
             }
             self.remove(dir, window.dir, window.name(index));
@@ -308,40 +311,24 @@ fn kind(dir: &Dir, item: &DirItem<'_>) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
     use std::sync::Arc;
 
-    use device::{Io, Lanes, Threads};
-    use fsops::{Dir, Watch};
+    use device::Io;
+    use fsops::Watch;
     use testkit::TempTree;
 
     use super::Worker;
-    use crate::job::{Job, Top};
+    use crate::example::{options, top};
+    use crate::job::Job;
     use crate::nodes::TOP;
     use crate::window::Window;
-    use crate::{Deed, Options, Selection};
 
-    /// Workers that are to find out about the disk leave what they are at; if those that help did too, one of
-    /// them would be left alone with a directory of millions of names.
+    /// Workers leave what they are at when there is to be a sweep, or a trial; if those that help did too, one
+    /// of them would be left alone with a directory of millions of names.
     #[test]
-    fn who_helps_goes_on_while_a_trial_is_due() {
-        let tree = TempTree::new();
-        let options = Options {
-            deed: Deed::Count,
-            selection: Selection::default(),
-            keep_root: false,
-            cross_mounts: false,
-            guarded: HashSet::new(),
-            threads: Threads { first: 1, grows: false },
-            lanes: Arc::new(Lanes::new(Io::Auto)),
-            open_dirs: 3,
-            throttle: Arc::default(),
-        };
-        let dir = Dir::open(tree.path()).expect("there is one");
-        let stat = dir.stat().expect("it is open");
-        let watch = Watch::default();
-        let top = Top { dir, stat, given: b"tree", mounts_below: false };
-        let job = Job::new(top, &options, &watch).expect("it is open");
+    fn who_helps_goes_on_while_a_sweep_is_due() {
+        let (tree, options, watch) = (TempTree::new(), options(Io::Hdd), Watch::default());
+        let job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
         let _beginning = job.queue.drain();
         for name in [c"a", c"b"] {
             let mut window = Window::new(TOP);
@@ -350,8 +337,7 @@ mod tests {
             job.nodes().hold(TOP);
             job.offer(&Arc::new(window));
         }
-        job.lane.note_cold();
-        assert!(job.sweeps(), "a trial is due");
+        assert!(job.sweeps());
         let tallies = job.crew().run(|pace| Worker::new(&job).run(pace));
         assert_eq!(tallies[0].outcome.files, 2);
     }

@@ -1,0 +1,33 @@
+//! What unit tests have in common: options, and a directory to begin with.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use device::{Io, Lanes, Threads};
+use fsops::Dir;
+
+use crate::job::Top;
+use crate::{Deed, Options, Selection};
+
+/// Returns options to count with one thread.
+pub(crate) fn options(io: Io) -> Options {
+    Options {
+        deed: Deed::Count,
+        selection: Selection::default(),
+        keep_root: false,
+        cross_mounts: false,
+        guarded: HashSet::new(),
+        threads: Threads { first: 1, grows: false },
+        lanes: Arc::new(Lanes::new(io)),
+        open_dirs: 3,
+        throttle: Arc::default(),
+    }
+}
+
+/// Opens the top of a tree.
+pub(crate) fn top(path: &Path) -> Top<'static> {
+    let dir = Dir::open(path).expect("there is one");
+    let stat = dir.stat().expect("it is open");
+    Top { dir, stat, given: b"tree", mounts_below: false }
+}
