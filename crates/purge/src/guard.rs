@@ -15,7 +15,7 @@ use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
 use walk::{STORE_PREFIX, split};
 
 use crate::outcome::Reason;
-use crate::tree::holds_store;
+use crate::subvolume::holds_store;
 
 /// Why a directory must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ mod nodes;
 mod outcome;
 mod removal;
 mod select;
+mod subvolume;
 mod sweep;
 mod throttle;
 mod tree;

@@ -12,7 +12,7 @@ use crate::nodes::{Finished, NodeId, TOP};
 use crate::outcome::Reason;
 use crate::select::Choice;
 use crate::worker::Worker;
-use crate::{Deed, Options};
+use crate::{Deed, Options, subvolume};
 
 /// What became of an empty directory.
 enum End {
@@ -62,8 +62,7 @@ impl Worker<'_> {
         if job.options.selection.is_too_new(stat.mtime_ns) {
             job.nodes().stay(id);
         }
-        let may_go = job.btrfs && job.whole_subvolumes && stat.tops_subvolume();
-        if may_go && !crate::tree::holds_store(&dir) && self.remove_subvolume(id, &stat) {
+        if subvolume::is_whole(job, &dir, &stat) && self.remove_subvolume(id, &stat) {
             drop(dir);
             self.forget(id);
             return None;
@@ -73,18 +72,9 @@ impl Worker<'_> {
 
     /// Removes a subvolume as a whole; returns whether it is gone.
     fn remove_subvolume(&mut self, id: NodeId, stat: &Stat) -> bool {
-        let Options { throttle, .. } = self.job.options;
         let name = self.job.nodes().name(id);
-        let removed = throttle.pass(self.job.watch)
-            && self
-                .open_above(id)
-                .is_ok_and(|above| crate::tree::remove_subvolume(&above, &name, stat));
-        if !removed {
-            return false;
-        }
-        self.tally.outcome.subvolumes += 1;
-        self.tally.outcome.dirs += 1;
-        true
+        let Ok(above) = self.open_above(id) else { return false };
+        subvolume::remove(self.job, (&above, &name), stat, &mut self.tally.outcome)
     }
 
     /// Returns a directory, opened if need be.
@@ -191,10 +181,13 @@ impl Worker<'_> {
             (nodes.parent(id), nodes.name(id))
         };
         if let Some(parent) = parent {
-            match self.open_above(id) {
-                _ if self.choose(parent, &name, false) != Choice::Goes => self.keep(parent),
-                Ok(above) => self.remove(&above, parent, &name),
-                Err(source) => self.failed(parent, &name, Op::Open, source),
+            if self.choose(parent, &name, false) == Choice::Goes {
+                match self.open_above(id) {
+                    Ok(above) => self.remove(&above, parent, &name),
+                    Err(source) => self.failed(parent, &name, Op::Open, source),
+                }
+            } else {
+                self.keep(parent);
             }
         }
         self.forget(id);

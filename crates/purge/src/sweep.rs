@@ -35,9 +35,9 @@ const EACH: usize = 128;
 /// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
 const INODES: u64 = 16;
 
-/// So many directories are in line at most; others are gone into depth first, as without
-/// an arm. A tree of millions of directories is not to take memory for each.
-const LINE: usize = if cfg!(test) { 1 } else { 1 << 14 };
+/// So many directories are in line at most; others are gone into depth first, as without an arm. A tree of
+/// millions of directories is not to take memory for each.
+const LINE: usize = 1 << 14;
 
 /// To directories so far below others it is a long way, if the one above is not open: of a chain of
 /// directories a sweep has tens of thousands, and each look would go through all of them.
@@ -62,7 +62,7 @@ pub(crate) type Place = (u64, u32, u32);
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
     let is_trial = !job.lane.is_settled();
-    let windows = list(&mut worker, if is_trial { SOME } else { enough(job) });
+    let windows = list(&mut worker, if is_trial { SOME } else { enough(job) }, LINE);
     if is_trial {
         trial::run(&mut worker, &windows);
         job.was_tried();
@@ -86,8 +86,8 @@ fn enough(job: &Job<'_>) -> usize {
     bound.map_or(ENOUGH, |bytes| ENOUGH.min(usize::try_from(bytes).unwrap_or(ENOUGH)))
 }
 
-/// Lists directories in the order of their inodes.
-fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
+/// Lists directories in the order of their inodes until there are `enough` bytes; `line` is as [`LINE`].
+fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Window> {
     let job = worker.job;
     let (mut windows, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
@@ -102,7 +102,7 @@ fn list(worker: &mut Worker<'_>, enough: usize) -> Vec<Window> {
                 windows.push(std::mem::take(&mut scratch.window));
             }
         }
-        if job.queue.in_line() + worker.stack.len() <= LINE {
+        if job.queue.in_line() + worker.stack.len() <= line {
             job.queue.line_up(&mut worker.stack);
         }
         worker.count();
@@ -196,37 +196,35 @@ mod tests {
     use crate::job::{Job, Task};
     use crate::worker::Worker;
 
-    /// Makes so many directories, with a file in each of the first twenty.
-    fn dirs(number: u32) -> TempTree {
+    /// Lists a tree of so many directories, with a file in each of the first twenty, until there is anything;
+    /// returns how many had something, and what is left on the stack.
+    fn list_some(dirs: u32) -> (usize, Vec<Task>) {
         let (tree, mut made) = (TempTree::new(), TreeBuilder::new());
-        for n in 0..number {
+        for n in 0..dirs {
             let name = n.to_string();
             made = if n < 20 { made.file(format!("{name}/file"), "") } else { made.dir(name) };
         }
         made.make(tree.path());
-        tree
+        let (options, watch) = (options(Io::Hdd), Watch::default());
+        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        job.can_put_off = true;
+        let mut worker = Worker::new(&job);
+        let windows = list(&mut worker, 1, 1);
+        (windows.len(), std::mem::take(&mut worker.stack))
     }
 
     #[test]
     fn a_sweep_ends_when_there_is_enough_whatever_else_waits() {
-        let (tree, options, watch) = (dirs(20), options(Io::Hdd), Watch::default());
-        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
-        job.can_put_off = true;
-        let mut worker = Worker::new(&job);
-        assert_eq!(list(&mut worker, 1).len(), 1);
+        let (windows, stack) = list_some(20);
         let untouched = |task: &&Task| matches!(task, Task::Empty { place: 0, .. });
-        assert_eq!(worker.stack.iter().filter(untouched).count(), 19);
+        assert_eq!((windows, stack.iter().filter(untouched).count()), (1, 19));
     }
 
     #[test]
     fn of_a_wide_directory_a_part_is_listed_at_a_time() {
-        let (tree, options, watch) = (dirs(10_000), options(Io::Hdd), Watch::default());
-        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
-        job.can_put_off = true;
-        let mut worker = Worker::new(&job);
-        list(&mut worker, 1);
+        let (_, stack) = list_some(10_000);
         let goes_on = |task: &Task| matches!(task, Task::Empty { place, .. } if *place > 0);
-        assert!(worker.stack.first().is_some_and(goes_on), "it was listed to its end");
+        assert!(stack.first().is_some_and(goes_on), "it was listed to its end");
     }
 
     #[test]

@@ -1,16 +1,14 @@
 //! Removes the targets, one after the other.
 
-use std::ffi::CStr;
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, Stage, Stat, Watch};
-use walk::STORE_PREFIX;
+use fsops::{Interrupted, Kind, Op, Stage, Watch};
 
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
 use crate::outcome::{Outcome, Reason};
-use crate::{Deed, Options};
+use crate::{Deed, Options, subvolume};
 
 /// How often a top directory is emptied again that has something in it afterwards.
 const AGAIN: usize = 16;
@@ -61,14 +59,10 @@ fn remove(
         }
         let top = Top { dir, stat, given: &target.given, mounts_below: target.mounts_below };
         let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
-        let may_go = job.btrfs && stat.tops_subvolume() && job.whole_subvolumes;
-        if may_go && !options.keep_root && !holds_store(&job.top) {
-            let may_now = options.throttle.pass(watch);
-            if may_now && remove_subvolume(&target.parent, &target.name, &stat) {
-                tally.outcome.dirs += 1;
-                tally.outcome.subvolumes += 1;
-                return Ok(());
-            }
+        let at = (&*target.parent, target.name.as_c_str());
+        let is_whole = !options.keep_root && subvolume::is_whole(&job, &job.top, &stat);
+        if is_whole && subvolume::remove(&job, at, &stat, &mut tally.outcome) {
+            return Ok(());
         }
         let goes = job.run(tally);
         if !goes || watch.stopped() {
@@ -141,28 +135,6 @@ fn remove_file(
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(Reason::Failed { op: Op::Remove, source }),
     }
-}
-
-/// Removes a subvolume as a whole; returns whether it is gone. There may be subvolumes in it, or it takes
-/// privileges; then it is to be emptied.
-///
-/// The kernel takes its name. So right before it is looked at whether that still leads to it: to find out
-/// whether it may go took longer.
-pub(crate) fn remove_subvolume(above: &Dir, name: &CStr, stat: &Stat) -> bool {
-    let is_it = above.stat_child(name).is_ok_and(|now| now.key() == stat.key());
-    is_it && above.remove_subvolume(name).is_ok()
-}
-
-/// Returns whether a subvolume has files in quarantine in its top directory, where `lop dedupe` puts them if
-/// it may; or whether that cannot be told.
-pub(crate) fn holds_store(top: &Dir) -> bool {
-    let mut found = false;
-    let listed = top.open_below_within(b".").and_then(|top| {
-        top.for_each(&mut DirBuffer::default(), |item| {
-            found |= item.name.to_bytes().starts_with(STORE_PREFIX.as_bytes());
-        })
-    });
-    found || listed.is_err()
 }
 
 fn failed(op: Op) -> impl Fn(Error) -> Reason {
