@@ -23,7 +23,7 @@ const FILES: usize = 60_000;
 #[test]
 fn a_scan_beyond_its_memory_finds_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    memory::bound(16 << 20, folder.path());
+    memory::bound(8 << 20, folder.path());
     let tree = TempTree::new_in(Path::new("/dev/shm"));
     for n in 0..FILES {
         let dir = tree.path().join(format!("{}", n / 500));
