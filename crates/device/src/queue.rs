@@ -46,7 +46,7 @@ struct Shared<T> {
     closed: bool,
 }
 
-impl<T: Copy + Ord> Shared<T> {
+impl<T: Clone + Ord> Shared<T> {
     fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.line.is_empty()
     }
@@ -63,19 +63,19 @@ impl<T: Copy + Ord> Shared<T> {
             own.extend(self.ready.drain(self.ready.len() / 2..));
             return Some(waiting);
         }
-        let beyond = self.line.range((Excluded(self.last), Unbounded)).next();
-        let next = *beyond.or_else(|| self.line.first())?;
+        let beyond = self.line.range((Excluded(&self.last), Unbounded)).next();
+        let next = beyond.or_else(|| self.line.first())?.clone();
         self.line.remove(&next);
-        self.last = next;
+        self.last = next.clone();
         Some(next)
     }
 }
 
-impl<T: Copy + Ord> Queue<T> {
+impl<T: Clone + Ord> Queue<T> {
     /// Returns a queue with one piece of work in it.
     pub fn new(start: T) -> Queue<T> {
         let shared = Mutex::new(Shared {
-            ready: vec![start],
+            ready: vec![start.clone()],
             line: BTreeSet::new(),
             last: start,
             workers: 0,
@@ -261,9 +261,9 @@ impl<T: Copy + Ord> Queue<T> {
 /// Closes a queue when it is dropped by a panic.
 #[derive(Debug)]
 #[must_use = "it guards until it is dropped"]
-pub struct CloseOnPanic<'a, T: Copy + Ord>(&'a Queue<T>);
+pub struct CloseOnPanic<'a, T: Clone + Ord>(&'a Queue<T>);
 
-impl<T: Copy + Ord> Drop for CloseOnPanic<'_, T> {
+impl<T: Clone + Ord> Drop for CloseOnPanic<'_, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.close();

@@ -49,7 +49,7 @@ impl Attributes {
         Some(Attributes { allocated, links: NonZeroU32::new(links)?, mode, uid, gid })
     }
 
-    /// Returns the metadata of the file that they are of; neither mount nor access time are known.
+    /// Returns the metadata of the file that they are of; neither mount nor access time nor birth are known.
     pub fn stat(&self, tree: &Tree, file: FileId) -> Stat {
         let (FileKey { device, inode }, record) = (tree.key(file), tree.file(file));
         let &Attributes { allocated, links, mode, uid, gid } = self;
@@ -67,6 +67,8 @@ impl Attributes {
             mode,
             uid,
             gid,
+            born_ns: 0,
+            special: 0,
         }
     }
 }

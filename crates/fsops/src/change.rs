@@ -1,7 +1,7 @@
 //! Changes to a tree, one system call each: names moved, exchanged, linked and removed, always relative
 //! to held directories and never through a link.
 //!
-//! What may overwrite says so in its name; nothing here does. A caller that wants to replace a name
+//! Nothing here overwrites. A caller that wants to replace a name
 //! safely exchanges it with one in a directory that nobody else uses, looks at what it got, and
 //! removes that.
 
@@ -145,7 +145,7 @@ impl Dir {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        Ok(NewFile::new(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
+        Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
     /// Returns whether names in the directory may be changed by this process.

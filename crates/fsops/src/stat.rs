@@ -61,6 +61,10 @@ pub struct Stat {
     pub uid: u32,
     /// The group's number.
     pub gid: u32,
+    /// When it was made, nanoseconds since the epoch; 0 where the file system does not know.
+    pub born_ns: i64,
+    /// Which device it is, if it is one, as in `st_rdev`.
+    pub special: u64,
 }
 
 /// The smallest mask that answers every field of [`Stat`].
@@ -75,6 +79,7 @@ pub(crate) const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::MODE)
     .union(StatxFlags::UID)
     .union(StatxFlags::GID)
+    .union(StatxFlags::BTIME)
     .union(StatxFlags::MNT_ID);
 
 impl Stat {
@@ -127,6 +132,8 @@ impl From<Statx> for Stat {
             mode: u32::from(raw.stx_mode),
             uid: raw.stx_uid,
             gid: raw.stx_gid,
+            born_ns: time(raw.stx_btime),
+            special: rustix::fs::makedev(raw.stx_rdev_major, raw.stx_rdev_minor),
         }
     }
 }

@@ -15,6 +15,7 @@ pub struct Volume {
 
 const BTRFS_MAGIC: u64 = 0x9123_683E;
 const XFS_MAGIC: u64 = 0x5846_5342;
+const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// That of ext2 and ext3 too.
 const EXT_MAGIC: u64 = 0xEF53;
 
@@ -70,6 +71,18 @@ impl Volume {
     /// 6.6) names would be passed over.
     pub fn keeps_places(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
+    }
+
+    /// Returns whether a listing tells the inode numbers that metadata has, where nothing is mounted.
+    /// Elsewhere (FUSE, overlayfs) it may make them up.
+    pub fn lists_inodes(&self) -> bool {
+        self.keeps_places() || self.magic == TMPFS_MAGIC
+    }
+
+    /// Returns how many names a file can have, if that is less than anybody has: `EXT4_LINK_MAX` in
+    /// fs/ext4/ext4.h.
+    pub fn most_links(&self) -> Option<u32> {
+        self.is_ext().then_some(65_000)
     }
 
     /// Returns whether files on this file system can share extents.

@@ -26,6 +26,8 @@ pub enum Stage {
     Count,
     /// Removing trees.
     Purge,
+    /// Making one tree like another.
+    Mirror,
 }
 
 /// The work was stopped on request; nothing was changed by it.
@@ -110,6 +112,7 @@ impl Watch {
             Stage::Act,
             Stage::Count,
             Stage::Purge,
+            Stage::Mirror,
         ];
         stages[usize::from(self.stage.load(Relaxed))]
     }

@@ -1,9 +1,9 @@
 //! A file that is being made: filled with another's bytes, given the metadata that it is to have.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Gid, Mode, Uid, XattrFlags};
+use rustix::fs::{AtFlags, Gid, Mode, Uid};
 use rustix::io::Errno;
 
 use crate::change::{about_to_change, timestamps};
@@ -22,11 +22,19 @@ pub struct NewFile {
     fd: OwnedFd,
 }
 
-impl NewFile {
-    pub(crate) fn new(fd: OwnedFd) -> NewFile {
+impl From<OwnedFd> for NewFile {
+    fn from(fd: OwnedFd) -> NewFile {
         NewFile { fd }
     }
+}
 
+impl AsFd for NewFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl NewFile {
     /// Makes its content that of `source`, sharing extents where the file system can, and else as
     /// sparse as it is; calls `stop` between steps, which ends the copy by an error.
     ///
@@ -130,17 +138,7 @@ impl NewFile {
 
     fn set_xattrs(&self, wanted: &[Xattr]) -> io::Result<()> {
         let now = crate::xattr::all(self.fd.as_fd())?;
-        for (name, _) in now.iter().filter(|(name, _)| !wanted.iter().any(|(w, _)| w == name)) {
-            // An ACL that it inherited, for one. What a security module keeps there is its own.
-            if !name.starts_with(b"security.") {
-                rustix::fs::fremovexattr(&self.fd, name.as_slice())?;
-            }
-        }
-        for xattr in wanted.iter().filter(|xattr| !now.contains(xattr)) {
-            let (name, value) = xattr;
-            rustix::fs::fsetxattr(&self.fd, name.as_slice(), value, XattrFlags::empty())?;
-        }
-        Ok(())
+        crate::xattr::set_on(self.fd.as_fd(), &now, wanted)
     }
 
     /// Waits until its bytes and metadata are on the disk.

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
 use crate::file::File;
@@ -20,36 +21,105 @@ impl File {
     }
 }
 
-pub(crate) fn all(fd: BorrowedFd<'_>) -> io::Result<Vec<Xattr>> {
-    // Most files have none, and then the size is all there is to ask for.
-    match rustix::fs::flistxattr_query(fd) {
-        Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
-        Ok(_) => {}
-        Err(e) => return Err(e.into()),
-    }
-    let mut names = vec![0; MOST];
-    let length = rustix::fs::flistxattr(fd, &mut names[..])?;
-    let mut all = Vec::new();
-    for name in names[..length].split_inclusive(|&b| b == 0) {
-        let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
-        // One that was removed meanwhile is none.
-        if let Some(value) = get(fd, name)? {
-            all.push((name.to_bytes().to_vec(), value));
-        }
-    }
-    all.sort_unstable();
-    Ok(all)
+/// How XFS shows root the ACLs, which it also shows as everybody else does (fs/xfs/xfs_xattr.c).
+const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
+
+/// Ways to ask for attributes: by descriptor, or by path.
+struct Ask<Q, L, G> {
+    /// Returns how long the list of names is.
+    length: Q,
+    /// Lists the names.
+    list: L,
+    /// Reads a value.
+    get: G,
 }
 
-/// Returns the value of an attribute, if there is one.
-fn get(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
-    let mut value = vec![0; MOST];
-    match rustix::fs::fgetxattr(fd, name, &mut value[..]) {
-        Ok(length) => {
-            value.truncate(length);
-            Ok(Some(value))
-        }
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
-        Err(e) => Err(e.into()),
+pub(crate) fn all(fd: BorrowedFd<'_>) -> io::Result<Vec<Xattr>> {
+    Ask {
+        length: || rustix::fs::flistxattr_query(fd),
+        list: |names: &mut [u8]| rustix::fs::flistxattr(fd, names),
+        get: |name: &CStr, value: &mut [u8]| rustix::fs::fgetxattr(fd, name, value),
     }
+    .all()
+}
+
+/// Returns the attributes of what is at a path, of a link itself.
+pub(crate) fn all_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
+    Ask {
+        length: || rustix::fs::llistxattr_query(path),
+        list: |names: &mut [u8]| rustix::fs::llistxattr(path, names),
+        get: |name: &CStr, value: &mut [u8]| rustix::fs::lgetxattr(path, name, value),
+    }
+    .all()
+}
+
+impl<Q, L, G> Ask<Q, L, G>
+where
+    Q: Fn() -> Result<usize, Errno>,
+    L: Fn(&mut [u8]) -> Result<usize, Errno>,
+    G: Fn(&CStr, &mut [u8]) -> Result<usize, Errno>,
+{
+    fn all(&self) -> io::Result<Vec<Xattr>> {
+        // Most files have none, and then the size is all there is to ask for.
+        match (self.length)() {
+            Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
+            Ok(_) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let mut names = vec![0; MOST];
+        let length = (self.list)(&mut names[..])?;
+        let mut all = Vec::new();
+        let names = names[..length].split_inclusive(|&b| b == 0);
+        for name in names.filter(|name| !name.starts_with(ACL_OF_XFS)) {
+            let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
+            // One that was removed meanwhile is none.
+            if let Some(value) = self.value(name)? {
+                all.push((name.to_bytes().to_vec(), value));
+            }
+        }
+        all.sort_unstable();
+        Ok(all)
+    }
+
+    /// Returns the value of an attribute, if there is one.
+    fn value(&self, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+        let mut value = vec![0; MOST];
+        match (self.get)(name, &mut value[..]) {
+            Ok(length) => {
+                value.truncate(length);
+                value.shrink_to_fit();
+                Ok(Some(value))
+            }
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// Makes attributes that are `now` those that are `wanted`.
+pub(crate) fn set(
+    now: &[Xattr],
+    wanted: &[Xattr],
+    remove: impl Fn(&[u8]) -> Result<(), Errno>,
+    set: impl Fn(&[u8], &[u8]) -> Result<(), Errno>,
+) -> io::Result<()> {
+    for (name, _) in now.iter().filter(|(name, _)| !wanted.iter().any(|(w, _)| w == name)) {
+        // An ACL that it inherited, for one. What a security module keeps there is its own.
+        if !name.starts_with(b"security.") {
+            remove(name)?;
+        }
+    }
+    for (name, value) in wanted.iter().filter(|xattr| !now.contains(xattr)) {
+        set(name, value)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn set_on(fd: BorrowedFd<'_>, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+    set(
+        now,
+        wanted,
+        |name| rustix::fs::fremovexattr(fd, name),
+        |name, value| rustix::fs::fsetxattr(fd, name, value, XattrFlags::empty()),
+    )
 }

@@ -7,6 +7,7 @@
 
 mod act;
 mod ask;
+mod mirror;
 mod purge;
 mod scan;
 
@@ -20,6 +21,7 @@ pub(crate) use act::{
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
+pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
 
@@ -153,6 +155,7 @@ Examples:
   lop history                   What was done, and what was undone")]
     History,
     Quarantine(QuarantineArgs),
+    Mirror(MirrorArgs),
     Purge(PurgeArgs),
     /// Read remembered files again and compare them with their digests
     ///
@@ -178,8 +181,13 @@ Examples:
 impl Command {
     /// Returns how much memory is enough for it, if that is not a matter of how much there is.
     pub(crate) fn usual_memory(&self) -> Option<u64> {
-        // Of a tree only a stack is kept; that of a chain of a million directories takes this much.
-        matches!(self, Command::Purge(_)).then_some(64 << 20)
+        match self {
+            // Of a tree only a stack is kept; that of a chain of a million directories takes this much.
+            Command::Purge(_) => Some(64 << 20),
+            // Names that others are to be linked to, beside the table of them, which is no large allocation.
+            Command::Mirror(_) => Some(24 << 20),
+            _ => None,
+        }
     }
 
     /// Returns how much memory was asked for, if that was said.

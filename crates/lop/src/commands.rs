@@ -7,6 +7,7 @@ mod file;
 mod generate;
 mod history;
 mod ls;
+mod mirror;
 mod purge;
 mod quarantine;
 mod refresh;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Dedupe(args) => dedupe::run(&args, settings),
         Command::History => history::run(settings),
         Command::Quarantine(args) => quarantine::run(&args, settings),
+        Command::Mirror(args) => mirror::run(&args, settings),
         Command::Purge(args) => purge::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),

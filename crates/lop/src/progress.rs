@@ -67,6 +67,7 @@ impl Progress {
             Step::Act => acting(watch),
             Step::Count => format!("Counting: {} entries", count(watch.files_done.load(Relaxed))),
             Step::Purge => self.purging(watch, now),
+            Step::Mirror => self.mirroring(watch, now),
         };
         if now.at - self.newer.at >= WINDOW / 2 {
             (self.older, self.newer) = (self.newer, now);
@@ -117,6 +118,28 @@ impl Progress {
         text
     }
 
+    fn mirroring(&self, watch: &Watch, now: Sample) -> String {
+        let (names, bytes) = (watch.files_total.load(Relaxed), watch.bytes_total.load(Relaxed));
+        let of = |all: u64, text: String| if all > 0 { format!(" of {text}") } else { String::new() };
+        // Some may have been added since they were counted.
+        let all = bytes.max(now.bytes_done);
+        let mut text = format!(
+            "Mirroring: {}{} names, {}{}, {}/s",
+            count(now.files_done),
+            of(names, count(names.max(now.files_done))),
+            size(now.bytes_done),
+            of(names, size(all)),
+            size(rate(now.bytes_done - self.older.bytes_done, now.at - self.older.at))
+        );
+        if names > 0 {
+            // A name takes about as long as so many bytes.
+            const NAME: u64 = 64 << 10;
+            let done = |sample: &Sample| sample.bytes_done + sample.files_done * NAME;
+            self.add_left(&mut text, now, done, all + names.max(now.files_done) * NAME);
+        }
+        text
+    }
+
     /// Adds how long it will take.
     fn add_left(&self, text: &mut String, now: Sample, done: fn(&Sample) -> u64, all: u64) {
         if let Some(left) = self.left(now, done, all) {
@@ -144,6 +167,7 @@ enum Step {
     Act,
     Count,
     Purge,
+    Mirror,
 }
 
 fn step_of(stage: Stage) -> Step {
@@ -154,6 +178,7 @@ fn step_of(stage: Stage) -> Step {
         Stage::Act => Step::Act,
         Stage::Count => Step::Count,
         Stage::Purge => Step::Purge,
+        Stage::Mirror => Step::Mirror,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sizes, counts and durations, as people type and read them.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// The units of sizes; each is 1024 times the one before.
@@ -28,6 +29,11 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let scale = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
     let bytes = digits.checked_mul(1 << shift).ok_or_else(too_large)? / scale;
     u64::try_from(bytes).map_err(|_| too_large())
+}
+
+/// Reads a rate: a size, of every second.
+pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(parse_size(text)?).ok_or_else(|| "nothing would ever be done".to_string())
 }
 
 /// Returns the power of two that a unit stands for.

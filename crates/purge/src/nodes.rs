@@ -10,6 +10,8 @@
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
+use walk::Names;
+
 /// A directory that is being emptied. A number is used again, a number and generation are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
@@ -22,10 +24,6 @@ pub(crate) const TOP: NodeId = NodeId { index: 0, generation: 0 };
 
 /// Records in a piece of a mebibyte.
 const PIECE: usize = 1 << 15;
-
-/// Bytes of a page of names, and pages in a piece.
-const PAGE: usize = 4096;
-const PAGES: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
@@ -212,66 +210,6 @@ fn state(chosen: bool) -> u8 {
     if chosen { CHOSEN } else { 0 }
 }
 
-/// Names, in pages; a page is used again when none of its names is needed any more.
-#[derive(Debug, Default)]
-struct Names {
-    pieces: Vec<Box<[u8]>>,
-    /// How many names of each page are needed.
-    needed: Vec<u16>,
-    free: Vec<u32>,
-    /// The page that is being filled, and how far it is.
-    page: u32,
-    filled: usize,
-}
-
-impl Names {
-    fn put(&mut self, name: &[u8]) -> (u32, u16) {
-        let fits = self.filled + name.len() <= PAGE;
-        if self.needed.is_empty() || !fits {
-            self.turn();
-        }
-        let (page, at) = (self.page, self.filled);
-        let start = page as usize % PAGES * PAGE + at;
-        self.pieces[page as usize / PAGES][start..start + name.len()].copy_from_slice(name);
-        self.needed[page as usize] += 1;
-        self.filled += name.len();
-        (page, u16::try_from(at).unwrap_or(u16::MAX))
-    }
-
-    /// Begins a page that nothing is needed of.
-    fn turn(&mut self) {
-        self.page = self.free.pop().unwrap_or_else(|| {
-            let page = self.needed.len();
-            self.needed.push(0);
-            if page / PAGES == self.pieces.len() {
-                self.pieces.push(vec![0; PAGES * PAGE].into_boxed_slice());
-            }
-            u32::try_from(page).unwrap_or(u32::MAX)
-        });
-        self.filled = 0;
-    }
-
-    fn get(&self, page: u32, at: u16, length: u16) -> &[u8] {
-        // The top directory has no name here, and perhaps nobody has.
-        let Some(piece) = self.pieces.get(page as usize / PAGES) else { return &[] };
-        let start = page as usize % PAGES * PAGE + usize::from(at);
-        &piece[start..start + usize::from(length)]
-    }
-
-    fn remove(&mut self, page: u32) {
-        let needed = &mut self.needed[page as usize];
-        *needed -= 1;
-        if *needed > 0 {
-            return;
-        }
-        if page == self.page {
-            self.filled = 0;
-        } else {
-            self.free.push(page);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Finished, Nodes, TOP};
@@ -314,7 +252,7 @@ mod tests {
             }
             let name = nodes.name(chain[90_000]).into_bytes();
             assert!(name.ends_with(b"89999") && name.len() == 1 + 89_999 % 255);
-            let (records, pages) = (nodes.pieces.len(), nodes.names.needed.len());
+            let (records, pages) = (nodes.pieces.len(), nodes.names.pages());
             assert!(records <= 4 && pages <= 100_000 / 15, "{records}, {pages}");
             while let Some(id) = chain.pop().filter(|&id| id != TOP) {
                 nodes.remove(id);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may use those of lower layers.
-const LAYERS: [(&str, u8); 9] = [
+const LAYERS: [(&str, u8); 10] = [
     ("fsops", 0),
     ("device", 1),
     ("walk", 2),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, u8); 9] = [
     ("action", 3),
     ("dupes", 4),
     ("purge", 4),
+    ("mirror", 5),
     ("lop", 6),
 ];
 

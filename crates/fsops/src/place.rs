@@ -1,0 +1,288 @@
+//! Entries put into a directory as a copy of others: inodes of every kind made, names replaced by names
+//! that are ready, metadata set, always relative to held directories and never through a link.
+//!
+//! What is made is made under a name of its own and renamed when it is what it is to be:
+//! [`Dir::replace`] is the only call of this crate that overwrites a name.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use crate::change::{about_to_change, timestamps};
+use crate::dir::Dir;
+use crate::file::File;
+use crate::stat::{Kind, Stat};
+use crate::written::{NewFile, Xattr};
+use crate::xattr;
+
+impl Dir {
+    /// Makes the regular file `name`, which must be free, with the permissions of `mode` less those of the
+    /// process's umask, open for writing.
+    pub fn create_file_with(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
+        about_to_change()?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode & 0o777);
+        Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
+    }
+
+    /// Makes the FIFO, socket or device `name` for the owner alone; `like` says which.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` for a device, unless one is root.
+    pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
+        about_to_change()?;
+        let kind = FileType::from_raw_mode(like.mode);
+        Ok(rustix::fs::mknodat(self, name, kind, Mode::RUSR | Mode::WUSR, like.special)?)
+    }
+
+    /// Gives what is called `name` in `from` the further name `new_name` here, which must be free; a
+    /// symbolic link gets it itself.
+    ///
+    /// # Errors
+    ///
+    /// `EMLINK` if it has as many names as it can have, `EXDEV` on another mount.
+    pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
+    }
+
+    /// Renames `ready` to `name` in one step. Whatever had that name loses it.
+    ///
+    /// Two names of one file stay as they are: `rename(2)` does nothing then.
+    ///
+    /// # Errors
+    ///
+    /// `EISDIR` or `ENOTDIR` if one is a directory and the other is not, `ENOTEMPTY` for a directory that
+    /// something is in. Nothing has changed then.
+    pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::renameat(self, ready, self, name)?)
+    }
+
+    /// Returns the extended attributes of `name` that this process may see, of a link itself; none where
+    /// there can be none.
+    pub fn child_xattrs(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
+        xattr::all_of_path(&self.path_of(name)?)
+    }
+
+    /// Returns the directory's own extended attributes, as [`Dir::child_xattrs`] does.
+    pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
+        xattr::all(self.as_fd())
+    }
+
+    /// Gives `name`, a link itself, the owner and group.
+    pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
+        Ok(rustix::fs::chownat(self, name, uid, Some(gid), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Gives `name`, which is no link, the permissions of `mode`.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` or `ELOOP` for a link.
+    pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        // Before Linux 6.6 no call does that without following a link; a descriptor is none.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = rustix::fs::openat(self, name, flags, Mode::empty())?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&held)?.st_mode) == FileType::Symlink {
+            return Err(Errno::LOOP.into());
+        }
+        let path = format!("/proc/thread-self/fd/{}", held.as_raw_fd());
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        Ok(rustix::fs::chmodat(CWD, path, mode, AtFlags::empty())?)
+    }
+
+    /// Gives `name`, a link itself, exactly these extended attributes, but for those of security modules.
+    pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        let path = self.path_of(name)?;
+        xattr::set(
+            now,
+            wanted,
+            |name| rustix::fs::lremovexattr(&path, name),
+            |name, value| rustix::fs::lsetxattr(&path, name, value, XattrFlags::empty()),
+        )
+    }
+
+    /// Sets the times of access and modification of `name`, a link itself, nanoseconds since the epoch.
+    pub fn set_child_times(&self, name: &CStr, atime_ns: i64, mtime_ns: i64) -> io::Result<()> {
+        about_to_change()?;
+        let times = timestamps(atime_ns, mtime_ns);
+        Ok(rustix::fs::utimensat(self, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Gives the directory itself the owner and group.
+    pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
+        Ok(rustix::fs::fchown(self, uid, Some(gid))?)
+    }
+
+    /// Gives the directory itself the permissions of `mode`.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
+    }
+
+    /// Gives the directory itself exactly these extended attributes, but for those of security modules.
+    pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        xattr::set_on(self.as_fd(), now, wanted)
+    }
+
+    /// Waits until the directory's names are on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fsync(self)?)
+    }
+
+    /// Returns whether new files in the directory get an ACL from it.
+    pub fn hands_down_acl(&self) -> bool {
+        let name = c"system.posix_acl_default";
+        rustix::fs::fgetxattr_query(self, name).is_ok_and(|length| length > 0)
+    }
+
+    /// Locks the directory for this process, until the descriptor is closed; returns whether nobody else
+    /// has it locked. Where directories cannot be locked nobody has.
+    pub fn lock(&self) -> io::Result<bool> {
+        match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Ok(()) | Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF) => Ok(true),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Returns a path to `name` that begins with this descriptor, for calls that take no descriptor: the
+    /// name itself is the only component that is looked up.
+    fn path_of(&self, name: &CStr) -> io::Result<CString> {
+        let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
+        path.extend_from_slice(name.to_bytes());
+        Ok(CString::new(path)?)
+    }
+}
+
+impl NewFile {
+    /// Gives it the owner and group; of a new file only what differs need be set.
+    pub fn set_owner_to(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
+    }
+
+    /// Gives it the permissions of `mode`.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
+    }
+
+    /// Gives it exactly these extended attributes, but for those of security modules; `now` is what it has.
+    pub fn set_xattrs_to(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        xattr::set_on(self.as_fd(), now, wanted)
+    }
+
+    /// Returns its extended attributes that this process may see.
+    pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
+        xattr::all(self.as_fd())
+    }
+
+    /// Sets its times of access and modification, nanoseconds since the epoch.
+    pub fn set_times(&self, atime_ns: i64, mtime_ns: i64) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime_ns, mtime_ns))?)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        about_to_change()?;
+        while !bytes.is_empty() {
+            match rustix::io::pwrite(self.as_fd(), bytes, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    bytes = &bytes[n..];
+                    offset += n as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it `size` bytes long; what was not written is a hole.
+    pub fn set_size(&self, size: u64) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
+    }
+
+    /// Makes it share all extents of `source`; returns whether these files can.
+    pub fn clone_from(&self, source: &File) -> io::Result<bool> {
+        about_to_change()?;
+        match rustix::fs::ioctl_ficlone(self.as_fd(), source.fd()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOSPC | Errno::IO | Errno::DQUOT) => Err(Errno::NOSPC.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Copies up to `length` bytes at `at` from `source` within the kernel; returns how many, or nothing if it
+    /// cannot do that with these files.
+    pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
+        about_to_change()?;
+        let (mut from, mut to) = (at, at);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        loop {
+            let (from, to) = (Some(&mut from), Some(&mut to));
+            match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
+                Ok(copied) => return Ok(Some(copied as u64)),
+                Err(Errno::INTR) => {}
+                // Not between these two file systems, or not on this one.
+                Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => {
+                    return Ok(None);
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Waits until its bytes are on the disk, and has the page cache forget them, so that who reads them
+    /// reads the disk.
+    pub fn sync_and_forget(&self) -> io::Result<()> {
+        about_to_change()?;
+        rustix::fs::fdatasync(self.as_fd())?;
+        // Advice that is not taken changes nothing.
+        let _refused = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::DontNeed);
+        Ok(())
+    }
+}
+
+/// Returns the permissions that new files of this process do not get (`umask(2)`).
+///
+/// To be called while there is one thread: the only way to know it everywhere is to change it.
+pub fn umask() -> u32 {
+    let now = rustix::process::umask(Mode::from_raw_mode(0o077));
+    rustix::process::umask(now);
+    now.as_raw_mode()
+}
+
+/// Returns the groups that this process is in.
+pub fn groups() -> Vec<u32> {
+    let mut groups: Vec<u32> = rustix::process::getgroups()
+        .map(|groups| groups.into_iter().map(Gid::as_raw).collect())
+        .unwrap_or_default();
+    groups.push(rustix::process::getegid().as_raw());
+    groups
+}
+
+impl Kind {
+    /// Returns whether it is a FIFO, a socket or a device: an inode without content.
+    pub fn is_special(self) -> bool {
+        matches!(self, Kind::Fifo | Kind::Socket | Kind::Device)
+    }
+}

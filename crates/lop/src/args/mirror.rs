@@ -1,0 +1,110 @@
+//! The arguments of `lop mirror`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Io;
+use crate::quantity::parse_rate;
+
+/// Make one directory tree like another, every hard link included
+///
+/// Makes DST, which need not be there, have what SRC has: files, directories, symbolic links, FIFOs,
+/// sockets and devices, with owner, permissions, times, extended attributes, ACLs and holes, and each file
+/// under all of its names. What is in SRC goes into DST, however the two are spelt. What is equal is left
+/// alone, so that a run that was cut off is gone on with by the next one.
+///
+/// A file is equal if size and time of modification are. What differs is copied aside and takes its place in
+/// one step: no name has ever half a file. A file of DST that has other names is never written to, only
+/// replaced. Nothing is removed without --delete, and then after everything else, and only if all of SRC
+/// could be read.
+///
+/// Where the file system can, copies share the extents of the original.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
+pub(crate) struct MirrorArgs {
+    /// The directory to mirror
+    #[arg(value_name = "SRC")]
+    pub(crate) source: PathBuf,
+
+    /// The directory that is to be like it
+    #[arg(value_name = "DST")]
+    pub(crate) destination: PathBuf,
+
+    /// Change nothing; list what would be changed
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+
+    /// List each change
+    #[arg(short, long)]
+    pub(crate) itemize: bool,
+
+    /// Remove what SRC has not
+    #[arg(long)]
+    pub(crate) delete: bool,
+
+    /// Remove nothing if that would be more than N entries, what is in directories included
+    #[arg(long, value_name = "N", requires = "delete")]
+    pub(crate) max_delete: Option<u64>,
+
+    /// Compare contents also where size and time of modification are equal
+    #[arg(short, long)]
+    pub(crate) checksum: bool,
+
+    /// Read every copy back from the disk and compare it
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Wait until each file is on the disk before it gets its name
+    #[arg(long)]
+    pub(crate) fsync: bool,
+
+    /// Link files to those of DIR that are equal, instead of copying them
+    ///
+    /// For a backup a day of which each takes no more than what has changed: DIR is the one before. A
+    /// relative DIR is one in DST.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) link_dest: Option<PathBuf>,
+
+    /// Do not enter other file systems that are mounted in SRC
+    #[arg(short = 'x', long, help_heading = "Selection")]
+    pub(crate) one_file_system: bool,
+
+    /// Mirror only files that match
+    ///
+    /// A pattern without a slash is matched against the name, one with a slash against the path below
+    /// SRC; one that ends in a slash matches directories only.
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) include: Vec<String>,
+
+    /// Leave out what matches, and all in directories that match; nor is it removed from DST
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Copy at most RATE bytes a second: 500k, 20MiB
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) bwlimit: Option<NonZeroU64>,
+
+    /// What the storage of SRC is like, if lop is not to find out: auto, hdd, ssd or cached
+    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    pub(crate) io: Io,
+
+    /// Work with N threads [default: one per processor, more where they wait]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Print figures of the run on standard error, as JSON
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lop mirror --dry-run --delete ~/photos /mnt/backup/photos
+  lop mirror --delete ~/photos /mnt/backup/photos
+  lop mirror --link-dest ../monday /home /mnt/backup/tuesday
+  lop mirror -x --exclude /proc/ / /mnt/system
+  lop mirror --verify --fsync /srv/archive /mnt/usb/archive";

@@ -1,0 +1,108 @@
+//! In what an entry of the destination differs from that of the source.
+
+use content::{Manner, partition};
+use fsops::{Dir, Kind, Op, Stat, Xattr};
+
+use crate::held::Side;
+use crate::name::{Failure, Name};
+use crate::outcome::{Differs, Reason};
+use crate::worker::Worker;
+
+impl Worker<'_> {
+    /// Compares what has a name on both sides.
+    pub(crate) fn compare(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        now: &Stat,
+    ) -> Result<Differs, Failure> {
+        let mut differs = self.of_metadata(stat, now);
+        if differs.kind {
+            return Ok(differs);
+        }
+        let node = &name.site.node;
+        let from = self.open(Side::Source, node);
+        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
+        let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+        differs.content |= match stat.kind {
+            Kind::Symlink => {
+                let target = from.read_symlink(name.name);
+                target.map_err(|e| self.source_failure(Op::Read, e))?
+                    != to.read_symlink(name.name).map_err(destination(Op::Read))?
+            }
+            Kind::File if self.job.options.checksum && !differs.content => {
+                self.reads_differently(name, &from, &to, stat.size)?
+            }
+            _ => false,
+        };
+        let anew = differs.content || differs.time && stat.kind == Kind::File;
+        if !anew {
+            let wanted = self.source_xattrs(name, &from)?;
+            let now = to.child_xattrs(name.name).map_err(destination(Op::Read))?;
+            differs.xattrs = wanted != self.job.rights.settable(now);
+        }
+        Ok(differs)
+    }
+
+    /// Compares what metadata alone tell.
+    pub(crate) fn of_metadata(&self, stat: &Stat, now: &Stat) -> Differs {
+        let rights = &self.job.rights;
+        let kind = stat.mode & 0o170_000 != now.mode & 0o170_000;
+        let owner = (now.uid, now.gid);
+        Differs {
+            kind,
+            content: stat.kind == Kind::File && stat.size != now.size
+                || stat.kind == Kind::Device && stat.special != now.special,
+            time: stat.mtime_ns != now.mtime_ns,
+            mode: stat.kind != Kind::Symlink && rights.mode(owner, stat) != now.mode & 0o7777,
+            owner: rights.owner(owner, stat).is_some(),
+            ..Differs::default()
+        }
+    }
+
+    /// Returns those attributes of a name in the source that can be set.
+    pub(crate) fn source_xattrs(
+        &mut self,
+        name: Name<'_>,
+        from: &Dir,
+    ) -> Result<Vec<Xattr>, Failure> {
+        let xattrs = from.child_xattrs(name.name);
+        let xattrs = xattrs.map_err(|e| self.source_failure(Op::Read, e))?;
+        Ok(self.job.rights.settable(xattrs))
+    }
+
+    /// Reads a file on both sides.
+    fn reads_differently(
+        &mut self,
+        name: Name<'_>,
+        from: &Dir,
+        to: &Dir,
+        size: u64,
+    ) -> Result<bool, Failure> {
+        if size == 0 {
+            return Ok(false);
+        }
+        let one = from.open_file(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let other = to.open_file(name.name).map_err(destination(Op::Open))?;
+        self.unlike(&one, &other, size)
+    }
+
+    /// Returns whether the first `size` bytes of two files differ, or one of them cannot be read.
+    pub(crate) fn unlike(
+        &mut self,
+        one: &fsops::File,
+        other: &fsops::File,
+        size: u64,
+    ) -> Result<bool, Failure> {
+        let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
+        let files = [one, other];
+        let (parts, failures) =
+            partition(&files, size, manner, &mut self.scratch, self.job.watch).map_err(|_| None)?;
+        Ok(!failures.is_empty() || !parts.iter().any(|part| part.members.len() == 2))
+    }
+}
+
+/// Returns how a call on the destination failed.
+pub(crate) fn destination(op: Op) -> impl Fn(std::io::Error) -> Failure {
+    move |source| Some(Reason::Destination { op, source })
+}

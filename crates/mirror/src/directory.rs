@@ -1,0 +1,299 @@
+//! One directory: found or made, put in its place, given its metadata when nothing in it changes any more.
+
+use std::io::ErrorKind;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fsops::{Dir, Kind, Op, Stat};
+
+use crate::compare::destination;
+use crate::held::Side;
+use crate::job::{Job, takes};
+use crate::name::Failure;
+use crate::node::{ASIDE, Facts, IMAGINED, Node, THERE, TOUCHED};
+use crate::outcome::{Change, Differs, Reason, What};
+use crate::part::{is_part, part_name};
+use crate::present::Present;
+use crate::rights::Owner;
+use crate::site::{Manner, Site};
+use crate::worker::{Worker, joined};
+
+/// Rights of the owner, without which nothing can be put into a directory.
+const OWNER: u32 = 0o700;
+
+impl Worker<'_> {
+    /// Opens or makes a directory, and lists what the destination has in it; nothing if it is the destination
+    /// itself, or gone.
+    pub(crate) fn begin(&mut self, node: &Arc<Node>) -> Result<Option<Arc<Site>>, Reason> {
+        let source = |op| move |source| Reason::Source { op, source };
+        let from = match self.open(Side::Source, node) {
+            Err(e) if e.kind() == ErrorKind::NotFound && node.parent().is_some() => {
+                self.outcome.vanished += 1;
+                return Ok(None);
+            }
+            from => from.map_err(source(Op::Open))?,
+        };
+        let stat = from.stat().map_err(source(Op::Stat))?;
+        let roots = self.job.roots;
+        if roots.destination.as_ref().is_some_and(|top| top.stat.key() == stat.key()) {
+            self.outcome.skipped += 1;
+            return Ok(None);
+        }
+        let xattrs = from.xattrs().map_err(source(Op::Read))?;
+        let xattrs = self.job.rights.settable(xattrs);
+        let is_entered =
+            !self.job.options.one_file_system || stat.device == roots.source.stat.device;
+        let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
+        let tells_inodes = volume.lists_inodes() && !roots.mounts_below;
+        let mut manner = Manner {
+            direct: false,
+            device: self.job.links.device(stat.device),
+            tells_inodes,
+            there_tells_inodes: true,
+            most_links: u32::MAX,
+            clones: false,
+            hands_down_acl: false,
+        };
+        let failed = |failure: Failure| failure.unwrap_or(Reason::Changed);
+        let to = self.begin_there(node, &mut manner).map_err(failed)?;
+        let mut present = Present::default();
+        let mut there = None;
+        if let Some(to) = to {
+            let now = to.stat().map_err(destination(Op::Stat)).map_err(failed)?;
+            let volume_there = self.job.volume(&to, now.device);
+            let volume_there = volume_there.map_err(destination(Op::Stat)).map_err(failed)?;
+            manner.there_tells_inodes = volume_there.lists_inodes();
+            manner.most_links = volume_there.most_links().unwrap_or(u32::MAX);
+            manner.clones = volume.shares_extents_with(&volume_there);
+            manner.hands_down_acl = !self.job.options.dry_run && to.hands_down_acl();
+            if !manner.direct {
+                let listed = self.present(&to);
+                present = listed.map_err(destination(Op::List)).map_err(failed)?;
+                self.open_up(&to, node, &now).map_err(failed)?;
+            }
+            there = Some(now);
+        }
+        node.know(Facts { stat, xattrs, there, is_entered });
+        Ok(Some(Site::new(Arc::clone(node), present, &manner)))
+    }
+
+    /// Opens the directory at the destination, or makes one aside.
+    fn begin_there(
+        &mut self,
+        node: &Arc<Node>,
+        manner: &mut Manner,
+    ) -> Result<Option<Rc<Dir>>, Failure> {
+        if node.is(IMAGINED) {
+            return Ok(None);
+        }
+        if node.is(THERE) {
+            return self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open));
+        }
+        if self.job.options.dry_run {
+            node.set(IMAGINED);
+            return Ok(None);
+        }
+        let Some(parent) = node.parent() else { return Ok(None) };
+        let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
+        let part = part_name(node.name());
+        manner.direct = true;
+        match above.make_private_dir(&part) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                // A run that was killed left it.
+                let is_dir = above.stat_child(&part).is_ok_and(|stat| stat.kind == Kind::Dir);
+                if is_dir {
+                    manner.direct = false;
+                } else {
+                    above.remove_name(&part).map_err(destination(Op::Remove))?;
+                    above.make_private_dir(&part).map_err(destination(Op::Create))?;
+                }
+            }
+            made => made.map_err(destination(Op::Create))?,
+        }
+        node.set(ASIDE | TOUCHED);
+        parent.set(TOUCHED);
+        self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open))
+    }
+
+    /// Lets the owner put things into a directory that only others may change: see to it that it gets its
+    /// rights back.
+    fn open_up(&self, to: &Dir, node: &Node, now: &Stat) -> Result<(), Failure> {
+        if self.job.rights.is_root() || self.job.options.dry_run || now.mode & OWNER == OWNER {
+            return Ok(());
+        }
+        node.set(TOUCHED);
+        to.set_mode(now.mode | OWNER).map_err(destination(Op::Change))
+    }
+
+    /// Gives up a directory that could not be entered.
+    pub(crate) fn abandon(&mut self, node: &Arc<Node>) {
+        self.held.close(node);
+        self.release(node);
+    }
+
+    /// Ends the work on a directory's own names: it gets its name if it is new, and directories in it
+    /// are begun.
+    pub(crate) fn complete(&mut self, site: &Arc<Site>) {
+        let node = &site.node;
+        let whole = site.whole.load(std::sync::atomic::Ordering::Relaxed);
+        if whole {
+            self.note_surplus(site);
+        }
+        let placed = match self.place(node) {
+            Ok(()) => true,
+            Err(Some(reason)) => {
+                self.fail(node, b"", reason);
+                false
+            }
+            Err(None) => false,
+        };
+        let children = site.take_children();
+        if placed && !self.stopped() {
+            for child in children {
+                let is_dir = child.there.is_some_and(|there| there.kind == Kind::Dir);
+                let state = if is_dir { THERE } else { node_state(node) };
+                self.push(child.inode, Node::child(node, &child.name, state));
+            }
+        }
+        self.release(node);
+    }
+
+    /// Puts a directory in its place, with all its metadata but for what has to wait.
+    fn place(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
+        let Some(facts) = node.facts() else { return Ok(()) };
+        let now = facts.there;
+        let mut differs = now.map_or_else(Differs::default, |now| self.of_metadata(&facts.stat, &now));
+        if !self.job.options.dry_run {
+            let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+            differs.xattrs = self.dress_dir(&to, facts)?;
+            if node.is(ASIDE) {
+                self.give_name(node)?;
+            }
+        }
+        if node.is(THERE) {
+            self.tell_adjusted(node, differs);
+        } else if node.parent().is_some() {
+            self.outcome.dirs += 1;
+            self.tell_of(node, What::New, Differs::default());
+        }
+        Ok(())
+    }
+
+    /// Tells of a directory that had other metadata.
+    fn tell_adjusted(&mut self, node: &Node, mut differs: Differs) {
+        // Its time may differ just because something in it did.
+        differs.time &= !node.is(TOUCHED);
+        if differs.at_all() {
+            self.outcome.adjusted += 1;
+            node.set(TOUCHED);
+            self.tell_of(node, What::Adjusted, differs);
+        }
+    }
+
+    fn tell_of(&self, node: &Node, what: What, differs: Differs) {
+        self.job.tell(|| Change { what, path: node.path(), to: None, differs });
+    }
+
+    /// Gives a directory owner, rights and attributes; returns whether the attributes were others.
+    fn dress_dir(&self, to: &Dir, facts: &Facts) -> Result<bool, Failure> {
+        let failed = || destination(Op::Change);
+        let rights = &self.job.rights;
+        let Some(now) = facts.there else { return Ok(false) };
+        let owner = (now.uid, now.gid);
+        let to_be = rights.owner(owner, &facts.stat);
+        if let Some(Owner { user, group }) = to_be {
+            to.set_owner(user, group).map_err(failed())?;
+        }
+        let mode = rights.mode(owner, &facts.stat);
+        if to_be.is_some() || mode | OWNER != now.mode & 0o7777 && mode != now.mode & 0o7777 {
+            to.set_mode(mode | OWNER).map_err(failed())?;
+        }
+        let has = rights.settable(to.xattrs().map_err(failed())?);
+        if has != facts.xattrs {
+            to.set_xattrs(&has, &facts.xattrs).map_err(failed())?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Gives a directory that was filled its name.
+    fn give_name(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
+        let Some(parent) = node.parent() else { return Ok(()) };
+        let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
+        let part = part_name(node.name());
+        match above.replace(&part, node.name()) {
+            // Something else has the name that is no directory.
+            Err(e) if e.kind() == ErrorKind::NotADirectory => {
+                let exchanged = above.exchange(&part, &above, node.name());
+                exchanged.map_err(destination(Op::Rename))?;
+                above.remove_name(&part).map_err(destination(Op::Remove))?;
+            }
+            placed => placed.map_err(destination(Op::Rename))?,
+        }
+        node.unset(ASIDE);
+        Ok(())
+    }
+
+    /// Notes that one thing is done in a directory; after the last one it, and those above it, get
+    /// their times.
+    pub(crate) fn release(&mut self, node: &Arc<Node>) {
+        let mut node = Arc::clone(node);
+        while node.release() {
+            if let Err(Some(reason)) = self.finish(&node) {
+                self.fail(&node, b"", reason);
+            }
+            self.held.close(&node);
+            let Some(parent) = node.parent() else { return };
+            node = Arc::clone(parent);
+        }
+    }
+
+    /// Gives a directory the rest of its metadata.
+    fn finish(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
+        let Some(facts) = node.facts() else { return Ok(()) };
+        if self.job.options.dry_run || node.is(IMAGINED) || !node.is(TOUCHED) {
+            return Ok(());
+        }
+        let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+        self.job.dress_finally(&to, facts)?;
+        if self.job.options.fsync {
+            to.sync().map_err(destination(Op::Sync))?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the source has not, and removes what a run left that was killed.
+    fn note_surplus(&mut self, site: &Arc<Site>) {
+        let node = &site.node;
+        let mut surplus = Vec::new();
+        for (name, kind) in site.present.unwanted() {
+            let bytes = name.to_bytes();
+            if is_part(bytes) {
+                self.job.surplus().leave_behind(node, name);
+            } else if self.job.options.delete && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir) {
+                surplus.push(name);
+            }
+        }
+        if !surplus.is_empty() {
+            self.job.surplus().add(node, &surplus);
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Gives a directory that nothing is put into any more its rights, which may not allow that, and times.
+    pub(crate) fn dress_finally(&self, to: &Dir, facts: &Facts) -> Result<(), Failure> {
+        let failed = || destination(Op::Change);
+        let owner = facts.there.map_or((0, 0), |now| (now.uid, now.gid));
+        let mode = self.rights.mode(owner, &facts.stat);
+        if mode & OWNER != OWNER {
+            to.set_mode(mode).map_err(failed())?;
+        }
+        to.set_times(facts.stat.atime_ns, facts.stat.mtime_ns).map_err(failed())
+    }
+}
+
+/// Returns the state of a directory in `parent` that the destination has not.
+fn node_state(parent: &Node) -> u8 {
+    if parent.is(IMAGINED) { IMAGINED } else { 0 }
+}

@@ -1,0 +1,92 @@
+//! Makes one directory tree like another: every name, every hard link, all metadata.
+//!
+//! [`Roots::check`] opens the two directories and refuses what cannot end well; [`mirror`] does the work.
+//!
+//! # How it goes
+//!
+//! Workers take directories from a queue. Each is listed on both sides; then every name is dealt with by
+//! itself: what is equal stays, what differs is made anew and takes the place of the old in one step, what
+//! is linked in the source is linked to what the first of these names became. A new directory is filled
+//! under a name for what is not ready and gets its own when all files are in it, so its files need no names
+//! for what is not ready. Times of directories are set when nothing below is to change any more, and
+//! what the source has not is removed after everything else.
+//!
+//! # Safety
+//!
+//! Nothing is found by a path from the root or the working directory after the two top directories were opened;
+//! no link is followed, and no name of the destination is written through: a file that has other names is
+//! never changed, since these may be outside, but replaced.
+//!
+//! # Errors
+//!
+//! What cannot be mirrored is in [`Outcome::problems`], what the destination has of that name stays as it
+//! is, and the rest goes on. A name at the destination is always a whole file: the old or the new one.
+
+mod claimed;
+mod compare;
+mod copy;
+mod directory;
+mod held;
+mod job;
+mod link;
+mod links;
+mod make;
+mod name;
+mod node;
+mod outcome;
+mod part;
+mod present;
+mod rights;
+mod roots;
+mod site;
+mod surplus;
+mod survey;
+mod table;
+mod window;
+mod worker;
+
+use std::sync::Arc;
+
+use device::{Lanes, Threads};
+use purge::Throttle;
+use walk::Globs;
+
+pub use job::mirror;
+pub use outcome::{Change, Differs, Outcome, Problem, Reason, What};
+pub use roots::{Refusal, Roots};
+pub use survey::{Survey, survey};
+
+/// How to mirror.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub struct Options {
+    /// Change nothing; tell what would be changed.
+    pub dry_run: bool,
+    /// Remove what the source has not.
+    pub delete: bool,
+    /// Remove nothing at all if it were more entries than this.
+    pub max_delete: Option<u64>,
+    /// Compare contents also where size and time of modification are equal.
+    pub checksum: bool,
+    /// Read every copy back from the disk and compare it.
+    pub verify: bool,
+    /// Wait until every copy is on the disk before it gets its name.
+    pub fsync: bool,
+    /// Make directories that other file systems are mounted on, but not what is in them.
+    pub one_file_system: bool,
+    /// Files that are mirrored; all if there are none.
+    pub include: Globs,
+    /// What is neither mirrored nor removed.
+    pub exclude: Globs,
+    /// Bytes that may be copied in a second, of all files together.
+    pub bandwidth: Arc<Throttle>,
+    /// Workers.
+    pub threads: Threads,
+    /// The devices, and what is known of them.
+    pub lanes: Arc<Lanes>,
+    /// Descriptors that a worker may keep open.
+    pub open_dirs: usize,
+}
+
+/// Who is told of each change; called by several threads.
+pub type Tell<'a> = &'a (dyn Fn(&Change) + Sync);

@@ -1,0 +1,137 @@
+//! Links a name to what another name of the same file became.
+
+use std::io;
+use std::sync::PoisonError;
+
+use fsops::{Kind, Op, Stat};
+
+use crate::compare::destination;
+use crate::held::Side;
+use crate::links::{Known, Leader, leader};
+use crate::make::put_link;
+use crate::name::{Failure, Name};
+use crate::node::TOUCHED;
+use crate::outcome::{Change, Differs, What};
+use crate::table::Key;
+use crate::worker::{Worker, joined};
+
+impl Worker<'_> {
+    /// Has a name be one of the leader's file, or of another copy where there can be no more names of that;
+    /// `stat` is the source's metadata if that is known already.
+    pub(crate) fn link_or_copy(
+        &mut self,
+        name: Name<'_>,
+        key: Key,
+        leader: &Leader,
+        stat: Option<&Stat>,
+    ) {
+        let linked = self.link(name, key, leader, stat);
+        self.job.links.seen(key);
+        self.done(name, linked.err().flatten());
+    }
+
+    fn link(
+        &mut self,
+        name: Name<'_>,
+        key: Key,
+        leader: &Leader,
+        stat: Option<&Stat>,
+    ) -> Result<(), Failure> {
+        if let Some(there) = name.there {
+            if there.kind == Kind::Dir {
+                return Err(self.obstructed(name));
+            }
+            if self.is_linked(name, leader, key)? {
+                return Ok(());
+            }
+        }
+        if !self.imagines(name.site) {
+            match self.try_to_link(name, leader) {
+                Ok(()) => {}
+                Err(e) if is_full(&e) => return self.copy_again(name, key, leader, stat),
+                Err(e) => return Err(destination(Op::Link)(e)),
+            }
+        }
+        self.outcome.linked += 1;
+        name.site.node.set(TOUCHED);
+        let instead = name.there.is_some();
+        self.job.tell(|| Change {
+            what: What::Linked,
+            path: joined(&name.site.node, name.name.to_bytes()),
+            to: Some(joined(&leader.node, leader.name.as_bytes())),
+            differs: Differs { links: instead, ..Differs::default() },
+        });
+        Ok(())
+    }
+
+    /// Returns whether what is there is the leader's file already, or another copy of one that has too many
+    /// names.
+    fn is_linked(&mut self, name: Name<'_>, leader: &Leader, key: Key) -> Result<bool, Failure> {
+        let Some(mut there) = name.there else { return Ok(false) };
+        let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
+        if !name.site.there_tells_inodes {
+            let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
+            there.inode = now.inode;
+        }
+        let links = &self.job.links;
+        if there.inode == leader.inode || links.was_leader(key, there.inode) {
+            return Ok(true);
+        }
+        if !links.is_split(key) {
+            return Ok(false);
+        }
+        let stat = self.source_stat(name)?;
+        let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
+        let is_copy = !self.compare(name, &stat, &now)?.at_all() && self.job.claimed.claim(now.key());
+        if is_copy {
+            links.also(key, now.inode);
+        }
+        Ok(is_copy)
+    }
+
+    fn try_to_link(&mut self, name: Name<'_>, leader: &Leader) -> io::Result<()> {
+        let to = self.open(Side::Destination, &name.site.node)?;
+        let from = self.open(Side::Destination, &leader.node)?;
+        put_link(&to, name.name, name.there.is_some(), |made| {
+            to.link_name(&from, &leader.name, made)
+        })
+    }
+
+    /// Begins another copy of a file that can have no more names, or not this one; further names are
+    /// linked to that.
+    fn copy_again(
+        &mut self,
+        name: Name<'_>,
+        key: Key,
+        before: &Leader,
+        stat: Option<&Stat>,
+    ) -> Result<(), Failure> {
+        // One at a time, or each worker begins a copy of its own.
+        let job = self.job;
+        let _turn = job.splitting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Known::Yes(now) = job.links.look(key)
+            && !now.is(before)
+            && self.try_to_link(name, &now).is_ok()
+        {
+            self.outcome.linked += 1;
+            name.site.node.set(TOUCHED);
+            return Ok(());
+        }
+        let stat = match stat {
+            Some(stat) => *stat,
+            None => self.source_stat(name)?,
+        };
+        let inode = self.settle(name, &stat)?;
+        let next = leader(&name.site.node, name.name, inode, &stat);
+        job.links.lead(key, &next, before.inode);
+        self.outcome.split += 1;
+        Ok(())
+    }
+}
+
+/// Returns whether another name of the file cannot be made here, and one of another copy can.
+fn is_full(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    // The leader may also have been removed by somebody.
+    [libc::EMLINK, libc::EXDEV, libc::ENOENT].map(Some).contains(&number)
+}

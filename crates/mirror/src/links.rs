@@ -1,0 +1,278 @@
+//! Which file of the source has become which file of the destination, as long as names of it are to come.
+//!
+//! A file with several names is copied when the first of them is found, and the others are linked to
+//! that. It is forgotten when all of its names were seen, so that memory follows the groups that are open,
+//! and not the tree.
+//!
+//! # Memory
+//!
+//! 20 bytes, a quarter more at most, for each open group, in memory; and 13 bytes and the name in
+//! [`walk::Names`], which the bound on memory can put into files.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fsops::Stat;
+use walk::Names;
+
+use crate::node::Node;
+use crate::site::Waiter;
+use crate::table::{Group, Key, MANY, Table};
+
+/// What names are linked to.
+#[derive(Clone, Debug)]
+pub(crate) struct Leader {
+    pub(crate) node: Arc<Node>,
+    pub(crate) name: CString,
+    /// Its inode at the destination; 0 if that was not looked at, since no name there can have it.
+    pub(crate) inode: u64,
+    pub(crate) born: u16,
+}
+
+impl Leader {
+    /// Returns whether the two are one name.
+    pub(crate) fn is(&self, other: &Leader) -> bool {
+        Arc::ptr_eq(&self.node, &other.node) && self.name == other.name
+    }
+}
+
+/// What is known of a file of the source.
+#[derive(Debug)]
+pub(crate) enum Known {
+    /// Nothing.
+    No,
+    /// Somebody is copying it.
+    Busy,
+    /// This name of it is at the destination.
+    Yes(Leader),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Links(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    devices: Vec<u64>,
+    table: Table,
+    busy: HashMap<Key, Vec<Waiter>>,
+    names: Names,
+    holders: Holders,
+    /// Groups that take more than one file at the destination, and the inodes of others than the leader.
+    split: HashMap<Key, Vec<u64>>,
+}
+
+/// The directories that leaders are in.
+#[derive(Debug, Default)]
+struct Holders {
+    slots: Vec<Option<(Arc<Node>, u32)>>,
+    free: Vec<u32>,
+    /// By their addresses, which are theirs as long as they are held.
+    numbers: HashMap<usize, u32>,
+}
+
+/// Bytes of a record before the name: the directory, the inode, the length.
+const HEAD: usize = 4 + 8 + 1;
+
+impl Links {
+    /// Returns the number of a device of the source.
+    pub(crate) fn device(&self, device: u64) -> u16 {
+        let mut inner = self.lock();
+        let known = inner.devices.iter().position(|&known| known == device);
+        let index = known.unwrap_or_else(|| {
+            inner.devices.push(device);
+            inner.devices.len() - 1
+        });
+        u16::try_from(index).unwrap_or(u16::MAX)
+    }
+
+    /// Returns what is known of a file.
+    pub(crate) fn look(&self, key: Key) -> Known {
+        self.lock().look(key)
+    }
+
+    /// Has `waiter` wait for a file that somebody is copying; gives it back if nobody is any more.
+    pub(crate) fn wait(&self, key: Key, waiter: Waiter) -> Option<Waiter> {
+        match self.lock().busy.get_mut(&key) {
+            Some(waiters) => waiters.push(waiter),
+            None => return Some(waiter),
+        }
+        None
+    }
+
+    /// Returns what is known of a file; if that is nothing, the caller MUST make it known, or give up.
+    pub(crate) fn begin(&self, key: Key) -> Known {
+        let mut inner = self.lock();
+        let known = inner.look(key);
+        if matches!(known, Known::No) {
+            inner.busy.insert(key, Vec::new());
+        }
+        known
+    }
+
+    /// Makes known what became of a file with `left` more names; returns who waits for that.
+    pub(crate) fn ready(&self, key: Key, leader: &Leader, left: u32) -> Vec<Waiter> {
+        let mut inner = self.lock();
+        if left > 0 {
+            inner.put(key, leader, u16::try_from(left).unwrap_or(MANY));
+        }
+        inner.busy.remove(&key).unwrap_or_default()
+    }
+
+    /// Gives up; returns who waits.
+    pub(crate) fn give_up(&self, key: Key) -> Vec<Waiter> {
+        self.lock().busy.remove(&key).unwrap_or_default()
+    }
+
+    /// Has further names linked to another leader.
+    pub(crate) fn lead(&self, key: Key, leader: &Leader, full: u64) {
+        let mut inner = self.lock();
+        inner.split.entry(key).or_default().push(full);
+        let Some(group) = inner.table.get(key) else { return };
+        inner.forget(group);
+        inner.put(key, leader, group.left);
+    }
+
+    /// Notes that a file has more names than one at the destination can have.
+    pub(crate) fn expect_split(&self, key: Key) {
+        self.lock().split.entry(key).or_default();
+    }
+
+    /// Returns whether a file takes more than one at the destination.
+    pub(crate) fn is_split(&self, key: Key) -> bool {
+        self.lock().split.contains_key(&key)
+    }
+
+    /// Notes one more inode that names of the file may have.
+    pub(crate) fn also(&self, key: Key, inode: u64) {
+        self.lock().split.entry(key).or_default().push(inode);
+    }
+
+    /// Returns whether `inode` is one that names of the file were linked to before.
+    pub(crate) fn was_leader(&self, key: Key, inode: u64) -> bool {
+        self.lock().split.get(&key).is_some_and(|full| full.contains(&inode))
+    }
+
+    /// Counts a name that was seen; the last one closes the group.
+    pub(crate) fn seen(&self, key: Key) {
+        let mut inner = self.lock();
+        let Some(mut group) = inner.table.get(key) else { return };
+        if group.left == MANY {
+            return;
+        }
+        group.left -= 1;
+        if group.left > 0 {
+            inner.table.put(group);
+        } else {
+            inner.forget(group);
+            inner.table.remove(key);
+            inner.split.remove(&key);
+        }
+    }
+
+    /// Forgets a file whose number another one has now.
+    pub(crate) fn forget(&self, key: Key) {
+        let mut inner = self.lock();
+        if let Some(group) = inner.table.get(key) {
+            inner.forget(group);
+            inner.table.remove(key);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn look(&self, key: Key) -> Known {
+        if let Some(group) = self.table.get(key) {
+            return Known::Yes(self.leader(group));
+        }
+        if self.busy.contains_key(&key) { Known::Busy } else { Known::No }
+    }
+
+    fn leader(&self, group: Group) -> Leader {
+        let (holder, inode, name) = self.record(group);
+        let name = CString::new(name).unwrap_or_default();
+        Leader { node: Arc::clone(self.holders.get(holder)), name, inode, born: group.born }
+    }
+
+    fn record(&self, group: Group) -> (u32, u64, &[u8]) {
+        let take = |from: usize, length: usize| {
+            self.names.get(group.page, group.at + u16::try_from(from).unwrap_or(0), u16::try_from(length).unwrap_or(0))
+        };
+        let head = take(0, HEAD);
+        let holder = u32::from_ne_bytes(head[..4].try_into().unwrap_or_default());
+        let inode = u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default());
+        (holder, inode, take(HEAD, usize::from(head[12])))
+    }
+
+    fn put(&mut self, key: Key, leader: &Leader, left: u16) {
+        let holder = self.holders.hold(&leader.node);
+        let name = leader.name.as_bytes();
+        let mut record = Vec::with_capacity(HEAD + name.len());
+        record.extend_from_slice(&holder.to_ne_bytes());
+        record.extend_from_slice(&leader.inode.to_ne_bytes());
+        // Names have at most 255 bytes.
+        record.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        record.extend_from_slice(name);
+        let (page, at) = self.names.put(&record);
+        self.table.put(Group { key, page, at, left, born: leader.born });
+    }
+
+    /// Lets go of what is kept for a group.
+    fn forget(&mut self, group: Group) {
+        let (holder, ..) = self.record(group);
+        self.holders.let_go(holder);
+        self.names.remove(group.page);
+    }
+}
+
+impl Holders {
+    fn get(&self, number: u32) -> &Arc<Node> {
+        let (node, _) = self.slots[number as usize].as_ref().expect("it is held");
+        node
+    }
+
+    fn hold(&mut self, node: &Arc<Node>) -> u32 {
+        if let Some(&number) = self.numbers.get(&Arc::as_ptr(node).addr()) {
+            if let Some((_, uses)) = &mut self.slots[number as usize] {
+                *uses += 1;
+            }
+            return number;
+        }
+        let slot = Some((Arc::clone(node), 1));
+        let number = if let Some(number) = self.free.pop() {
+            self.slots[number as usize] = slot;
+            number
+        } else {
+            self.slots.push(slot);
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        };
+        self.numbers.insert(Arc::as_ptr(node).addr(), number);
+        number
+    }
+
+    fn let_go(&mut self, number: u32) {
+        let slot = &mut self.slots[number as usize];
+        let Some((node, uses)) = slot else { return };
+        *uses -= 1;
+        if *uses == 0 {
+            self.numbers.remove(&Arc::as_ptr(node).addr());
+            *slot = None;
+            self.free.push(number);
+        }
+    }
+}
+
+/// Returns something of a file's time of birth.
+pub(crate) fn born(stat: &Stat) -> u16 {
+    let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    u16::try_from(mixed >> 48).unwrap_or(0)
+}
+
+/// Returns a leader.
+pub(crate) fn leader(node: &Arc<Node>, name: &CStr, inode: u64, stat: &Stat) -> Leader {
+    Leader { node: Arc::clone(node), name: name.to_owned(), inode, born: born(stat) }
+}

@@ -1,0 +1,225 @@
+//! Makes what the destination has not, or has otherwise: aside, and then in its place.
+
+use std::ffi::CStr;
+use std::io::{self, ErrorKind};
+
+use fsops::{Dir, Kind, Op, Stat, Xattr};
+
+use crate::compare::destination;
+use crate::held::Side;
+use crate::name::{Failure, Name};
+use crate::outcome::{Differs, What};
+use crate::part::part_name;
+use crate::worker::Worker;
+
+impl Worker<'_> {
+    /// Makes what has these metadata in the source; `instead` says how what is there differs, if anything
+    /// is. Returns its inode, or 0.
+    pub(crate) fn make(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        instead: Option<Differs>,
+    ) -> Result<u64, Failure> {
+        let what = if instead.is_some() { What::Replaced } else { What::New };
+        if let Some(inode) = self.link_to_base(name, stat, instead.is_some())? {
+            self.outcome.linked += 1;
+            self.changed(name, What::Linked, instead.unwrap_or_default());
+            return Ok(inode);
+        }
+        let inode = if self.imagines(name.site) {
+            0
+        } else if stat.kind == Kind::File {
+            self.copy(name, stat, instead.is_some())?
+        } else {
+            self.make_other(name, stat, instead.is_some())?
+        };
+        if stat.kind == Kind::File {
+            self.outcome.files += 1;
+            self.outcome.bytes += stat.size;
+        } else {
+            self.outcome.others += 1;
+        }
+        self.changed(name, what, instead.unwrap_or_default());
+        Ok(inode)
+    }
+
+    /// Makes a symbolic link, a FIFO, a socket or a device.
+    fn make_other(&mut self, name: Name<'_>, stat: &Stat, instead: bool) -> Result<u64, Failure> {
+        let node = &name.site.node;
+        let from = self.open(Side::Source, node);
+        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
+        let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+        let part = part_name(name.name);
+        let made = if instead { part.as_c_str() } else { name.name };
+        if stat.kind == Kind::Symlink {
+            let target = from.read_symlink(name.name);
+            let target = target.map_err(|e| self.source_failure(Op::Read, e))?;
+            anew(&to, made, || to.make_symlink(&target, made))
+        } else {
+            anew(&to, made, || to.make_node(made, stat))
+        }
+        .map_err(destination(Op::Create))?;
+        let wanted = self.source_xattrs(name, &from);
+        let dressed = wanted.and_then(|wanted| self.dress(&to, made, stat, &wanted));
+        let placed = dressed.and_then(|()| {
+            if instead {
+                to.replace(made, name.name).map_err(destination(Op::Rename))?;
+            }
+            Ok(())
+        });
+        if placed.is_err() {
+            // What is left of it is no more than a name that lop knows as its own.
+            let _left = to.remove_name(made);
+        }
+        placed?;
+        if stat.links < 2 {
+            return Ok(0);
+        }
+        Ok(to.stat_child(name.name).map_err(destination(Op::Stat))?.inode)
+    }
+
+    /// Gives a name its metadata, without following a link.
+    fn dress(
+        &mut self,
+        dir: &Dir,
+        made: &CStr,
+        stat: &Stat,
+        wanted: &[Xattr],
+    ) -> Result<(), Failure> {
+        let now = dir.stat_child(made).map_err(destination(Op::Stat))?;
+        self.dress_as(dir, made, stat, &now, wanted)
+    }
+
+    fn dress_as(
+        &self,
+        dir: &Dir,
+        made: &CStr,
+        stat: &Stat,
+        now: &Stat,
+        wanted: &[Xattr],
+    ) -> Result<(), Failure> {
+        let failed = || destination(Op::Change);
+        let rights = &self.job.rights;
+        let owner = (now.uid, now.gid);
+        let to_be = rights.owner(owner, stat);
+        if let Some(owner) = to_be {
+            dir.set_child_owner(made, owner.user, owner.group).map_err(failed())?;
+        }
+        let mode = rights.mode(owner, stat);
+        // To give a file away takes some rights off it.
+        if stat.kind != Kind::Symlink && (to_be.is_some() || mode != now.mode & 0o7777) {
+            dir.set_child_mode(made, mode).map_err(failed())?;
+        }
+        let has = dir.child_xattrs(made).map_err(failed())?;
+        let has = rights.settable(has);
+        if has != wanted {
+            dir.set_child_xattrs(made, &has, wanted).map_err(failed())?;
+        }
+        dir.set_child_times(made, stat.atime_ns, stat.mtime_ns).map_err(failed())
+    }
+
+    /// Gives what is there the metadata of the source, which it has no other name to get by.
+    pub(crate) fn adjust(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        now: &Stat,
+        differs: Differs,
+    ) -> Result<(), Failure> {
+        if !self.imagines(name.site) {
+            let node = &name.site.node;
+            let from = self.open(Side::Source, node);
+            let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
+            let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+            let wanted = self.source_xattrs(name, &from)?;
+            self.dress_as(&to, name.name, stat, now, &wanted)?;
+        }
+        self.outcome.adjusted += 1;
+        self.changed(name, What::Adjusted, differs);
+        Ok(())
+    }
+
+    /// Links a name to a file of the tree that may be linked to, if it is the same there.
+    fn link_to_base(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        instead: bool,
+    ) -> Result<Option<u64>, Failure> {
+        if self.job.roots.base.is_none() || stat.kind != Kind::File {
+            return Ok(None);
+        }
+        let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
+        let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
+        if self.of_metadata(stat, &there).at_all() {
+            return Ok(None);
+        }
+        let from = self.open(Side::Source, &name.site.node);
+        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
+        let wanted = self.source_xattrs(name, &from)?;
+        let has = base.child_xattrs(name.name).map_err(destination(Op::Read))?;
+        if wanted != self.job.rights.settable(has) || !self.reads_alike(name, &base, stat)? {
+            return Ok(None);
+        }
+        if self.imagines(name.site) {
+            return Ok(Some(there.inode));
+        }
+        let to = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
+        let linked = put_link(&to, name.name, instead, |made| to.link_name(&base, name.name, made));
+        // There may be as many names as there can be, or it is on another file system.
+        Ok(linked.ok().map(|()| there.inode))
+    }
+
+    /// Returns whether a file of the tree that may be linked to has the content of the source, if that is to
+    /// be looked at.
+    fn reads_alike(&mut self, name: Name<'_>, base: &Dir, stat: &Stat) -> Result<bool, Failure> {
+        if !self.job.options.checksum || stat.size == 0 {
+            return Ok(true);
+        }
+        let from = self.open(Side::Source, &name.site.node);
+        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
+        let one = from.open_file(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let Ok(other) = base.open_file(name.name) else { return Ok(false) };
+        Ok(!self.unlike(&one, &other, stat.size)?)
+    }
+}
+
+/// Makes something under a name that nothing has, or what a run left that was killed.
+pub(crate) fn anew(
+    dir: &Dir,
+    name: &CStr,
+    make: impl Fn() -> io::Result<()>,
+) -> io::Result<()> {
+    match make() {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && crate::part::is_part(name.to_bytes()) => {
+            dir.remove_name(name)?;
+            make()
+        }
+        made => made,
+    }
+}
+
+/// Has `link` make a name, aside if something has it.
+pub(crate) fn put_link(
+    dir: &Dir,
+    name: &CStr,
+    instead: bool,
+    link: impl Fn(&CStr) -> io::Result<()>,
+) -> io::Result<()> {
+    if !instead {
+        match link(name) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            linked => return linked,
+        }
+    }
+    let part = part_name(name);
+    anew(dir, &part, || link(&part))?;
+    let placed = dir.replace(&part, name);
+    // A rename of two names of one file does nothing, and a failed one leaves the name too.
+    if placed.is_err() || dir.stat_child(&part).is_ok() {
+        let _left = dir.remove_name(&part);
+    }
+    placed
+}
+

@@ -1,0 +1,184 @@
+//! What came of a mirroring, and what changes on the way.
+
+use std::io;
+
+use fsops::Op;
+
+/// Failures that are kept with their reasons, and bytes of their paths; more are counted.
+const KEPT: usize = 10_000;
+const KEPT_BYTES: usize = 2 << 20;
+
+/// What was done, or in a dry run would be, and what could not be.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Names that the source has, directories included, the top one not.
+    pub names: u64,
+    /// Regular files that were copied.
+    pub files: u64,
+    /// Bytes that they have.
+    pub bytes: u64,
+    /// Directories that were made.
+    pub dirs: u64,
+    /// Symbolic links, FIFOs, sockets and devices that were made.
+    pub others: u64,
+    /// Names that were linked to a file that the destination has.
+    pub linked: u64,
+    /// Inodes whose metadata was changed, and no more.
+    pub adjusted: u64,
+    /// Names removed, or directories with all in them.
+    pub removed: u64,
+    /// Names that the destination has and the source has not, which stay as the source could not be read as
+    /// a whole, or as there are too many of them.
+    pub spared: u64,
+    /// Times that a file was copied again as no more names can be linked to the copy before.
+    pub split: u64,
+    /// Names that were gone when they were to be copied.
+    pub vanished: u64,
+    /// Entries left out as they are the destination, or lop's own.
+    pub skipped: u64,
+    /// Entries that are not what they are to be.
+    pub failed: u64,
+    /// The first of them.
+    pub problems: Vec<Problem>,
+    /// Whether anything of the source could not be read.
+    pub source_failed: bool,
+    path_bytes: usize,
+}
+
+/// Something that could not be mirrored.
+#[derive(Debug)]
+pub struct Problem {
+    /// Its path below the top directories.
+    pub path: Vec<u8>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something could not be mirrored.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// Something of the source could not be read.
+    #[error("cannot {} the source: {source}", op.verb())]
+    Source {
+        /// What was tried.
+        op: Op,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Something of the destination could not be done.
+    #[error("cannot {} the copy: {source}", op.verb())]
+    Destination {
+        /// What was tried.
+        op: Op,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// It changed all the time; what is there is what was read last.
+    #[error("changed while it was copied")]
+    Changed,
+    /// What was written is not what was read.
+    #[error("reads differently from what was written")]
+    Unlike,
+    /// The destination has a directory of the name, and something is in it.
+    #[error("a directory is in its place; --delete has it replaced")]
+    Obstructed,
+    /// It could not be removed.
+    #[error(transparent)]
+    Unremoved(#[from] purge::Reason),
+}
+
+/// One thing that was changed, or in a dry run would be.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What was done.
+    pub what: What,
+    /// The path below the top directories.
+    pub path: Vec<u8>,
+    /// What it was linked to, as a path below the top directories.
+    pub to: Option<Vec<u8>>,
+    /// How it differed, of what was there.
+    pub differs: Differs,
+}
+
+/// What was done to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It was made: a file with its content.
+    New,
+    /// Something took the place of something else.
+    Replaced,
+    /// It was linked to another name.
+    Linked,
+    /// Its metadata was changed.
+    Adjusted,
+    /// It was removed.
+    Removed,
+}
+
+/// How two entries differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
+pub struct Differs {
+    /// One is a file and the other is not, or the like.
+    pub kind: bool,
+    /// Size in bytes, or what a symbolic link or a device is.
+    pub content: bool,
+    /// Time of modification.
+    pub time: bool,
+    /// Permissions.
+    pub mode: bool,
+    /// Owner or group.
+    pub owner: bool,
+    /// Extended attributes, ACLs among them.
+    pub xattrs: bool,
+    /// It is linked to something else.
+    pub links: bool,
+}
+
+impl Differs {
+    /// Returns whether they do at all.
+    pub fn at_all(self) -> bool {
+        self != Differs::default()
+    }
+}
+
+impl Outcome {
+    pub(crate) fn fail(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
+        self.failed += 1;
+        self.source_failed |= matches!(reason, Reason::Source { .. });
+        self.keep(|| Problem { path: path(), reason });
+    }
+
+    fn keep(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
+            let problem = problem();
+            self.path_bytes += problem.path.len();
+            self.problems.push(problem);
+        }
+    }
+
+    /// Returns how many things were changed.
+    pub fn changes(&self) -> u64 {
+        self.files + self.dirs + self.others + self.linked + self.adjusted + self.removed
+    }
+
+    pub(crate) fn add(&mut self, other: Outcome) {
+        self.names += other.names;
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.dirs += other.dirs;
+        self.others += other.others;
+        self.linked += other.linked;
+        self.adjusted += other.adjusted;
+        self.removed += other.removed;
+        self.spared += other.spared;
+        self.split += other.split;
+        self.vanished += other.vanished;
+        self.skipped += other.skipped;
+        self.failed += other.failed;
+        self.source_failed |= other.source_failed;
+        for problem in other.problems {
+            self.keep(|| problem);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What is to go from the destination when everything else is done.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use fsops::{Dir, Kind, Op};
+use purge::{Deed, Guard, Target};
+
+use crate::job::Job;
+use crate::name::Name;
+use crate::node::Node;
+use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
+use crate::worker::{Worker, joined};
+
+/// Names that are to go.
+#[derive(Debug, Default)]
+pub(crate) struct Surplus {
+    /// What the source has not, by directory; each name ends in a NUL.
+    names: Vec<(Arc<Node>, Vec<u8>)>,
+    /// Directories that are in the way of what is none.
+    obstacles: Vec<(Arc<Node>, CString)>,
+    /// What runs left that were killed.
+    parts: Vec<(Arc<Node>, CString)>,
+}
+
+impl Surplus {
+    pub(crate) fn add(&mut self, node: &Arc<Node>, names: &[&CStr]) {
+        let bytes = names.iter().flat_map(|name| name.to_bytes_with_nul()).copied().collect();
+        self.names.push((Arc::clone(node), bytes));
+    }
+
+    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr) {
+        self.obstacles.push((Arc::clone(node), name.to_owned()));
+    }
+
+    pub(crate) fn leave_behind(&mut self, node: &Arc<Node>, name: &CStr) {
+        self.parts.push((Arc::clone(node), name.to_owned()));
+    }
+
+    /// Removes it, if all of the source was read and it is not too much.
+    pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome) {
+        if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
+            return;
+        }
+        let mut removal = Removal { job, guard: Guard::new(None, &[]), outcome };
+        for (node, name) in &self.parts {
+            if !job.options.dry_run {
+                removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, false));
+            }
+        }
+        let most = job.options.max_delete.unwrap_or(u64::MAX);
+        if removal.outcome.source_failed || most < u64::MAX && removal.count(&self) > most {
+            return removal.spare(&self);
+        }
+        for (node, names) in &self.names {
+            removal.in_dir(node, |removal, dir| {
+                for name in split(names) {
+                    removal.remove(node, dir, name, true);
+                }
+            });
+        }
+        for (node, name) in &self.obstacles {
+            removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, true));
+            removal.outcome.add(Worker::new(job).make_way(node, name));
+            removal.in_dir(node, |_, _| ());
+        }
+    }
+}
+
+fn split(names: &[u8]) -> impl Iterator<Item = &CStr> {
+    names.split_inclusive(|&b| b == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+}
+
+/// Removes names from directories of the destination.
+struct Removal<'r, 'j> {
+    job: &'r Job<'j>,
+    guard: Guard,
+    outcome: &'r mut Outcome,
+}
+
+impl Removal<'_, '_> {
+    /// Does something in a directory, and gives it the times it is to have.
+    fn in_dir(&mut self, node: &Node, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
+        if self.job.watch.stopped() {
+            return;
+        }
+        let dir = match self.open(node) {
+            Ok(dir) => Arc::new(dir),
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Open, source };
+                return self.outcome.fail(|| node.path(), reason);
+            }
+        };
+        act(self, &dir);
+        if self.job.options.dry_run {
+            return;
+        }
+        let dressed = node.facts().map_or(Ok(()), |facts| self.job.dress_finally(&dir, facts));
+        if let Err(Some(reason)) = dressed {
+            self.outcome.fail(|| node.path(), reason);
+        }
+    }
+
+    fn open(&self, node: &Node) -> std::io::Result<Dir> {
+        let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+        match node.parent() {
+            None => top.dir.open_child(c"."),
+            Some(_) => top.dir.open_below(&node.path_there()),
+        }
+    }
+
+    /// Returns how many entries would go, at least.
+    fn count(&mut self, surplus: &Surplus) -> u64 {
+        let names = surplus.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
+        let obstacles = surplus.obstacles.iter().map(|(node, name)| (node, name.as_c_str()));
+        let mut entries = 0;
+        for (node, name) in names.chain(obstacles) {
+            let Ok(dir) = self.open(node) else { continue };
+            let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
+            entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
+                Some(target) => {
+                    let (counted, _) = self.purge(&target, Deed::Count);
+                    counted.files + counted.dirs
+                }
+                None => 1,
+            };
+        }
+        entries
+    }
+
+    fn spare(&mut self, surplus: &Surplus) {
+        let names: usize = surplus.names.iter().map(|(_, names)| split(names).count()).sum();
+        self.outcome.spared += (names + surplus.obstacles.len()) as u64;
+        for (node, name) in &surplus.obstacles {
+            self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Obstructed);
+        }
+    }
+
+    /// Removes a name, and all in it if it is a directory.
+    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr, tells: bool) {
+        if self.job.watch.stopped() {
+            return;
+        }
+        let stat = match dir.stat_child(name) {
+            Ok(stat) => stat,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Stat, source };
+                return self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            }
+        };
+        let dry_run = self.job.options.dry_run;
+        let removed = if stat.kind == Kind::Dir && !dry_run {
+            self.remove_dir(dir, node, name)
+        } else if dry_run {
+            Ok(1)
+        } else {
+            let failed = |source| Reason::Destination { op: Op::Remove, source };
+            dir.remove_name(name).map(|()| 1).map_err(failed)
+        };
+        match removed {
+            Ok(entries) if tells => {
+                self.outcome.removed += entries;
+                let path = joined(node, name.to_bytes());
+                let differs = Differs::default();
+                self.job.tell(|| Change { what: What::Removed, path, to: None, differs });
+            }
+            Ok(_) => {}
+            Err(reason) => self.outcome.fail(|| joined(node, name.to_bytes()), reason),
+        }
+    }
+
+    /// Removes a directory; returns how many entries are gone.
+    fn remove_dir(&mut self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<u64, Reason> {
+        let path = self.absolute(node, name);
+        let given = joined(node, name.to_bytes());
+        let target = self.guard.check_in(Arc::clone(dir), &path, &given);
+        let target = target.map_err(purge::Reason::from)?;
+        let (outcome, _) = self.purge(&target, Deed::Remove);
+        self.outcome.failed += outcome.failed;
+        let problems = outcome.problems.into_iter();
+        self.outcome.problems.extend(
+            problems.map(|problem| Problem { path: problem.path, reason: problem.reason.into() }),
+        );
+        Ok(outcome.files + outcome.dirs)
+    }
+
+    fn target(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Option<Target> {
+        let path = self.absolute(node, name);
+        self.guard.check_in(Arc::clone(dir), &path, &joined(node, name.to_bytes())).ok()
+    }
+
+    fn absolute(&self, node: &Node, name: &CStr) -> Vec<u8> {
+        let top = self.job.roots.destination.as_ref();
+        let top = top.map_or(&b""[..], |top| top.absolute.as_os_str().as_bytes());
+        [top, b"/", &joined(node, name.to_bytes())].concat()
+    }
+
+    fn purge(&self, target: &Target, deed: Deed) -> (purge::Outcome, Result<(), fsops::Interrupted>) {
+        let options = purge::Options {
+            deed,
+            selection: purge::Selection::default(),
+            keep_root: false,
+            cross_mounts: false,
+            guarded: self.guard.keys(),
+            threads: self.job.options.threads,
+            lanes: Arc::clone(&self.job.options.lanes),
+            open_dirs: self.job.options.open_dirs,
+            throttle: Arc::default(),
+        };
+        purge::purge(std::slice::from_ref(target), &options, self.job.watch)
+    }
+}
+
+impl Worker<'_> {
+    /// Mirrors one name of a directory again, in the way of which nothing is any more.
+    fn make_way(mut self, node: &Arc<Node>, name: &CStr) -> Outcome {
+        match self.begin(node) {
+            Ok(Some(site)) => {
+                let there = site.present.find(name);
+                self.put(Name { site: &site, name, there }, None);
+                self.deal_with_later();
+            }
+            Ok(None) => {}
+            Err(reason) => self.fail(node, name.to_bytes(), reason),
+        }
+        self.outcome
+    }
+}

@@ -1,0 +1,76 @@
+//! Names that are needed for a while.
+//!
+//! They are kept in pieces of a mebibyte, which is what the bound on memory can put into files
+//! ([`fsops::memory`]).
+
+/// Bytes of a page of names, and pages in a piece.
+const PAGE: usize = 4096;
+const PAGES: usize = 256;
+
+/// Names, in pages; a page is used again when none of its names is needed any more.
+#[derive(Debug, Default)]
+pub struct Names {
+    pieces: Vec<Box<[u8]>>,
+    /// How many names of each page are needed.
+    needed: Vec<u16>,
+    free: Vec<u32>,
+    /// The page that is being filled, and how far it is.
+    page: u32,
+    filled: usize,
+}
+
+impl Names {
+    /// Keeps a name of at most a page; returns the page and where in it the name is.
+    pub fn put(&mut self, name: &[u8]) -> (u32, u16) {
+        let fits = self.filled + name.len() <= PAGE;
+        if self.needed.is_empty() || !fits {
+            self.turn();
+        }
+        let (page, at) = (self.page, self.filled);
+        let start = page as usize % PAGES * PAGE + at;
+        self.pieces[page as usize / PAGES][start..start + name.len()].copy_from_slice(name);
+        self.needed[page as usize] += 1;
+        self.filled += name.len();
+        (page, u16::try_from(at).unwrap_or(u16::MAX))
+    }
+
+    /// Begins a page that nothing is needed of.
+    fn turn(&mut self) {
+        self.page = self.free.pop().unwrap_or_else(|| {
+            let page = self.needed.len();
+            self.needed.push(0);
+            if page / PAGES == self.pieces.len() {
+                self.pieces.push(vec![0; PAGES * PAGE].into_boxed_slice());
+            }
+            u32::try_from(page).unwrap_or(u32::MAX)
+        });
+        self.filled = 0;
+    }
+
+    /// Returns a name that is kept.
+    pub fn get(&self, page: u32, at: u16, length: u16) -> &[u8] {
+        // What has no length is nowhere, and perhaps nothing is anywhere.
+        let Some(piece) = self.pieces.get(page as usize / PAGES) else { return &[] };
+        let start = page as usize % PAGES * PAGE + usize::from(at);
+        &piece[start..start + usize::from(length)]
+    }
+
+    /// Forgets one of the names of a page.
+    pub fn remove(&mut self, page: u32) {
+        let needed = &mut self.needed[page as usize];
+        *needed -= 1;
+        if *needed > 0 {
+            return;
+        }
+        if page == self.page {
+            self.filled = 0;
+        } else {
+            self.free.push(page);
+        }
+    }
+
+    /// Returns how many pages there are.
+    pub fn pages(&self) -> usize {
+        self.needed.len()
+    }
+}
