@@ -166,9 +166,13 @@ impl Dir {
 
     /// Opens the regular file `name` for reading. See [`File`] for what the open does not do.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
+        self.open_file_with(name, OFlags::empty())
+    }
+
+    pub(crate) fn open_file_with(&self, name: &CStr, how: OFlags) -> io::Result<File> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
-        File::open_at(self.fd.as_fd(), name)
+        File::open_at(self.fd.as_fd(), name, how)
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {

@@ -34,11 +34,11 @@ impl File {
     pub fn open(path: &Path) -> io::Result<File> {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-        File::open_at(CWD, &name)
+        File::open_at(CWD, &name, OFlags::empty())
     }
 
-    pub(crate) fn open_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
-        let fd = rustix::fs::openat(dir, name, FLAGS, Mode::empty())?;
+    pub(crate) fn open_at(dir: BorrowedFd<'_>, name: &CStr, how: OFlags) -> io::Result<File> {
+        let fd = rustix::fs::openat(dir, name, FLAGS | how, Mode::empty())?;
         Ok(File {
             fd,
             #[cfg(feature = "faults")]

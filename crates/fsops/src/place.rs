@@ -28,6 +28,15 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
+    /// Opens the regular file `name` for reading, as [`Dir::open_file`] does, and leaves its time of access as it
+    /// is, where this process may: only the owner and root can ask for that.
+    pub fn open_file_quietly(&self, name: &CStr) -> io::Result<File> {
+        match self.open_file_with(name, OFlags::NOATIME) {
+            Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
+            opened => opened,
+        }
+    }
+
     /// Makes the FIFO, socket or device `name` for the owner alone; `like` says which.
     ///
     /// # Errors
@@ -149,14 +158,20 @@ impl Dir {
         rustix::fs::fgetxattr_query(self, name).is_ok_and(|length| length > 0)
     }
 
-    /// Locks the directory for this process, until the descriptor is closed; returns whether nobody else
-    /// has it locked. Where directories cannot be locked nobody has.
+    /// Locks the directory, until [`Dir::unlock`] or until all descriptors are closed that are copies of this
+    /// one; returns whether nobody else has it locked. Where directories cannot be locked nobody has.
     pub fn lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Ok(false),
             Ok(()) | Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF) => Ok(true),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// Ends what [`Dir::lock`] began, for all copies of the descriptor.
+    pub fn unlock(&self) {
+        // What cannot be unlocked was not locked.
+        let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
     }
 
     /// Returns a path to `name` that begins with this descriptor, for calls that take no descriptor: the

@@ -120,7 +120,8 @@ impl Progress {
 
     fn mirroring(&self, watch: &Watch, now: Sample) -> String {
         let (names, bytes) = (watch.files_total.load(Relaxed), watch.bytes_total.load(Relaxed));
-        let of = |all: u64, text: String| if all > 0 { format!(" of {text}") } else { String::new() };
+        let of =
+            |all: u64, text: String| if all > 0 { format!(" of {text}") } else { String::new() };
         // Some may have been added since they were counted.
         let all = bytes.max(now.bytes_done);
         let mut text = format!(

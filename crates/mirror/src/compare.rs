@@ -82,7 +82,8 @@ impl Worker<'_> {
         if size == 0 {
             return Ok(false);
         }
-        let one = from.open_file(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let one =
+            from.open_file_quietly(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
         let other = to.open_file(name.name).map_err(destination(Op::Open))?;
         self.unlike(&one, &other, size)
     }

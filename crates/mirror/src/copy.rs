@@ -35,7 +35,8 @@ impl Worker<'_> {
         let from = self.open(Side::Source, &site.node);
         let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
         let to = self.open(Side::Destination, &site.node).map_err(destination(Op::Open))?;
-        let source = from.open_file(called).map_err(|e| self.source_failure(Op::Open, e))?;
+        let source =
+            from.open_file_quietly(called).map_err(|e| self.source_failure(Op::Open, e))?;
         let part = part_name(called);
         let aside = instead || !site.direct;
         let made = if aside { part.as_c_str() } else { called };
@@ -121,7 +122,10 @@ impl Worker<'_> {
         let mode = if is_own && !site.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
         let open = || to.create_file_with(made, mode | 0o200);
         let new = match open() {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists && crate::part::is_part(made.to_bytes()) => {
+            Err(e)
+                if e.kind() == ErrorKind::AlreadyExists
+                    && crate::part::is_part(made.to_bytes()) =>
+            {
                 to.remove_name(made).and_then(|()| open())
             }
             new => new,
@@ -148,14 +152,16 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         let failed = || destination(Op::Change);
         let rights = &self.job.rights;
-        let owner = now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
+        let owner =
+            now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
         let owner = owner.unwrap_or_default();
         let to_be = rights.owner(owner, stat);
         if let Some(Owner { user, group }) = to_be {
             new.set_owner_to(user, group).map_err(failed())?;
         }
         let mode = rights.mode(owner, stat);
-        let made_with = now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
+        let made_with =
+            now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
         if to_be.is_some() || made_with != mode {
             new.set_mode(mode).map_err(failed())?;
         }
@@ -169,7 +175,13 @@ impl Worker<'_> {
     }
 
     /// Copies the bytes.
-    fn copy_bytes(&mut self, site: &Site, source: &File, new: &NewFile, stat: &Stat) -> io::Result<()> {
+    fn copy_bytes(
+        &mut self,
+        site: &Site,
+        source: &File,
+        new: &NewFile,
+        stat: &Stat,
+    ) -> io::Result<()> {
         if stat.size == 0 {
             return Ok(());
         }
@@ -234,7 +246,11 @@ impl Worker<'_> {
 
     /// Returns how many bytes to copy at once: a fraction of a second's, if there is a limit.
     fn step(&self) -> u64 {
-        self.job.options.bandwidth.rate().map_or(STEP, |rate| (rate.get() / 16).clamp(1 << 12, STEP))
+        self.job
+            .options
+            .bandwidth
+            .rate()
+            .map_or(STEP, |rate| (rate.get() / 16).clamp(1 << 12, STEP))
     }
 
     fn copy_failure(&mut self, error: io::Error) -> Failure {

@@ -162,7 +162,8 @@ impl Worker<'_> {
     fn place(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
         let Some(facts) = node.facts() else { return Ok(()) };
         let now = facts.there;
-        let mut differs = now.map_or_else(Differs::default, |now| self.of_metadata(&facts.stat, &now));
+        let mut differs =
+            now.map_or_else(Differs::default, |now| self.of_metadata(&facts.stat, &now));
         if !self.job.options.dry_run {
             let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
             differs.xattrs = self.dress_dir(&to, facts)?;
@@ -270,7 +271,9 @@ impl Worker<'_> {
             let bytes = name.to_bytes();
             if is_part(bytes) {
                 self.job.surplus().leave_behind(node, name);
-            } else if self.job.options.delete && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir) {
+            } else if self.job.options.delete
+                && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir)
+            {
                 surplus.push(name);
             }
         }

@@ -82,7 +82,8 @@ impl Worker<'_> {
         }
         let stat = self.source_stat(name)?;
         let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-        let is_copy = !self.compare(name, &stat, &now)?.at_all() && self.job.claimed.claim(now.key());
+        let is_copy =
+            !self.compare(name, &stat, &now)?.at_all() && self.job.claimed.claim(now.key());
         if is_copy {
             links.also(key, now.inode);
         }
@@ -121,10 +122,11 @@ impl Worker<'_> {
             Some(stat) => *stat,
             None => self.source_stat(name)?,
         };
+        let copies = self.outcome.files + self.outcome.others;
         let inode = self.settle(name, &stat)?;
         let next = leader(&name.site.node, name.name, inode, &stat);
         job.links.lead(key, &next, before.inode);
-        self.outcome.split += 1;
+        self.outcome.split += self.outcome.files + self.outcome.others - copies;
         Ok(())
     }
 }

@@ -200,7 +200,11 @@ impl Inner {
 
     fn record(&self, group: Group) -> (u32, u64, &[u8]) {
         let take = |from: usize, length: usize| {
-            self.names.get(group.page, group.at + u16::try_from(from).unwrap_or(0), u16::try_from(length).unwrap_or(0))
+            self.names.get(
+                group.page,
+                group.at + u16::try_from(from).unwrap_or(0),
+                u16::try_from(length).unwrap_or(0),
+            )
         };
         let head = take(0, HEAD);
         let holder = u32::from_ne_bytes(head[..4].try_into().unwrap_or_default());

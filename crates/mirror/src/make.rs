@@ -179,18 +179,15 @@ impl Worker<'_> {
         }
         let from = self.open(Side::Source, &name.site.node);
         let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-        let one = from.open_file(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let one =
+            from.open_file_quietly(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
         let Ok(other) = base.open_file(name.name) else { return Ok(false) };
         Ok(!self.unlike(&one, &other, stat.size)?)
     }
 }
 
 /// Makes something under a name that nothing has, or what a run left that was killed.
-pub(crate) fn anew(
-    dir: &Dir,
-    name: &CStr,
-    make: impl Fn() -> io::Result<()>,
-) -> io::Result<()> {
+pub(crate) fn anew(dir: &Dir, name: &CStr, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
     match make() {
         Err(e) if e.kind() == ErrorKind::AlreadyExists && crate::part::is_part(name.to_bytes()) => {
             dir.remove_name(name)?;
@@ -222,4 +219,3 @@ pub(crate) fn put_link(
     }
     placed
 }
-

@@ -97,10 +97,10 @@ impl Worker<'_> {
         let waiters = match self.settle(name, stat) {
             Ok(inode) => {
                 let leader = leader(&name.site.node, name.name, inode, stat);
-                let waiters = self.job.links.ready(key, &leader, stat.links - 1);
                 if stat.links > name.site.most_links {
                     self.job.links.expect_split(key);
                 }
+                let waiters = self.job.links.ready(key, &leader, stat.links - 1);
                 self.done(name, None);
                 waiters
             }
@@ -121,9 +121,9 @@ impl Worker<'_> {
 
     /// Returns the metadata of a name in the source.
     pub(crate) fn source_stat(&mut self, name: Name<'_>) -> Result<Stat, Failure> {
-        let failed = |source| Some(Reason::Source { op: Op::Stat, source });
-        let dir = self.open(Side::Source, &name.site.node).map_err(failed)?;
-        dir.stat_child(name.name).map_err(|e| self.source_failure(Op::Stat, e))
+        let dir = self.open(Side::Source, &name.site.node);
+        let stat = dir.and_then(|dir| dir.stat_child(name.name));
+        stat.map_err(|e| self.source_failure(Op::Stat, e))
     }
 
     /// Returns how a call on the source failed; what is gone is no failure.

@@ -37,7 +37,9 @@ mod tests {
         // The value that the reference of FNV-1a gives for "a".
         assert_eq!(a.as_bytes(), b".lop-part-af63dc4c8601ec8c");
         assert!(a != b && is_part(a.as_bytes()) && is_part(b.as_bytes()));
-        for other in [&b".lop-part-"[..], b".lop-part-AF63dc4c8601ec8c", b"lop-part-af63dc4c8601ec8c"] {
+        for other in
+            [&b".lop-part-"[..], b".lop-part-AF63dc4c8601ec8c", b"lop-part-af63dc4c8601ec8c"]
+        {
             assert!(!is_part(other));
         }
     }

@@ -81,7 +81,8 @@ impl Roots {
         };
         let source = opened(source)?;
         let mounts = Mounts::read();
-        let missing = matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
+        let missing =
+            matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
         if missing && !dry_run {
             make(destination)?;
         }
@@ -104,6 +105,15 @@ impl Roots {
             base: base.transpose()?,
             made: missing,
         })
+    }
+}
+
+/// Threads that are at their end may have copies of the descriptor still, and children that are starting.
+impl Drop for Roots {
+    fn drop(&mut self) {
+        if let Some(there) = &self.destination {
+            there.dir.unlock();
+        }
     }
 }
 
@@ -133,7 +143,8 @@ fn apart(source: &Top, there: &Top) -> Result<(), Refusal> {
         return Err(Refusal::Store);
     }
     let is_it = |path: &Path| {
-        Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there.stat.key())
+        Stat::of_path(path)
+            .is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there.stat.key())
     };
     if source.absolute.ancestors().skip(1).any(is_it) {
         return Err(Refusal::SourceInside);

@@ -78,8 +78,15 @@ pub(crate) struct Manner {
 impl Site {
     /// Returns a site that its one owner has to release.
     pub(crate) fn new(node: Arc<Node>, present: Present, manner: &Manner) -> Arc<Site> {
-        let &Manner { direct, device, tells_inodes, there_tells_inodes, most_links, clones, hands_down_acl } =
-            manner;
+        let &Manner {
+            direct,
+            device,
+            tells_inodes,
+            there_tells_inodes,
+            most_links,
+            clones,
+            hands_down_acl,
+        } = manner;
         Arc::new(Site {
             node,
             present,

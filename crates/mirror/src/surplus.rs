@@ -112,7 +112,10 @@ impl Removal<'_, '_> {
 
     /// Returns how many entries would go, at least.
     fn count(&mut self, surplus: &Surplus) -> u64 {
-        let names = surplus.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
+        let names = surplus
+            .names
+            .iter()
+            .flat_map(|(node, names)| split(names).map(move |name| (node, name)));
         let obstacles = surplus.obstacles.iter().map(|(node, name)| (node, name.as_c_str()));
         let mut entries = 0;
         for (node, name) in names.chain(obstacles) {
@@ -197,7 +200,11 @@ impl Removal<'_, '_> {
         [top, b"/", &joined(node, name.to_bytes())].concat()
     }
 
-    fn purge(&self, target: &Target, deed: Deed) -> (purge::Outcome, Result<(), fsops::Interrupted>) {
+    fn purge(
+        &self,
+        target: &Target,
+        deed: Deed,
+    ) -> (purge::Outcome, Result<(), fsops::Interrupted>) {
         let options = purge::Options {
             deed,
             selection: purge::Selection::default(),

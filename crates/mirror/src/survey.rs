@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use fsops::{Dir, DirBuffer, Kind};
 
+use crate::Options;
 use crate::job::takes;
 use crate::roots::Roots;
-use crate::Options;
 
 /// What there is to mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -144,7 +144,8 @@ impl Part {
         while self.slots[at].left > 0 {
             let home = self.home(self.slots[at].key());
             // Whether home lies at or before the free place, going round.
-            let stays = if free <= at { free < home && home <= at } else { free < home || home <= at };
+            let stays =
+                if free <= at { free < home && home <= at } else { free < home || home <= at };
             if !stays {
                 self.slots[free] = self.slots[at];
                 free = at;

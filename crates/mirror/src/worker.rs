@@ -4,13 +4,14 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 use device::Pace;
 use fsops::{Dir, DirBuffer, Kind, Op, Watch};
 
 use crate::held::{Held, Side};
 use crate::job::{Job, Task, takes};
-use crate::node::Node;
+use crate::node::{ASIDE, Node};
 use crate::outcome::{Outcome, Reason};
 use crate::part::is_part;
 use crate::present::Present;
@@ -23,6 +24,10 @@ const WINDOW: usize = 1 << 20;
 
 /// Bytes read and written at once where the kernel does not copy by itself.
 pub(crate) const BUFFER: usize = 256 << 10;
+
+/// How long a directory that was just renamed may be without a name that is known: far longer than it takes
+/// to set a flag.
+const RENAMED: Duration = Duration::from_secs(1);
 
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -102,6 +107,23 @@ impl<'a> Worker<'a> {
         if let Some(dir) = self.held.get(side, node) {
             return Ok(dir);
         }
+        let mut was_aside = side == Side::Destination && node.is(ASIDE);
+        loop {
+            match self.open_now(side, node) {
+                // Another worker is just giving it its name.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && was_aside => {
+                    let wait = Instant::now() + RENAMED;
+                    while node.is(ASIDE) && Instant::now() < wait {
+                        std::thread::yield_now();
+                    }
+                    was_aside = false;
+                }
+                opened => return Ok(self.held.put(side, node, opened?)),
+            }
+        }
+    }
+
+    fn open_now(&mut self, side: Side, node: &Arc<Node>) -> io::Result<Dir> {
         let roots = self.job.roots;
         let top = match side {
             Side::Source => Some(&roots.source.dir),
@@ -110,16 +132,13 @@ impl<'a> Worker<'a> {
         };
         let top = top.ok_or(io::ErrorKind::NotFound)?;
         let there = side == Side::Destination;
-        let dir = match node.parent() {
-            None => top.open_child(c".")?,
-            Some(parent) => match self.held.get(side, parent) {
-                Some(dir) if there => dir.open_child(&node.name_there())?,
-                Some(dir) => dir.open_child(node.name())?,
-                None if there => top.open_below(&node.path_there())?,
-                None => top.open_below(&node.path())?,
-            },
-        };
-        Ok(self.held.put(side, node, dir))
+        let Some(parent) = node.parent() else { return top.open_child(c".") };
+        match self.held.get(side, parent) {
+            Some(dir) if there => dir.open_child(&node.name_there()),
+            Some(dir) => dir.open_child(node.name()),
+            None if there => top.open_below(&node.path_there()),
+            None => top.open_below(&node.path()),
+        }
     }
 
     /// Notes that something of a directory could not be mirrored.
@@ -148,7 +167,12 @@ impl<'a> Worker<'a> {
     fn list(&mut self, site: &Arc<Site>, pace: &mut Pace<'_>) {
         let dir = match self.open(Side::Source, &site.node) {
             Ok(dir) => dir,
-            Err(source) => return self.fail(&site.node, b"", Reason::Source { op: Op::Open, source }),
+            Err(source) => {
+                if let Some(reason) = self.source_failure(Op::Open, source) {
+                    self.fail(&site.node, b"", reason);
+                }
+                return;
+            }
         };
         loop {
             let (window, more) = self.fill(site, &dir);

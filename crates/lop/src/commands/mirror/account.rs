@@ -76,7 +76,10 @@ impl Account {
         );
         let parts = [
             (self.linked, "linked"),
-            (self.dirs_made, if self.dirs_made == 1 { "directory made" } else { "directories made" }),
+            (
+                self.dirs_made,
+                if self.dirs_made == 1 { "directory made" } else { "directories made" },
+            ),
             (self.others_made, "links and special files made"),
             (self.adjusted, "given other metadata"),
             (self.removed, "removed"),

@@ -1,0 +1,82 @@
+//! A source that does not keep still.
+
+use std::fs;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mirror::Reason;
+use testkit::{TempTree, TreeBuilder};
+
+use crate::world::{Ends, assert_alike, deleting, run, try_to, usual};
+
+#[test]
+fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
+    let place = TempTree::new();
+    let from = place.join("from");
+    fs::create_dir(&from).expect("made");
+    fs::write(from.join("log"), vec![b'.'; 4 << 20]).expect("written");
+    let done = AtomicBool::new(false);
+    let mut changed = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let log = fs::OpenOptions::new().append(true).open(from.join("log"));
+            let mut log = log.expect("opened");
+            while !done.load(Relaxed) {
+                log.write_all(b".").expect("written");
+            }
+        });
+        let ends = Ends(&done);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            let outcome = try_to(&from, place.join("to"), &usual());
+            for problem in &outcome.problems {
+                assert!(matches!(problem.reason, Reason::Changed), "{problem:?}");
+                changed += 1;
+            }
+            let copy = fs::read(place.join("to/log")).expect("there");
+            assert!(copy.len() >= 4 << 20 && copy.iter().all(|&byte| byte == b'.'));
+        }
+        drop(ends);
+    });
+    assert!(changed > 0, "it was at rest each time");
+    run(&from, place.join("to"), &usual());
+    assert_alike(&from, place.join("to"));
+}
+
+#[test]
+fn names_that_come_and_go_are_no_failure() {
+    let place = TempTree::new();
+    let from = place.join("from");
+    let mut tree = TreeBuilder::new();
+    for i in 0..400 {
+        tree = tree.file(format!("{}/{i}", i % 20), "x");
+    }
+    tree.make(&from);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0u64.. {
+                if done.load(Relaxed) {
+                    return;
+                }
+                let dir = from.join((number % 20).to_string());
+                let moved = from.join(format!("{} moved", number % 20));
+                fs::write(dir.join("new"), "new").expect("written");
+                fs::rename(&dir, &moved).expect("moved");
+                fs::remove_file(moved.join("new")).expect("removed");
+                fs::rename(&moved, &dir).expect("moved back");
+            }
+        });
+        let ends = Ends(&done);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            let outcome = try_to(&from, place.join("to"), &deleting());
+            assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
+        }
+        drop(ends);
+    });
+    run(&from, place.join("to"), &deleting());
+    assert_alike(&from, place.join("to"));
+}

@@ -1,0 +1,58 @@
+//! A mirroring in a process of its own, which may be killed at any change, or have it fail.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use fsops::faults::{Blow, changes, strike};
+
+use crate::world::{deleting, try_to, with};
+
+const FOLDER: &str = "MIRROR_TEST_FOLDER";
+const BLOW: &str = "MIRROR_TEST_BLOW";
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Changes it made, and entries that failed, unless it was killed.
+    pub(crate) done: Option<(u64, u64)>,
+    pub(crate) account: String,
+}
+
+/// Runs a process that mirrors `folder/from` to `folder/to`, and has its `number`-th change struck.
+pub(crate) fn run(folder: &Path, number: u64, blow: Blow) -> Ended {
+    let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
+    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    let errno = if let Blow::Fail(errno) = blow { errno } else { 0 };
+    command.arg("--test-threads=1").env(FOLDER, folder).env(BLOW, format!("{number} {errno}"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = testkit::spawn(&mut command).and_then(std::process::Child::wait_with_output);
+    let output = output.expect("runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let account = format!("{}\n{}\n{}", output.status, text(&output.stdout), text(&output.stderr));
+    let numbers = account.lines().find_map(|line| line.split("changes=").nth(1));
+    let done = numbers.and_then(|numbers| {
+        let (changes, failed) = numbers.split_once(' ')?;
+        Some((changes.parse().ok()?, failed.parse().ok()?))
+    });
+    let killed = output.status.signal() == Some(9);
+    assert!(killed || output.status.success(), "{account}");
+    assert_ne!(killed, done.is_some(), "{account}");
+    Ended { done, account }
+}
+
+#[test]
+#[ignore = "run by other tests, in a process of its own"]
+#[expect(clippy::print_stdout, reason = "the account for the test that started it")]
+fn does_what_it_is_told() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
+    let blow = std::env::var(BLOW).expect("told the blow");
+    let (number, errno) = blow.split_once(' ').expect("two numbers");
+    let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
+    strike(number, if errno == 0 { Blow::Kill } else { Blow::Fail(errno) });
+    // One worker, so that the number says which change it is.
+    let options = mirror::Options { threads: with(1).threads, ..deleting() };
+    let outcome = try_to(folder.join("from"), folder.join("to"), &options);
+    println!("{:?}", outcome.problems);
+    println!("\nchanges={} {}", changes(), outcome.failed);
+}

@@ -1,0 +1,158 @@
+//! What the source has not: removed when that was asked for, never more than was asked for.
+
+use std::fs;
+use std::path::Path;
+
+use fsops::faults::{Fault, inject};
+use mirror::{Options, Reason};
+use testkit::{Compare, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped};
+use walk::Globs;
+
+use crate::world::{assert_alike, deleting, run, try_to, usual};
+
+fn two() -> TempTree {
+    TreeBuilder::new()
+        .file("from/a", "a")
+        .file("from/d/b", "b")
+        .file("to/a", "old")
+        .file("to/surplus", "s")
+        .file("to/d/surplus", "s")
+        .file("to/tree/x/y", "1")
+        .file("to/tree/z", "2")
+        .fifo("to/d/fifo")
+        .make_temp()
+}
+
+#[test]
+fn nothing_is_removed_unless_asked_for() {
+    let place = two();
+    let outcome = run(place.join("from"), place.join("to"), &usual());
+    assert_eq!((outcome.removed, outcome.spared), (0, 0));
+    for path in ["surplus", "d/surplus", "tree/x/y", "tree/z", "d/fifo"] {
+        assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
+    }
+    let outcome = run(place.join("from"), place.join("to"), &deleting());
+    // Three names, and a directory with one in it and two names.
+    assert_eq!(outcome.removed, 3 + 4);
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn more_than_was_allowed_is_not_removed_at_all() {
+    let place = two();
+    let at_most = |most| Options { max_delete: Some(most), ..deleting() };
+    for most in [0, 3, 6] {
+        let outcome = run(place.join("from"), place.join("to"), &at_most(most));
+        assert_eq!((outcome.removed, outcome.spared), (0, 4));
+        assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+    }
+    let outcome = run(place.join("from"), place.join("to"), &at_most(7));
+    assert_eq!((outcome.removed, outcome.spared), (7, 0));
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn nothing_is_removed_if_not_all_of_the_source_was_read() {
+    let place = two();
+    let fault = |op, name: &str| Fault { op, name_suffix: name.into(), errno: libc::EIO };
+    for fault in [fault(fsops::Op::Open, "only-in-this-test"), fault(fsops::Op::List, "bad-dir")] {
+        fs::write(place.join("from/only-in-this-test"), "x").expect("written");
+        fs::create_dir_all(place.join("from/bad-dir")).expect("made");
+        inject(vec![fault.clone()]);
+        let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+        inject(Vec::new());
+        assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 0, 4), "{fault:?}");
+        assert!(matches!(outcome.problems[0].reason, Reason::Source { .. }));
+        assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+        let _gone = fs::remove_file(place.join("to/only-in-this-test"));
+    }
+    run(place.join("from"), place.join("to"), &deleting());
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn what_is_left_out_is_not_removed_either() {
+    let place = two();
+    let globs = |patterns: &[&str]| {
+        let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        Globs::new(&patterns).expect("patterns")
+    };
+    let options = Options { exclude: globs(&["surplus", "tree/x/"]), ..deleting() };
+    fs::write(place.join("from/surplus"), "not mirrored").expect("written");
+    let before = Snapshot::of(place.join("to/d"));
+    let outcome = run(place.join("from"), place.join("to"), &options);
+    assert_eq!(fs::read_to_string(place.join("to/surplus")).expect("there"), "s");
+    assert!(place.join("to/d/surplus").exists());
+    assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
+    // A directory that the source has not goes with all in it.
+    assert!(!place.join("to/tree").exists(), "{outcome:?}");
+    let only = Options { include: globs(&["*.txt"]), ..deleting() };
+    let place = TreeBuilder::new()
+        .file("from/a.txt", "a")
+        .file("from/b", "b")
+        .file("to/c.txt", "c")
+        .file("to/d", "d")
+        .make_temp();
+    run(place.join("from"), place.join("to"), &only);
+    let names = |name: &str| place.join("to").join(name).exists();
+    assert!(names("a.txt") && !names("b") && !names("c.txt") && names("d"));
+}
+
+#[test]
+fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
+    let place = TreeBuilder::new()
+        .file("from/name", "file")
+        .hard_link("from/name", "from/other")
+        .file("to/name/precious", "p")
+        .make_temp();
+    let outcome = try_to(place.join("from"), place.join("to"), &usual());
+    assert_eq!(outcome.failed, 1);
+    assert!(matches!(outcome.problems[0].reason, Reason::Obstructed));
+    assert!(place.join("to/name/precious").exists());
+    let none = Options { max_delete: Some(1), ..deleting() };
+    let outcome = try_to(place.join("from"), place.join("to"), &none);
+    assert_eq!((outcome.failed, outcome.removed), (1, 0));
+    assert!(place.join("to/name/precious").exists());
+    run(place.join("from"), place.join("to"), &deleting());
+    // Its other name was there before it; the next run links them.
+    run(place.join("from"), place.join("to"), &deleting());
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn what_is_mounted_in_the_destination_is_not_emptied() {
+    if !is_root() {
+        return skipped("directories can be mounted by root only");
+    }
+    let place = two();
+    fs::create_dir(place.join("elsewhere")).expect("made");
+    fs::write(place.join("elsewhere/kept"), "k").expect("written");
+    fs::create_dir(place.join("to/tree/mounted")).expect("made");
+    let mounted = match Mount::bind(place.join("elsewhere"), place.join("to/tree/mounted")) {
+        Ok(mounted) => mounted,
+        Err(reason) => return skipped(&reason),
+    };
+    let before = Snapshot::of(place.join("elsewhere"));
+    let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+    assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
+    assert_same(&before, &Snapshot::of(place.join("elsewhere")), Compare::ALL);
+    drop(mounted);
+    run(place.join("from"), place.join("to"), &deleting());
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
+    let place = two();
+    let left = ["to/.lop-part-0123456789abcdef", "to/d/.lop-part-aaaaaaaaaaaaaaaa"];
+    fs::write(place.join(left[0]), "half").expect("written");
+    fs::create_dir(place.join(left[1])).expect("made");
+    fs::write(place.join(left[1]).join("in"), "half").expect("written");
+    let looks =
+        ["to/.lop-part-0123", "to/.lop-part-0123456789ABCDEF", "to/d/lop-part-0123456789abcdef"];
+    looks.iter().for_each(|name| fs::write(place.join(name), "kept").expect("written"));
+    let outcome = run(place.join("from"), place.join("to"), &usual());
+    assert_eq!(outcome.removed, 0);
+    let there = |name: &str| Path::exists(&place.join(name));
+    assert!(left.iter().all(|name| !there(name)) && looks.iter().all(|name| there(name)));
+}

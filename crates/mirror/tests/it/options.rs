@@ -1,0 +1,202 @@
+//! What can be asked for.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use fsops::Watch;
+use mirror::{Options, Refusal, Roots, What, mirror};
+use purge::Throttle;
+use testkit::{
+    Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped,
+};
+
+use crate::whole::set_time;
+use crate::world::{assert_alike, deleting, everything, run, usual};
+
+/// Mirrors, and returns what was told, in order of paths.
+fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
+    let roots = Roots::check(from, to, None, options.dry_run).expect("may be mirrored");
+    let all = Mutex::new(Vec::new());
+    let tell = |change: &mirror::Change| {
+        let to = change.to.as_deref().map(|to| to.escape_ascii().to_string());
+        let line = format!("{} {:?} {to:?}", change.path.escape_ascii(), change.what);
+        all.lock().expect("no panic").push(line);
+    };
+    let (outcome, ended) = mirror(&roots, options, &Watch::default(), Some(&tell));
+    assert!(ended.is_ok() && outcome.failed == 0, "{:?}", outcome.problems);
+    let mut all = all.into_inner().expect("no panic");
+    all.sort();
+    all
+}
+
+#[test]
+fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
+    let place = TempTree::new();
+    let (from, to) = (place.join("from"), place.join("to"));
+    everything().make(&from);
+    let one = Options { threads: crate::world::with(1).threads, ..deleting() };
+    let dry = Options { dry_run: true, ..one.clone() };
+    let expected = told(&from, &to, &dry);
+    assert!(!to.exists());
+    assert_eq!(told(&from, &to, &one), expected);
+    assert!(expected.len() > 100);
+    assert_eq!(told(&from, &to, &dry), Vec::<String>::new());
+    fs::write(from.join("d0/s0/f0"), "changed").expect("written");
+    fs::remove_file(from.join("z/a2")).expect("removed");
+    fs::create_dir_all(to.join("more/of")).expect("made");
+    fs::rename(from.join("d1"), from.join("d1 moved")).expect("renamed");
+    let before = Snapshot::of(&to);
+    let expected = told(&from, &to, &dry);
+    assert_same(&before, &Snapshot::of(&to), Compare::ALL);
+    assert_eq!(told(&from, &to, &one), expected);
+    assert_alike(&from, &to);
+}
+
+#[test]
+fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
+    let place = TreeBuilder::new().file("from/a", "one").file("to/a", "two").make_temp();
+    for side in ["from/a", "to/a"] {
+        set_time(&place.join(side), 1000);
+    }
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).files, 0);
+    assert_eq!(fs::read_to_string(place.join("to/a")).expect("there"), "two");
+    let checks = Options { checksum: true, ..usual() };
+    assert_eq!(run(place.join("from"), place.join("to"), &checks).files, 1);
+    assert_alike(place.join("from"), place.join("to"));
+    assert_eq!(run(place.join("from"), place.join("to"), &checks).changes(), 0);
+}
+
+#[test]
+fn copies_can_be_verified_and_synced() {
+    let place = TempTree::new();
+    everything().make(place.join("from"));
+    let options = Options { verify: true, fsync: true, ..usual() };
+    run(place.join("from"), place.join("to"), &options);
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn a_limit_is_kept() {
+    let place = TempTree::new();
+    let from = place.join("from");
+    fs::create_dir(&from).expect("made");
+    for name in 0..4 {
+        fs::write(from.join(name.to_string()), vec![name; 250_000]).expect("written");
+    }
+    let rate = std::num::NonZeroU64::new(1_000_000);
+    let options = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
+    let start = Instant::now();
+    run(&from, place.join("to"), &options);
+    // A second, less what may be made up for at the beginning.
+    assert!(start.elapsed() > Duration::from_millis(700), "{:?}", start.elapsed());
+    assert_alike(&from, place.join("to"));
+}
+
+#[test]
+fn files_are_linked_to_those_of_the_backup_before() {
+    let place = TempTree::new();
+    let (from, monday, tuesday) = (place.join("from"), place.join("monday"), place.join("tuesday"));
+    everything().make(&from);
+    run(&from, &monday, &usual());
+    fs::write(from.join("d0/s0/f0"), "changed").expect("written");
+    let before = Snapshot::of(&monday);
+    let roots = Roots::check(&from, &tuesday, Some(&place.join("monday")), false);
+    let (outcome, _) = mirror(&roots.expect("there"), &usual(), &Watch::default(), None);
+    assert_eq!((outcome.files, outcome.failed), (1, 0), "{:?}", outcome.problems);
+    assert_alike(&from, &tuesday);
+    assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
+    let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
+    assert_eq!(inode(&monday, "large"), inode(&tuesday, "large"));
+    assert_ne!(inode(&monday, "d0/s0/f0"), inode(&tuesday, "d0/s0/f0"));
+    // Again, with nothing to do; and a change of what is linked changes this backup alone.
+    let again = |from: &std::path::Path| {
+        let roots = Roots::check(from, &tuesday, Some(std::path::Path::new("../monday")), false);
+        mirror(&roots.expect("there"), &usual(), &Watch::default(), None).0
+    };
+    assert_eq!(again(&from).changes(), 0);
+    fs::set_permissions(from.join("large"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("set");
+    assert_eq!(again(&from).failed, 0);
+    assert_alike(&from, &tuesday);
+    assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
+}
+
+#[test]
+fn what_is_mounted_in_the_source_can_be_left_out() {
+    if !is_root() {
+        return skipped("file systems can be mounted by root only");
+    }
+    let place = TreeBuilder::new().file("from/a", "a").dir("from/mounted").make_temp();
+    let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    fs::write(mount.path().join("inside"), "i").expect("written");
+    let _bound = match Mount::bind(mount.path(), place.join("from/mounted")) {
+        Ok(bound) => bound,
+        Err(reason) => return skipped(&reason),
+    };
+    let within = Options { one_file_system: true, ..deleting() };
+    run(place.join("from"), place.join("to"), &within);
+    assert_eq!(fs::read_dir(place.join("to/mounted")).expect("made").count(), 0);
+    run(place.join("from"), place.join("to"), &usual());
+    assert_alike(place.join("from"), place.join("to"));
+    // Nobody knows whether it is surplus.
+    run(place.join("from"), place.join("to"), &within);
+    assert!(place.join("to/mounted/inside").exists());
+}
+
+#[test]
+fn what_cannot_end_well_is_refused() {
+    let place = TreeBuilder::new().dir("a/b").dir("other").file("file", "f").make_temp();
+    let check =
+        |from: &str, to: &str| Roots::check(&place.join(from), &place.join(to), None, false);
+    assert!(matches!(check("a", "a"), Err(Refusal::Same)));
+    assert!(matches!(check("a", "other/../a"), Err(Refusal::Same)));
+    assert!(matches!(check("a/b", "a"), Err(Refusal::SourceInside)));
+    assert!(matches!(check("missing", "other"), Err(Refusal::Open { .. })));
+    assert!(matches!(check("file", "other"), Err(Refusal::Open { .. })));
+    assert!(matches!(check("a", "file"), Err(Refusal::Open { .. })));
+    assert!(matches!(check("a", "missing/too"), Err(Refusal::Create { .. })));
+    let held = check("a", "other").expect("may be mirrored");
+    assert!(matches!(check("a", "other"), Err(Refusal::Locked)));
+    drop(held);
+    assert!(check("a", "other").is_ok());
+    fs::create_dir(place.join(".lop-quarantine-0")).expect("made");
+    assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Store)));
+}
+
+#[test]
+fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
+    let place = TreeBuilder::new().file("a", "a").file("d/b", "b").dir("d/backup").make_temp();
+    for _ in 0..2 {
+        let outcome = run(place.path(), place.join("d/backup"), &deleting());
+        assert_eq!(outcome.skipped, 1);
+        let all = Snapshot::of(place.join("d/backup"));
+        assert_eq!(all.entries.len(), 4, "{:?}", all.entries.keys());
+    }
+}
+
+#[test]
+fn changes_say_what_they_are() {
+    let place = TreeBuilder::new()
+        .file("from/new", "n")
+        .hard_link("from/new", "from/to be linked")
+        .file("to/gone", "g")
+        .make_temp();
+    let lines = told(&place.join("from"), &place.join("to"), &deleting());
+    let expected = [
+        format!("gone {:?} None", What::Removed),
+        format!("new {:?} None", What::New),
+        format!("to be linked {:?} Some(\"new\")", What::Linked),
+    ];
+    let other = [
+        expected[0].clone(),
+        format!("new {:?} Some(\"to be linked\")", What::Linked),
+        format!("to be linked {:?} None", What::New),
+    ];
+    let of_names: Vec<_> = lines.into_iter().filter(|line| !line.starts_with(' ')).collect();
+    assert!(of_names == expected || of_names == other, "{of_names:?}");
+}

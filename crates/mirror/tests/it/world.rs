@@ -1,0 +1,132 @@
+//! What the tests have in common: trees, options, and a mirroring.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use device::{Io, Lanes, Threads};
+use fsops::Watch;
+use mirror::{Options, Outcome, Roots, mirror};
+use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
+
+/// Returns the usual way, with this many workers.
+pub(crate) fn with(threads: usize) -> Options {
+    Options {
+        dry_run: false,
+        delete: false,
+        max_delete: None,
+        checksum: false,
+        verify: false,
+        fsync: false,
+        one_file_system: false,
+        include: walk::Globs::default(),
+        exclude: walk::Globs::default(),
+        bandwidth: Arc::default(),
+        threads: Threads { first: threads, grows: false },
+        lanes: Arc::new(Lanes::new(Io::Auto)),
+        open_dirs: 8,
+    }
+}
+
+pub(crate) fn usual() -> Options {
+    with(2)
+}
+
+pub(crate) fn deleting() -> Options {
+    Options { delete: true, ..usual() }
+}
+
+/// Mirrors, whatever comes of it.
+pub(crate) fn try_to(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
+    let roots = Roots::check(from.as_ref(), to.as_ref(), None, options.dry_run);
+    let (outcome, ended) =
+        mirror(&roots.expect("may be mirrored"), options, &Watch::default(), None);
+    ended.expect("not interrupted");
+    outcome
+}
+
+/// Mirrors without a failure.
+pub(crate) fn run(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
+    let outcome = try_to(from, to, options);
+    assert!(outcome.problems.is_empty() && outcome.failed == 0, "{:?}", outcome.problems);
+    outcome
+}
+
+/// Asserts that two trees are alike in everything, holes included.
+pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let (before, after) = (Snapshot::of(from), Snapshot::of(to));
+    assert_same(&before, &after, Compare::ALL);
+    assert_eq!(before.link_groups(), after.link_groups());
+    for (path, entry) in &before.entries {
+        let sparse = entry.sha256.is_some() && entry.size_bytes > 200_000;
+        // Of a path beyond the longest there is no saying.
+        let blocks = |root: &Path| Some(root.join(os(path)).symlink_metadata().ok()?.blocks());
+        if let (true, Some(of), Some(is)) = (sparse, blocks(from), blocks(to)) {
+            assert!(is <= of + 400, "{}: {of} blocks became {is}", path.escape_ascii());
+        }
+    }
+}
+
+fn os(path: &[u8]) -> &std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(path)
+}
+
+/// Returns a tree with all that there is.
+pub(crate) fn everything() -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for i in 0..60u64 {
+        let size = [0, 1, 4095, 4096, 70_000, 300_000][(i % 6) as usize];
+        tree = tree.seeded(format!("d{}/s{}/f{i}", i % 5, i % 3), i, size);
+    }
+    tree.seeded("large", 99, 9 << 20)
+        .sparse("sparse", 20 << 20, &[(5 << 20, b"island"), ((20 << 20) - 1, b"!")])
+        .sparse("hole", 1 << 20, &[])
+        .sparse("tail", 1 << 20, &[(0, b"head")])
+        .hard_link("large", "x/y/large too")
+        .hard_link("large", "x/and again")
+        .hard_links("linked", &["a1", "z/a2", "d0/a3"])
+        .symlink("link", "nowhere")
+        .hard_link("link", "x/link too")
+        .symlink("to the root", "/")
+        .symlink("to a directory", "d1")
+        .fifo("fifo")
+        .hard_link("fifo", "x/fifo too")
+        .socket("socket")
+        .char_device("null", 1, 3)
+        .block_device("loop", 7, 200)
+        .dir("empty/in empty")
+        .dir(b"odd \xff\n".to_vec())
+        .file(b"odd \xff\n/new\nline \x1b[1m".to_vec(), "odd")
+        .file([b'n'; 255].to_vec(), "long")
+        .file("rights/suid", "s")
+        .mode("rights/suid", 0o6755)
+        .file("rights/none", "n")
+        .mode("rights/none", 0)
+        .file("rights/closed/in", "i")
+        .mode("rights/closed", 0o555)
+        .dir("rights/group")
+        .mode("rights/group", 0o2775)
+        .dir("rights/sticky")
+        .mode("rights/sticky", 0o1777)
+        .file("attributes/file", "a")
+        .xattr("attributes/file", "user.one", b"1")
+        .xattr("attributes/file", "user.binary", b"\0\xff")
+        .xattr("attributes", "user.dir", b"d")
+        .mtime("a1", 1, 1)
+        .mtime("large", 1_234_567_890, 123_456_789)
+        .mtime("link", 86_400, 5)
+        .mtime("fifo", -1_000, 7)
+        .mtime("d2", 1_000_000_000, 999_999_999)
+        .mtime("empty", 0, 0)
+        .mtime("", 1_500_000_000, 1)
+}
+
+/// Tells somebody to stop when it is dropped, also by an assertion that failed.
+pub(crate) struct Ends<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
