@@ -21,7 +21,7 @@ impl File {
     }
 }
 
-/// How XFS shows root the ACLs, which it also shows as everybody else does (fs/xfs/xfs_xattr.c).
+/// How XFS shows root the ACLs, which it also shows as everybody else does (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
 /// Ways to ask for attributes: by descriptor, or by path.

@@ -21,7 +21,7 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
     (2, "wrong usage"),
-    (3, "done in part: some entries could not be examined, or not be removed"),
+    (3, "done in part: some entries could not be examined, mirrored or removed"),
     (4, "refused by a safety check: nothing was changed"),
     (5, "the catalog is missing, locked, unreadable or of a newer version"),
     (6, "the answer is no: uniques or contains found files without a copy there"),

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 
 use fsops::{Dir, File, Kind, NewFile, Op, Stat};
 
+use crate::buffer::BUFFER;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name};
@@ -12,7 +13,7 @@ use crate::outcome::Reason;
 use crate::part::part_name;
 use crate::rights::Owner;
 use crate::site::Site;
-use crate::worker::{BUFFER, Worker};
+use crate::worker::Worker;
 
 /// Files up to this size are read and written by one call each.
 const SMALL: u64 = BUFFER as u64;
@@ -38,7 +39,7 @@ impl Worker<'_> {
         let source =
             from.open_file_quietly(called).map_err(|e| self.source_failure(Op::Open, e))?;
         let part = part_name(called);
-        let aside = instead || !site.direct;
+        let aside = instead || !site.manner.direct;
         let made = if aside { part.as_c_str() } else { called };
         let copied = self.fill_and_dress(site, &to, made, &source, stat).and_then(|copied| {
             if aside {
@@ -77,7 +78,7 @@ impl Worker<'_> {
             let after = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
             stable = after.same_content(&stat);
             if stable {
-                read.map_err(|e| self.copy_failure(e))?;
+                read.map_err(copy_failure)?;
                 break;
             }
             if after.kind != Kind::File {
@@ -90,7 +91,7 @@ impl Worker<'_> {
         if !stable {
             // Its time is that of before the last bytes were read: the next run looks again.
             let read = self.copy_bytes(site, source, &new, &stat);
-            read.map_err(|e| self.copy_failure(e))?;
+            read.map_err(copy_failure)?;
         }
         self.dress_new(site, &new, source, &stat, &mut now)?;
         if self.job.options.verify {
@@ -119,8 +120,8 @@ impl Worker<'_> {
     ) -> Result<(NewFile, Option<Stat>), Failure> {
         let known = site.new_owner.get().copied();
         let is_own = known.is_some_and(|owner| self.job.rights.owner(owner, stat).is_none());
-        let mode = if is_own && !site.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
-        let open = || to.create_file_with(made, mode | 0o200);
+        let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
+        let open = || to.create_file_with(made, rights | 0o200);
         let new = match open() {
             Err(e)
                 if e.kind() == ErrorKind::AlreadyExists
@@ -131,7 +132,7 @@ impl Worker<'_> {
             new => new,
         };
         let new = new.map_err(destination(Op::Create))?;
-        let now = if known.is_none() || !is_own || site.hands_down_acl {
+        let now = if known.is_none() || !is_own || site.manner.hands_down_acl {
             let now = new.stat().map_err(destination(Op::Stat))?;
             site.learn_owner(&now);
             Some(now)
@@ -167,7 +168,7 @@ impl Worker<'_> {
         }
         let wanted = source.xattrs().map_err(|e| self.source_failure(Op::Read, e))?;
         let wanted = self.job.rights.settable(wanted);
-        if site.hands_down_acl || !wanted.is_empty() {
+        if site.manner.hands_down_acl || !wanted.is_empty() {
             let has = self.job.rights.settable(new.xattrs().map_err(failed())?);
             new.set_xattrs_to(&has, &wanted).map_err(failed())?;
         }
@@ -186,7 +187,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let is_limited = self.job.options.bandwidth.rate().is_some();
-        if site.clones && !is_limited && new.clone_from(source)? {
+        if site.manner.clones && !is_limited && new.clone_from(source)? {
             return Ok(());
         }
         let has_holes = stat.allocated < stat.size;
@@ -232,13 +233,13 @@ impl Worker<'_> {
                 }
                 continue;
             }
-            self.buffer.resize(BUFFER, 0);
+            let buffer = self.buffer.get();
             let length = usize::try_from(step).unwrap_or(BUFFER).min(BUFFER);
-            let read = source.read_at(&mut self.buffer[..length], at)?;
+            let read = source.read_at(&mut buffer[..length], at)?;
             if read == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            new.write_at(&self.buffer[..read], at)?;
+            new.write_at(&buffer[..read], at)?;
             at += read as u64;
         }
         Ok(())
@@ -253,17 +254,6 @@ impl Worker<'_> {
             .map_or(STEP, |rate| (rate.get() / 16).clamp(1 << 12, STEP))
     }
 
-    fn copy_failure(&mut self, error: io::Error) -> Failure {
-        match error.kind() {
-            ErrorKind::Interrupted => None,
-            ErrorKind::UnexpectedEof => Some(Reason::Changed),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                destination(Op::Write)(error)
-            }
-            _ => Some(Reason::Source { op: Op::Read, source: error }),
-        }
-    }
-
     /// Reads the copy back, from the disk, and compares it.
     fn verify(&mut self, new: &NewFile, source: &File, stat: &Stat) -> Result<(), Failure> {
         new.sync_and_forget().map_err(destination(Op::Sync))?;
@@ -272,5 +262,17 @@ impl Worker<'_> {
             return Err(Some(Reason::Unlike));
         }
         Ok(())
+    }
+}
+
+/// Returns how copying bytes failed; who asked to stop need not be told.
+fn copy_failure(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Interrupted => None,
+        ErrorKind::UnexpectedEof => Some(Reason::Changed),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            destination(Op::Write)(error)
+        }
+        _ => Some(Reason::Source { op: Op::Read, source: error }),
     }
 }

@@ -74,7 +74,7 @@ impl Worker<'_> {
             there = Some(now);
         }
         node.know(Facts { stat, xattrs, there, is_entered });
-        Ok(Some(Site::new(Arc::clone(node), present, &manner)))
+        Ok(Some(Site::new(Arc::clone(node), present, manner)))
     }
 
     /// Opens the directory at the destination, or makes one aside.

@@ -22,6 +22,7 @@
 //! What cannot be mirrored is in [`Outcome::problems`], what the destination has of that name stays as it
 //! is, and the rest goes on. A name at the destination is always a whole file: the old or the new one.
 
+mod buffer;
 mod claimed;
 mod compare;
 mod copy;

@@ -69,7 +69,7 @@ impl Worker<'_> {
     fn is_linked(&mut self, name: Name<'_>, leader: &Leader, key: Key) -> Result<bool, Failure> {
         let Some(mut there) = name.there else { return Ok(false) };
         let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        if !name.site.there_tells_inodes {
+        if !name.site.manner.there_tells_inodes {
             let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
             there.inode = now.inode;
         }

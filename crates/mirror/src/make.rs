@@ -106,10 +106,11 @@ impl Worker<'_> {
         if let Some(owner) = to_be {
             dir.set_child_owner(made, owner.user, owner.group).map_err(failed())?;
         }
-        let mode = rights.mode(owner, stat);
+        let wanted_mode = rights.mode(owner, stat);
         // To give a file away takes some rights off it.
-        if stat.kind != Kind::Symlink && (to_be.is_some() || mode != now.mode & 0o7777) {
-            dir.set_child_mode(made, mode).map_err(failed())?;
+        let other = to_be.is_some() || wanted_mode != now.mode & 0o7777;
+        if stat.kind != Kind::Symlink && other {
+            dir.set_child_mode(made, wanted_mode).map_err(failed())?;
         }
         let has = dir.child_xattrs(made).map_err(failed())?;
         let has = rights.settable(has);
@@ -193,7 +194,7 @@ pub(crate) fn anew(dir: &Dir, name: &CStr, make: impl Fn() -> io::Result<()>) ->
             dir.remove_name(name)?;
             make()
         }
-        made => made,
+        answer => answer,
     }
 }
 

@@ -19,6 +19,7 @@ use crate::worker::{Worker, joined};
 
 /// A name that is dealt with.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "it is the name's name")]
 pub(crate) struct Name<'s> {
     pub(crate) site: &'s Arc<Site>,
     pub(crate) name: &'s CStr,
@@ -38,7 +39,7 @@ impl Worker<'_> {
             self.outcome.names += 1;
             return site.add_child(name, inode, there);
         }
-        let inode = site.tells_inodes.then_some(inode);
+        let inode = site.manner.tells_inodes.then_some(inode);
         self.put(Name { site, name, there }, inode);
     }
 
@@ -53,7 +54,7 @@ impl Worker<'_> {
 
     /// Has the destination get a name that is no directory; `inode` is the number that the listing gave.
     pub(crate) fn put(&mut self, name: Name<'_>, inode: Option<u64>) {
-        let key = |inode| Key { device: name.site.device, inode };
+        let key = |inode| Key { device: name.site.manner.device, inode };
         if let Some(key) = inode.map(key) {
             match self.job.links.look(key) {
                 Known::Yes(leader) if self.sure == Some(key) => {
@@ -97,7 +98,7 @@ impl Worker<'_> {
         let waiters = match self.settle(name, stat) {
             Ok(inode) => {
                 let leader = leader(&name.site.node, name.name, inode, stat);
-                if stat.links > name.site.most_links {
+                if stat.links > name.site.manner.most_links {
                     self.job.links.expect_split(key);
                 }
                 let waiters = self.job.links.ready(key, &leader, stat.links - 1);

@@ -1,7 +1,7 @@
 //! One directory while its own names are dealt with, by one worker or several.
 
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsops::Stat;
@@ -16,24 +16,11 @@ pub(crate) struct Site {
     pub(crate) node: Arc<Node>,
     /// What the destination has in it.
     pub(crate) present: Present,
-    /// New files get their names at once: the directory itself is not ready.
-    pub(crate) direct: bool,
-    /// The number of the source's device.
-    pub(crate) device: u16,
-    /// The listing of the source tells inode numbers that can be relied on.
-    pub(crate) tells_inodes: bool,
-    /// That of the destination does.
-    pub(crate) there_tells_inodes: bool,
-    /// How many names a file of the destination can have, if few.
-    pub(crate) most_links: u32,
-    /// Files of the source and the destination can share extents.
-    pub(crate) clones: bool,
-    /// New files get an ACL from the directory.
-    pub(crate) hands_down_acl: bool,
+    pub(crate) manner: Manner,
     /// The owner and group that new files have by themselves, once that is known.
     pub(crate) new_owner: OnceLock<(u32, u32)>,
     /// All of the source's names were listed.
-    pub(crate) whole: std::sync::atomic::AtomicBool,
+    pub(crate) whole: AtomicBool,
     /// Directories in it.
     children: Mutex<Vec<Child>>,
     /// Who has names of it to deal with.
@@ -65,40 +52,33 @@ pub(crate) struct Shared {
 
 /// What the two directories of a site are like.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is true of a directory or not")]
 pub(crate) struct Manner {
+    /// New files get their names at once: the directory itself is not ready.
     pub(crate) direct: bool,
+    /// The number of the source's device.
     pub(crate) device: u16,
+    /// The listing of the source tells inode numbers that can be relied on.
     pub(crate) tells_inodes: bool,
+    /// That of the destination does.
     pub(crate) there_tells_inodes: bool,
+    /// How many names a file of the destination can have, if few.
     pub(crate) most_links: u32,
+    /// Files of the source and the destination can share extents.
     pub(crate) clones: bool,
+    /// New files get an ACL from the directory.
     pub(crate) hands_down_acl: bool,
 }
 
 impl Site {
     /// Returns a site that its one owner has to release.
-    pub(crate) fn new(node: Arc<Node>, present: Present, manner: &Manner) -> Arc<Site> {
-        let &Manner {
-            direct,
-            device,
-            tells_inodes,
-            there_tells_inodes,
-            most_links,
-            clones,
-            hands_down_acl,
-        } = manner;
+    pub(crate) fn new(node: Arc<Node>, present: Present, manner: Manner) -> Arc<Site> {
         Arc::new(Site {
             node,
             present,
-            direct,
-            device,
-            tells_inodes,
-            there_tells_inodes,
-            most_links,
-            clones,
-            hands_down_acl,
+            manner,
             new_owner: OnceLock::new(),
-            whole: std::sync::atomic::AtomicBool::new(false),
+            whole: AtomicBool::new(false),
             children: Mutex::default(),
             open: AtomicU32::new(1),
         })

@@ -95,14 +95,15 @@ fn mixed(key: Key) -> u64 {
 }
 
 fn part_of(key: Key) -> usize {
-    usize::from(mixed(key) as u8)
+    usize::from(mixed(key).to_le_bytes()[0])
 }
 
 impl Part {
     /// Returns where a key would be if all places were free.
     fn home(&self, key: Key) -> usize {
         let high = u128::from(mixed(key) >> 8 << 8) * self.slots.len() as u128;
-        (high >> 64) as usize
+        // Less than the number of slots.
+        usize::try_from(high >> 64).unwrap_or(0)
     }
 
     /// Returns where a key is, or where it would be put.
@@ -171,8 +172,10 @@ impl Slot {
 impl From<Group> for Slot {
     fn from(group: Group) -> Slot {
         let Group { key: Key { device, inode }, page, at, left, born } = group;
+        let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
         // An eight-byte number would have four bytes of every slot empty.
-        Slot { inode: [inode as u32, (inode >> 32) as u32], page, at, left, born, device }
+        let inode = [half(inode), half(inode >> 32)];
+        Slot { inode, page, at, left, born, device }
     }
 }
 
@@ -192,9 +195,10 @@ mod tests {
         let (mut table, mut map) = (Table::default(), HashMap::new());
         for step in 0..200_000u32 {
             // First it grows, then it shrinks.
-            let key = Key { device: (below(2)) as u16, inode: below(40_000) };
+            let key = Key { device: u16::from(below(2) > 0), inode: below(40_000) };
             if below(200_000) > u64::from(step) {
-                let group = Group { key, page: step, at: 7, left: 1 + (step % 9) as u16, born: 3 };
+                let group =
+                    Group { key, page: step, at: 7, left: 1 + u16::from(step % 9 > 0), born: 3 };
                 table.put(group);
                 map.insert(key, group);
             } else {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use device::Pace;
 use fsops::{Dir, DirBuffer, Kind, Op, Watch};
 
+use crate::buffer::Buffer;
 use crate::held::{Held, Side};
 use crate::job::{Job, Task, takes};
 use crate::node::{ASIDE, Node};
@@ -22,9 +23,6 @@ use crate::window::Window;
 /// Bytes of names in a window: 40,000 names or so, which a listing gives in some 20 calls.
 const WINDOW: usize = 1 << 20;
 
-/// Bytes read and written at once where the kernel does not copy by itself.
-pub(crate) const BUFFER: usize = 256 << 10;
-
 /// How long a directory that was just renamed may be without a name that is known: far longer than it takes
 /// to set a flag.
 const RENAMED: Duration = Duration::from_secs(1);
@@ -33,7 +31,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
     pub(crate) outcome: Outcome,
     pub(crate) held: Held,
-    pub(crate) buffer: Vec<u8>,
+    pub(crate) buffer: Buffer,
     pub(crate) scratch: content::Scratch,
     listing: DirBuffer,
     stack: Vec<Task>,
@@ -51,7 +49,7 @@ impl<'a> Worker<'a> {
             job,
             outcome: Outcome::default(),
             held: Held::new(job.options.open_dirs),
-            buffer: Vec::new(),
+            buffer: Buffer::default(),
             scratch: content::Scratch::default(),
             listing: DirBuffer::default(),
             stack: Vec::new(),

@@ -8,8 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 10] = [
     ("jdupes", "jdupes"),
+    ("rsync", "rsync"),
+    ("setfacl", "acl"),
+    ("setcap", "libcap2-bin"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),

@@ -20,6 +20,8 @@ mod json;
 mod lists;
 mod lop;
 mod memory;
+mod mirror;
+mod mirror_judges;
 mod mounts;
 mod odd;
 mod partial;

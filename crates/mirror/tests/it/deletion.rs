@@ -150,7 +150,9 @@ fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
     fs::write(place.join(left[1]).join("in"), "half").expect("written");
     let looks =
         ["to/.lop-part-0123", "to/.lop-part-0123456789ABCDEF", "to/d/lop-part-0123456789abcdef"];
-    looks.iter().for_each(|name| fs::write(place.join(name), "kept").expect("written"));
+    for name in looks {
+        fs::write(place.join(name), "kept").expect("written");
+    }
     let outcome = run(place.join("from"), place.join("to"), &usual());
     assert_eq!(outcome.removed, 0);
     let there = |name: &str| Path::exists(&place.join(name));

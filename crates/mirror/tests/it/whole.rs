@@ -63,7 +63,7 @@ fn changes() -> Vec<Change> {
     vec![
         ("content", |root| fs::write(root.join("d0/s0/f0"), "new").expect("written")),
         ("content of one with links", |root| {
-            fs::write(root.join("a1"), "linked?").expect("written")
+            fs::write(root.join("a1"), "linked?").expect("written");
         }),
         ("shorter", |root| truncate(&root.join("large"), 1000)),
         ("mode", |root| set_mode(&root.join("d0/s0/f0"), 0o600)),
