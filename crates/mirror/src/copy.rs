@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 
 use fsops::{Dir, File, Kind, NewFile, Op, Stat};
 
-use crate::buffer::BUFFER;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name};
@@ -16,7 +15,7 @@ use crate::site::Site;
 use crate::worker::Worker;
 
 /// Files up to this size are read and written by one call each.
-const SMALL: u64 = BUFFER as u64;
+const SMALL: u64 = 192 << 10;
 
 /// Bytes copied by one call within the kernel: a stop is heard between two.
 const STEP: u64 = 8 << 20;
@@ -41,7 +40,9 @@ impl Worker<'_> {
         let part = part_name(called);
         let aside = instead || !site.manner.direct;
         let made = if aside { part.as_c_str() } else { called };
-        let copied = self.fill_and_dress(site, &to, made, &source, stat).and_then(|copied| {
+        // Before it is there, there is nothing of ours to take back.
+        let created = self.create(site, &to, made, stat)?;
+        let copied = self.fill_and_dress(site, created, &source, stat).and_then(|copied| {
             if aside {
                 to.replace(made, called).map_err(destination(Op::Rename))?;
             }
@@ -61,16 +62,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Makes the copy; returns its inode if it is to be known, and whether the source was at rest.
+    /// Makes a new file the copy; returns its inode if it is to be known, and whether the source was at rest.
     fn fill_and_dress(
         &mut self,
         site: &Site,
-        to: &Dir,
-        made: &CStr,
+        (new, mut now): (NewFile, Option<Stat>),
         source: &File,
         listed: &Stat,
     ) -> Result<(u64, bool), Failure> {
-        let (new, mut now) = self.create(site, to, made, listed)?;
         let mut stat = *listed;
         let mut stable = false;
         for _ in 0..ATTEMPTS {
@@ -110,7 +109,8 @@ impl Worker<'_> {
         Ok((inode, stable))
     }
 
-    /// Makes a file that nobody may read who may not read the original.
+    /// Makes a file that nobody may read who may not read the original; returns its metadata if these had to
+    /// be looked at.
     fn create(
         &mut self,
         site: &Site,
@@ -233,8 +233,8 @@ impl Worker<'_> {
                 }
                 continue;
             }
-            let buffer = self.buffer.get();
-            let length = usize::try_from(step).unwrap_or(BUFFER).min(BUFFER);
+            let buffer = self.buffer.get(&self.job.buffers);
+            let length = usize::try_from(step).unwrap_or(usize::MAX).min(buffer.len());
             let read = source.read_at(&mut buffer[..length], at)?;
             if read == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());

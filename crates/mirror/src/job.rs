@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use device::{Crew, Lane, Queue};
@@ -40,6 +41,8 @@ pub(crate) struct Job<'a> {
     pub(crate) claimed: Claimed,
     /// Held by who begins another copy of a file that has too many names.
     pub(crate) splitting: Mutex<()>,
+    /// Workers that have room for bytes on their way.
+    pub(crate) buffers: AtomicUsize,
     surplus: Mutex<Surplus>,
     volumes: Mutex<HashMap<u64, Volume>>,
     lane: Arc<Lane>,
@@ -75,6 +78,7 @@ pub fn mirror(
         links: Links::default(),
         claimed: Claimed::default(),
         splitting: Mutex::default(),
+        buffers: AtomicUsize::new(0),
         surplus: Mutex::default(),
         volumes: Mutex::default(),
         lane: options.lanes.of(roots.source.stat.device),

@@ -163,6 +163,10 @@ impl Worker<'_> {
         if wanted != self.job.rights.settable(has) || !self.reads_alike(name, &base, stat)? {
             return Ok(None);
         }
+        // Two files of the source that are one there are to be two.
+        if there.links > 1 && !self.job.claimed.claim(there.key()) {
+            return Ok(None);
+        }
         if self.imagines(name.site) {
             return Ok(Some(there.inode));
         }

@@ -20,8 +20,8 @@ use crate::site::{Shared, Site, Waiter};
 use crate::table::Key;
 use crate::window::Window;
 
-/// Bytes of names in a window: 40,000 names or so, which a listing gives in some 20 calls.
-const WINDOW: usize = 1 << 20;
+/// Bytes of names in a window: 8,000 names or so, which a listing gives in some five calls.
+const WINDOW: usize = 256 << 10;
 
 /// How long a directory that was just renamed may be without a name that is known: far longer than it takes
 /// to set a flag.

@@ -110,6 +110,22 @@ fn files_are_linked_to_those_of_the_backup_before() {
     let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
     assert_eq!(inode(&monday, "large"), inode(&tuesday, "large"));
     assert_ne!(inode(&monday, "d0/s0/f0"), inode(&tuesday, "d0/s0/f0"));
+    // What were two names of one file are two files now, and look the same.
+    fs::remove_file(from.join("z/a2")).expect("removed");
+    fs::copy(from.join("a1"), from.join("z/a2")).expect("copied");
+    set_time(&from.join("a1"), 1000);
+    set_time(&from.join("z/a2"), 1000);
+    let wednesday = place.join("wednesday");
+    let before_that = place.join("before");
+    run(&from, &before_that, &usual());
+    fs::remove_file(before_that.join("z/a2")).expect("removed");
+    fs::hard_link(before_that.join("a1"), before_that.join("z/a2")).expect("linked");
+    let roots = Roots::check(&from, &wednesday, Some(&before_that), false).expect("there");
+    let (outcome, _) = mirror(&roots, &usual(), &Watch::default(), None);
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+    assert_alike(&from, &wednesday);
+    drop(roots);
+    run(&from, &tuesday, &usual());
     // Again, with nothing to do; and a change of what is linked changes this backup alone.
     let again = |from: &std::path::Path| {
         let roots = Roots::check(from, &tuesday, Some(std::path::Path::new("../monday")), false);

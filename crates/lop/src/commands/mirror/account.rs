@@ -85,6 +85,7 @@ impl Account {
             (self.removed, "removed"),
             (self.split, "copied again, as files had too many names"),
             (self.vanished, "gone before they could be copied"),
+            (self.skipped, "left out, as they are the destination or what a run left"),
             (self.failed, "failed"),
         ];
         let mut text = if self.changes == 0 {
