@@ -32,7 +32,6 @@
 //! descriptor is safe. Those copies are no proof that a content was kept: never count the bait.
 
 mod bait;
-mod dice;
 mod mover;
 mod places;
 mod stalker;
@@ -46,7 +45,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dice::Dice;
+use crate::dice::Dice;
 use places::{Identity, open_dir};
 
 /// One kind of swap.

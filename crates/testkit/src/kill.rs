@@ -2,7 +2,7 @@
 //!
 //! | the moment | by | how exact |
 //! |---|---|---|
-//! | some time after the start | [`kill_after`] | some 100 µs; draw the delays at random |
+//! | some time after the start | [`kill_after`] | some 100 µs; [`at_random_moments`] draws the delays |
 //! | a file grew by some lines or bytes | [`kill_when_grown`] | the program goes on for some 100 µs |
 //! | before its N-th call of a kind | [`Strace::kill`] | exact for each thread |
 //! | its N-th call of a kind fails | [`Strace::fail`] | exact for each thread |
@@ -67,6 +67,39 @@ pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
         std::hint::spin_loop();
     }
     kill(running)
+}
+
+/// Has something killed at random moments of its run, until it has come to that so many times.
+///
+/// `round` is given the number of the round and a delay, has a run killed after that, and returns whether
+/// it was killed: a run that ended first does not count, and lets the next delays be shorter.
+/// `whole` is how long a run takes, about. The delays are drawn from `seed`.
+///
+/// # Panics
+///
+/// When of twenty runs for each time that is wanted nearly all ended first: nothing is killed there.
+pub fn at_random_moments(
+    times: u32,
+    seed: u64,
+    mut whole: Duration,
+    mut round: impl FnMut(u32, Duration) -> bool,
+) {
+    let (mut killed, mut state) = (0, seed);
+    for number in 0..20 * times {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let part = u32::try_from(state >> 56).expect("eight bits");
+        // Two of three are killed in the long run, whatever else the machine does.
+        if round(number, whole * part / 256) {
+            killed += 1;
+            whole += whole / 16;
+        } else {
+            whole -= whole / 8;
+        }
+        if killed == times {
+            return;
+        }
+    }
+    panic!("of {} runs only {killed} were killed", 20 * times);
 }
 
 /// Runs a program and sends it SIGKILL when a file at or below `path` has grown so much.

@@ -14,6 +14,7 @@
 //! | [`attacker`] | somebody who moves things under a program while it works |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
 //! | [`kill`] | kill it at a chosen moment, fail one of its system calls |
+//! | [`sshd`] | a host to be reached with ssh, which is this one |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 
 #![expect(
@@ -24,6 +25,7 @@
 pub mod attacker;
 pub mod content;
 pub mod deep;
+pub mod dice;
 mod forks;
 pub mod formats;
 pub mod groups;
@@ -42,6 +44,7 @@ mod remove;
 pub mod running;
 pub mod sandbox;
 pub mod snapshot;
+pub mod sshd;
 mod stores;
 pub mod temp;
 pub mod tree;
@@ -49,6 +52,7 @@ pub mod tree;
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
+pub use dice::Dice;
 pub use forks::{spawn, without_forks};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
 pub use groups::{
@@ -56,7 +60,9 @@ pub use groups::{
 };
 pub use hostile::{Hostile, hostile_tree};
 pub use invocation::Invocation;
-pub use kill::{Calls, Growth, Killed, Strace, Traced, kill_after, kill_when_grown};
+pub use kill::{
+    Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
+};
 pub use mounts::{FileSystem, Mount};
 pub use oracle::{Rules, Truth, naive_groups, naive_truth};
 pub use output::{Ending, Output};
@@ -68,6 +74,7 @@ pub use running::{Running, When};
 pub use rustix::process::Signal;
 pub use sandbox::{NOBODY, Sandbox};
 pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};
+pub use sshd::Sshd;
 pub use stores::{remove_stores, stores};
 pub use temp::TempTree;
 pub use tree::{Made, TreeBuilder};

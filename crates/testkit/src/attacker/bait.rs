@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::symlinkat;
 
-use super::dice::Dice;
 use super::{AttackOptions, Ground, places};
+use crate::dice::Dice;
 
 /// The directory of the bait.
 pub(super) const BAIT: &str = "bait";

@@ -7,9 +7,9 @@ use std::thread;
 
 use rustix::fs::{AtFlags, FileType, RenameFlags, renameat_with, statat, symlinkat};
 
-use super::dice::Dice;
 use super::places::{self, Place};
 use super::{Ground, Swap};
+use crate::dice::Dice;
 
 /// How many swaps are tried with what one look found.
 const TRIES_PER_LOOK: usize = 100;

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::Ground;
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// Device and inode.
 pub(super) type Identity = (u64, u64);

@@ -12,10 +12,10 @@ use std::path::Path;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 
-use super::dice::Dice;
 use super::mover::{Hand, Name};
 use super::places::{Place, enter};
 use super::{Ground, Swap};
+use crate::dice::Dice;
 
 /// How many directories are watched at most, a descriptor each; those beyond are not.
 const WATCHED: usize = 200;

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use super::{Calls, Growth, Strace, Traced, kill_after, kill_when_grown};
+use super::{Calls, Growth, Strace, Traced, at_random_moments, kill_after, kill_when_grown};
 use crate::{
     Compare, NOBODY, Sandbox, Signal, Snapshot, TreeBuilder, assert_same, is_root, skipped,
 };
@@ -35,6 +35,23 @@ fn a_delay_kills_what_still_runs() {
     let late = kill_after(&sandbox.command().arg("0"), Duration::from_millis(300));
     assert!(!late.fired);
     assert_eq!(late.output.success().signals_sent, 0);
+}
+
+#[test]
+fn random_moments_are_looked_for_until_so_many_came_in_time() {
+    let mut fired = 0;
+    at_random_moments(10, 1, Duration::from_secs(3600), |_, delay| {
+        let in_time = delay < Duration::from_secs(1);
+        fired += u32::from(in_time);
+        in_time
+    });
+    assert_eq!(fired, 10);
+}
+
+#[test]
+#[should_panic(expected = "only 0 were killed")]
+fn what_always_ends_first_is_no_test() {
+    at_random_moments(3, 1, Duration::from_secs(1), |_, _| false);
 }
 
 #[test]

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 /// `SplitMix64`; see [`Content::Seeded`](crate::Content::Seeded) for the source.
 #[derive(Debug)]
-pub(super) struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    /// Returns dice that throw the same whenever the seed is the same.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns independent dice.
-    pub(super) fn other(&mut self) -> Self {
+    #[must_use]
+    pub fn other(&mut self) -> Self {
         Self(self.next())
     }
 
@@ -25,18 +27,18 @@ impl Dice {
     }
 
     /// Returns a number below `sides`, which is not 0.
-    pub(super) fn below(&mut self, sides: u64) -> u64 {
+    pub fn below(&mut self, sides: u64) -> u64 {
         self.next() % sides
     }
 
     /// Returns one of several, or `None` where there are none.
-    pub(super) fn pick<'a, T>(&mut self, several: &'a [T]) -> Option<&'a T> {
+    pub fn pick<'a, T>(&mut self, several: &'a [T]) -> Option<&'a T> {
         let sides = u64::try_from(several.len()).ok().filter(|&sides| sides > 0)?;
         several.get(usize::try_from(self.below(sides)).ok()?)
     }
 
     /// Returns nothing half of the time, and otherwise any time up to the longest.
-    pub(super) fn dwell(&mut self, longest: Duration) -> Option<Duration> {
+    pub fn dwell(&mut self, longest: Duration) -> Option<Duration> {
         let micros = u64::try_from(longest.as_micros()).unwrap_or(u64::MAX - 1);
         (self.below(2) == 0).then(|| Duration::from_micros(self.below(micros + 1)))
     }
