@@ -24,6 +24,7 @@ mod commit;
 mod delta;
 mod dirs;
 mod error;
+mod holdings;
 mod insert;
 mod load;
 mod open;
@@ -35,6 +36,7 @@ mod volumes;
 
 pub use commit::{Copies, ScanRecord};
 pub use error::Error;
+pub use holdings::{Held, Holdings};
 pub use load::{Loaded, Rows};
 pub use open::{Catalog, Writer};
 pub use question::{Entry, Known};

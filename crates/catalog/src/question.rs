@@ -46,12 +46,14 @@ impl Entry {
 
     /// Returns whether a live file is the one that is remembered, unchanged.
     pub fn is(&self, now: &fsops::Stat) -> bool {
-        now.kind == fsops::Kind::File
-            && self.inode == now.inode
-            && self.size == now.size
-            && self.mtime_ns == now.mtime_ns
-            && self.ctime_ns == now.ctime_ns
+        is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
+}
+
+/// Returns whether a live file has this inode number, size, mtime and ctime.
+pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bool {
+    let is = (now.inode, now.size, now.mtime_ns, now.ctime_ns);
+    now.kind == fsops::Kind::File && is == version
 }
 
 /// What is remembered of an unchanged file.
@@ -190,20 +192,27 @@ impl Catalog {
     }
 
     fn with_path(&self, mut entry: Entry) -> Result<Entry, Error> {
+        entry.path = self.path_in(entry.dir, &entry.name)?;
+        Ok(entry)
+    }
+
+    /// Returns the absolute path of a file, by the row of its directory and its name.
+    pub(crate) fn path_in(&self, dir: i64, name: &[u8]) -> Result<Vec<u8>, Error> {
         let sql = "SELECT parent, name FROM dir WHERE id = ?1";
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
-        let mut names = vec![entry.name.clone()];
-        let mut at = entry.dir;
+        let mut names = vec![name.to_vec()];
+        let mut at = dir;
         while at != TOP {
             let (parent, name) =
                 query.query_row([at], |row| Ok((row.get(0)?, row.get(1)?))).at(&self.path)?;
             names.push(name);
             at = parent;
         }
+        let mut path = Vec::new();
         for name in names.iter().rev() {
-            entry.path.push(b'/');
-            entry.path.extend_from_slice(name);
+            path.push(b'/');
+            path.extend_from_slice(name);
         }
-        Ok(entry)
+        Ok(path)
     }
 }

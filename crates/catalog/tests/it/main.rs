@@ -10,6 +10,7 @@ mod disk;
 mod engine;
 mod forgetting;
 mod formats;
+mod holdings;
 mod imagined;
 mod interrupted;
 mod linked;
