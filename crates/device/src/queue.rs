@@ -209,6 +209,17 @@ impl<T: Clone + Ord> Queue<T> {
         self.idle.load(Relaxed) > 0 && self.active.load(Relaxed) < self.most.load(Relaxed)
     }
 
+    /// Returns whether all workers wait, or rest, but for one.
+    pub fn is_one_at_work(&self) -> bool {
+        self.active.load(Relaxed) < 2
+    }
+
+    /// Returns whether all workers but the one that asks wait, and there is nothing for them to do.
+    pub fn others_wait(&self) -> bool {
+        let shared = self.lock();
+        shared.is_empty() && shared.workers > 1 && shared.idle + 1 == shared.workers
+    }
+
     /// Gives away the older half of `own` if a worker is waiting.
     pub fn share(&self, own: &mut Vec<T>) {
         if !self.has_free() || own.len() < 2 {
@@ -239,6 +250,16 @@ impl<T: Clone + Ord> Queue<T> {
         if self.has_free() {
             self.wake.notify_all();
         }
+    }
+
+    /// Takes the next in line for which `is` holds.
+    pub fn take_if(&self, is: impl Fn(&T) -> bool) -> Option<T> {
+        let mut shared = self.lock();
+        let beyond = shared.line.range((Excluded(&shared.last), Unbounded)).find(|next| is(next));
+        let next = beyond.or_else(|| shared.line.iter().find(|next| is(next)))?.clone();
+        shared.line.remove(&next);
+        shared.last = next.clone();
+        Some(next)
     }
 
     /// Returns a guard that closes the queue when it is dropped by a panic, so that the other
@@ -289,6 +310,19 @@ mod tests {
         assert_eq!(take(), (Some(0), vec![4, 3, 2, 1]));
         let second = std::thread::scope(|scope| scope.spawn(take).join().expect("no panic"));
         assert_eq!(second, (Some(5), vec![6]));
+    }
+
+    #[test]
+    fn of_the_line_only_some_are_taken_in_order_and_from_its_beginning_again() {
+        let queue = Queue::new(0);
+        queue.restart(Vec::new());
+        queue.line_up(&mut vec![9, 2, 5, 4, 7, 3]);
+        let is_odd = |number: &i32| number % 2 == 1;
+        let odd = || std::iter::from_fn(|| queue.take_if(is_odd));
+        assert_eq!(odd().take(2).collect::<Vec<_>>(), [3, 5]);
+        queue.line_up(&mut vec![1, 8]);
+        assert_eq!(odd().collect::<Vec<_>>(), [7, 9, 1]);
+        assert_eq!(queue.in_line(), 3);
     }
 
     #[test]

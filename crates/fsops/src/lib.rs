@@ -49,7 +49,7 @@ pub use file::File;
 pub use lease::{Granted, Lease};
 pub use limits::{effective_user, own_descriptor_table, raise_descriptor_limit};
 pub use log::Log;
-pub use mounts::{Mounts, Place};
+pub use mounts::{Mounts, Place, boot_id};
 pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};
 pub use publish::{Lock, create_dir_private, publish_new, remove_file};

@@ -29,6 +29,13 @@ impl Place {
     }
 }
 
+/// Returns the identity that Linux gave itself when it booted: two processes with the same one see the same device
+/// numbers. Empty where there is none.
+pub fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_string()
+}
+
 impl Mounts {
     /// Reads the table; an empty one where there is none.
     pub fn read() -> Mounts {

@@ -279,8 +279,16 @@ impl NewFile {
 
 /// Returns the permissions that new files of this process do not get (`umask(2)`).
 ///
-/// To be called while there is one thread: the only way to know it everywhere is to change it.
+/// # Platform behavior
+///
+/// Before Linux 4.7, or without `/proc`, the only way to know it is to change it: to be called while there is one
+/// thread then.
 pub fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    if let Some(known) = said.and_then(|said| u32::from_str_radix(said.trim(), 8).ok()) {
+        return known;
+    }
     let now = rustix::process::umask(Mode::from_raw_mode(0o077));
     rustix::process::umask(now);
     now.as_raw_mode()

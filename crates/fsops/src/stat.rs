@@ -122,7 +122,7 @@ impl From<Statx> for Stat {
             device: u64::from(raw.stx_dev_major) << 32 | u64::from(raw.stx_dev_minor),
             inode: raw.stx_ino,
             mount: raw.stx_mnt_id,
-            kind: kind_of_mode(raw.stx_mode),
+            kind: Kind::of_mode(u32::from(raw.stx_mode)),
             size: raw.stx_size,
             allocated: raw.stx_blocks.saturating_mul(512),
             links: raw.stx_nlink,
@@ -138,9 +138,11 @@ impl From<Statx> for Stat {
     }
 }
 
-fn kind_of_mode(mode: u16) -> Kind {
-    use rustix::fs::FileType;
-    kind_of_type(FileType::from_raw_mode(u32::from(mode)))
+impl Kind {
+    /// Returns what has these bits of `st_mode`.
+    pub fn of_mode(mode: u32) -> Kind {
+        kind_of_type(rustix::fs::FileType::from_raw_mode(mode))
+    }
 }
 
 pub(crate) fn kind_of_type(file_type: rustix::fs::FileType) -> Kind {

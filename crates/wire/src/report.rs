@@ -1,0 +1,82 @@
+//! What a receiver says of its work to the lop that started it.
+
+use serde::{Deserialize, Serialize};
+
+/// What was done to a name, or would be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change<'a> {
+    /// What it was.
+    pub what: What,
+    /// The path below the top.
+    pub path: &'a [u8],
+    /// What it was linked to, or made of.
+    #[serde(borrow)]
+    pub to: Option<&'a [u8]>,
+    /// How it differed: kind, content, time, mode, owner, attributes, links, from the lowest bit on.
+    pub differs: u8,
+}
+
+/// What was done to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// Made.
+    New,
+    /// Made instead of something else.
+    Replaced,
+    /// Linked.
+    Linked,
+    /// Given other metadata.
+    Adjusted,
+    /// Removed.
+    Removed,
+    /// Made of content that was there.
+    Reused,
+}
+
+/// Something that could not be mirrored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem<'a> {
+    /// The path below the top.
+    pub path: &'a [u8],
+    /// Why, for the user.
+    pub text: &'a str,
+}
+
+/// What came of it: the counts of `lop mirror --json`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Names that the source has.
+    pub names: u64,
+    /// Regular files that were copied.
+    pub files: u64,
+    /// Bytes that they have.
+    pub bytes: u64,
+    /// Directories that were made.
+    pub dirs: u64,
+    /// Symbolic links, FIFOs, sockets and devices that were made.
+    pub others: u64,
+    /// Names that were linked.
+    pub linked: u64,
+    /// Regular files made of content that was there.
+    pub reused: u64,
+    /// Bytes that they have.
+    pub reused_bytes: u64,
+    /// Inodes given other metadata.
+    pub adjusted: u64,
+    /// What was removed.
+    pub removed: u64,
+    /// What was not, though the source has it not.
+    pub spared: u64,
+    /// Copies begun again.
+    pub split: u64,
+    /// Names gone meanwhile.
+    pub vanished: u64,
+    /// Names left out.
+    pub skipped: u64,
+    /// Failures.
+    pub failed: u64,
+    /// Whether anything of the source could not be read.
+    pub source_failed: bool,
+    /// Whether it was told to stop.
+    pub stopped: bool,
+}
