@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 const BUFFER: usize = 960 << 10;
 
 /// So many workers have that much; where there are more, they wait for a disk most of the time, and less does.
-const MANY: usize = 4;
-const LESS: usize = 192 << 10;
+const MANY: usize = 2;
+const LESS: usize = 64 << 10;
 
 /// Processors copy fastest between places that begin with a page.
 const PAGE: usize = 4096;

@@ -1,7 +1,7 @@
 //! In what an entry of the destination differs from that of the source.
 
 use content::{Manner, partition};
-use fsops::{Dir, Kind, Op, Stat, Xattr};
+use fsops::{Dir, Kind, Op, Stat};
 
 use crate::held::Side;
 use crate::name::{Failure, Name};
@@ -20,24 +20,23 @@ impl Worker<'_> {
         if differs.kind {
             return Ok(differs);
         }
-        let node = &name.site.node;
-        let from = self.open(Side::Source, node);
-        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-        let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+        let to = self.open(Side::Destination, &name.site.node);
+        let to = to.map_err(destination(Op::Open))?;
         differs.content |= match stat.kind {
             Kind::Symlink => {
-                let target = from.read_symlink(name.name);
-                target.map_err(|e| self.source_failure(Op::Read, e))?
+                self.source_target(name)?
                     != to.read_symlink(name.name).map_err(destination(Op::Read))?
             }
-            Kind::File if self.job.options.checksum && !differs.content => {
-                self.reads_differently(name, &from, &to, stat.size)?
+            Kind::File
+                if self.job.options.checksum && !differs.content && name.record.is_none() =>
+            {
+                self.reads_differently(name, &to, stat.size)?
             }
             _ => false,
         };
         let anew = differs.content || differs.time && stat.kind == Kind::File;
         if !anew {
-            let wanted = self.source_xattrs(name, &from)?;
+            let wanted = self.source_xattrs(name)?;
             let now = to.child_xattrs(name.name).map_err(destination(Op::Read))?;
             differs.xattrs = wanted != self.job.rights.settable(now);
         }
@@ -60,30 +59,17 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns those attributes of a name in the source that can be set.
-    pub(crate) fn source_xattrs(
-        &mut self,
-        name: Name<'_>,
-        from: &Dir,
-    ) -> Result<Vec<Xattr>, Failure> {
-        let xattrs = from.child_xattrs(name.name);
-        let xattrs = xattrs.map_err(|e| self.source_failure(Op::Read, e))?;
-        Ok(self.job.rights.settable(xattrs))
-    }
-
     /// Reads a file on both sides.
-    fn reads_differently(
+    pub(crate) fn reads_differently(
         &mut self,
         name: Name<'_>,
-        from: &Dir,
         to: &Dir,
         size: u64,
     ) -> Result<bool, Failure> {
         if size == 0 {
             return Ok(false);
         }
-        let one =
-            from.open_file_quietly(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let one = self.source_file(name)?;
         let other = to.open_file(name.name).map_err(destination(Op::Open))?;
         self.unlike(&one, &other, size)
     }

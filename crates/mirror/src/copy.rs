@@ -1,9 +1,10 @@
 //! Copies one regular file: bytes, holes and metadata, under a name that is not its own yet.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind};
+use std::rc::Rc;
 
-use fsops::{Dir, File, Kind, NewFile, Op, Stat};
+use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr};
 
 use crate::compare::destination;
 use crate::held::Side;
@@ -23,62 +24,144 @@ const STEP: u64 = 8 << 20;
 /// A file that keeps changing is copied as it was the last time.
 const ATTEMPTS: usize = 2;
 
+/// A file that is being made.
+#[derive(Debug)]
+pub(crate) struct Making {
+    to: Rc<Dir>,
+    made: CString,
+    /// It is to take the place of something, or to be in a directory that is in use.
+    aside: bool,
+    pub(crate) new: NewFile,
+    now: Option<Stat>,
+}
+
+/// What a file was filled with.
+#[derive(Debug)]
+pub(crate) struct Filled<'f> {
+    /// The metadata of the source when it was read.
+    pub(crate) stat: Stat,
+    /// It was the same when it had been read.
+    pub(crate) is_stable: bool,
+    pub(crate) xattrs: Vec<Xattr>,
+    /// What is to be on the disk, if that is to be looked at.
+    pub(crate) proof: Proof<'f>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Proof<'f> {
+    Original(&'f File),
+    /// BLAKE3.
+    Digest(Option<[u8; 32]>),
+}
+
 impl Worker<'_> {
-    /// Copies a file; returns the copy's inode, or 0 if it has no other names.
+    /// Copies a file of this host; returns the copy's inode, or 0 if it has no other names.
     pub(crate) fn copy(
+        &mut self,
+        name: Name<'_>,
+        source: &File,
+        stat: &Stat,
+        instead: bool,
+    ) -> Result<u64, Failure> {
+        let mut making = self.begin_copy(name, stat, instead)?;
+        let filled = self.fill_from(name.site, &making.new, source, stat);
+        let gone = || source.stat().is_ok_and(|now| is_gone(stat, &now));
+        let filled = if !matches!(filled, Ok((_, true))) && gone() {
+            self.outcome.vanished += 1;
+            Err(None)
+        } else {
+            filled
+        };
+        let filled = filled.and_then(|(now, is_stable)| {
+            if stat.links > 1 && now.inode != stat.inode {
+                // Its other names are to be linked to this one.
+                return Err(Some(Reason::Changed));
+            }
+            let stat = Stat { links: stat.links, ..now };
+            let xattrs = source.xattrs().map_err(|e| self.source_failure(Op::Read, e))?;
+            let xattrs = self.job.rights.settable(xattrs);
+            Ok(Filled { stat, is_stable, xattrs, proof: Proof::Original(source) })
+        });
+        let ended = filled.and_then(|filled| self.end_copy(name, &mut making, filled));
+        ended.inspect_err(|_| making.undo())
+    }
+
+    /// Makes an empty file, under another name if its own is in use.
+    pub(crate) fn begin_copy(
         &mut self,
         name: Name<'_>,
         stat: &Stat,
         instead: bool,
-    ) -> Result<u64, Failure> {
-        let Name { site, name: called, .. } = name;
-        let from = self.open(Side::Source, &site.node);
-        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-        let to = self.open(Side::Destination, &site.node).map_err(destination(Op::Open))?;
-        let source =
-            from.open_file_quietly(called).map_err(|e| self.source_failure(Op::Open, e))?;
-        let part = part_name(called);
-        let aside = instead || !site.manner.direct;
-        let made = if aside { part.as_c_str() } else { called };
-        // Before it is there, there is nothing of ours to take back.
-        let created = self.create(site, &to, made, stat)?;
-        let copied = self.fill_and_dress(site, created, &source, stat).and_then(|copied| {
-            if aside {
-                to.replace(made, called).map_err(destination(Op::Rename))?;
-            }
-            Ok(copied)
-        });
-        match copied {
-            Ok((inode, stable)) => {
-                if !stable {
-                    self.fail(&site.node, called.to_bytes(), Reason::Changed);
-                }
-                Ok(inode)
-            }
-            Err(failure) => {
-                let _left = to.remove_name(made);
-                Err(failure)
-            }
-        }
+    ) -> Result<Making, Failure> {
+        let to = self.open(Side::Destination, &name.site.node);
+        let to = to.map_err(destination(Op::Open))?;
+        let aside = instead || !name.site.manner.direct;
+        let made = if aside { part_name(name.name) } else { name.name.to_owned() };
+        let (new, now) = self.create(name.site, &to, &made, stat)?;
+        Ok(Making { to, made, aside, new, now })
     }
 
-    /// Makes a new file the copy; returns its inode if it is to be known, and whether the source was at rest.
-    fn fill_and_dress(
+    /// Gives a file that is filled its metadata and its name; returns its inode if it is to be known.
+    pub(crate) fn end_copy(
+        &mut self,
+        name: Name<'_>,
+        making: &mut Making,
+        filled: Filled<'_>,
+    ) -> Result<u64, Failure> {
+        let Filled { stat, is_stable, xattrs, proof } = filled;
+        let Making { new, now, .. } = making;
+        self.dress_new(name.site, new, &xattrs, &stat, now)?;
+        if self.job.options.verify {
+            self.verify(new, &proof, &stat)?;
+        }
+        if self.job.options.fsync {
+            new.sync().map_err(destination(Op::Sync))?;
+        }
+        // Before it can be found under its name: it is not one that is to go.
+        let is_claimed = self.job.options.memory.is_some();
+        let inode = match now {
+            _ if stat.links < 2 && !self.job.options.verify && !is_claimed => 0,
+            Some(now) => self.claimed(now, is_claimed),
+            None => {
+                let now = new.stat().map_err(destination(Op::Stat))?;
+                self.claimed(&now, is_claimed)
+            }
+        };
+        if making.aside {
+            self.put_in_place(name, &making.to)?;
+        }
+        if !is_stable {
+            self.fail(&name.site.node, name.name.to_bytes(), Reason::Changed);
+        }
+        Ok(inode)
+    }
+
+    /// Returns the inode of a file that was made; claims it for its name if others may look for its content.
+    fn claimed(&self, now: &Stat, is_claimed: bool) -> u64 {
+        if is_claimed {
+            self.job.claimed.claim(now.key());
+        }
+        now.inode
+    }
+
+    /// Makes a new file have the bytes of a file of this host; returns what that was like, and whether it was at
+    /// rest.
+    pub(crate) fn fill_from(
         &mut self,
         site: &Site,
-        (new, mut now): (NewFile, Option<Stat>),
+        new: &NewFile,
         source: &File,
         listed: &Stat,
-    ) -> Result<(u64, bool), Failure> {
-        let mut stat = *listed;
-        let mut stable = false;
-        for _ in 0..ATTEMPTS {
-            let read = self.copy_bytes(site, source, &new, &stat);
+    ) -> Result<(Stat, bool), Failure> {
+        let (mut stat, mut left) = (*listed, ATTEMPTS);
+        loop {
+            let read = self.copy_bytes(site, source, new, &stat);
             let after = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
-            stable = after.same_content(&stat);
-            if stable {
+            let is_stable = after.same_content(&stat);
+            if is_stable || left == 0 {
+                // Its time is that of before the last bytes were read: the next run looks again.
                 read.map_err(copy_failure)?;
-                break;
+                return Ok((stat, is_stable));
             }
             if after.kind != Kind::File {
                 return Err(Some(Reason::Changed));
@@ -86,27 +169,8 @@ impl Worker<'_> {
             // What was read belongs to no version, and may be longer than this one.
             new.set_size(0).map_err(destination(Op::Write))?;
             stat = after;
+            left -= 1;
         }
-        if !stable {
-            // Its time is that of before the last bytes were read: the next run looks again.
-            let read = self.copy_bytes(site, source, &new, &stat);
-            read.map_err(copy_failure)?;
-        }
-        self.dress_new(site, &new, source, &stat, &mut now)?;
-        if self.job.options.verify {
-            self.verify(&new, source, &stat)?;
-        }
-        if self.job.options.fsync {
-            new.sync().map_err(destination(Op::Sync))?;
-        }
-        if stat.links < 2 && !self.job.options.verify {
-            return Ok((0, stable));
-        }
-        let inode = match now {
-            Some(now) => now.inode,
-            None => new.stat().map_err(destination(Op::Stat))?.inode,
-        };
-        Ok((inode, stable))
     }
 
     /// Makes a file that nobody may read who may not read the original; returns its metadata if these had to
@@ -142,12 +206,12 @@ impl Worker<'_> {
         Ok((new, now))
     }
 
-    /// Gives a new file the metadata of `stat` and the attributes of the source.
+    /// Gives a new file the metadata of `stat` and these attributes.
     fn dress_new(
         &mut self,
         site: &Site,
         new: &NewFile,
-        source: &File,
+        wanted: &[Xattr],
         stat: &Stat,
         now: &mut Option<Stat>,
     ) -> Result<(), Failure> {
@@ -166,11 +230,9 @@ impl Worker<'_> {
         if to_be.is_some() || made_with != mode {
             new.set_mode(mode).map_err(failed())?;
         }
-        let wanted = source.xattrs().map_err(|e| self.source_failure(Op::Read, e))?;
-        let wanted = self.job.rights.settable(wanted);
         if site.manner.hands_down_acl || !wanted.is_empty() {
             let has = self.job.rights.settable(new.xattrs().map_err(failed())?);
-            new.set_xattrs_to(&has, &wanted).map_err(failed())?;
+            new.set_xattrs_to(&has, wanted).map_err(failed())?;
         }
         new.set_times(stat.atime_ns, stat.mtime_ns).map_err(failed())
     }
@@ -195,16 +257,7 @@ impl Worker<'_> {
             return self.copy_stretch(source, new, 0, stat.size, false);
         }
         let mut at = 0;
-        while at < stat.size {
-            let (from, to) = if has_holes {
-                let Some(from) = source.next_data(at)? else { break };
-                (from, source.next_hole(from)?.min(stat.size))
-            } else {
-                (0, stat.size)
-            };
-            if from >= stat.size {
-                break;
-            }
+        while let Some((from, to)) = next_stretch(source, stat, at)? {
             self.copy_stretch(source, new, from, to, true)?;
             at = to;
         }
@@ -212,7 +265,7 @@ impl Worker<'_> {
     }
 
     /// Copies the bytes from one place to another.
-    fn copy_stretch(
+    pub(crate) fn copy_stretch(
         &mut self,
         source: &File,
         new: &NewFile,
@@ -255,14 +308,62 @@ impl Worker<'_> {
     }
 
     /// Reads the copy back, from the disk, and compares it.
-    fn verify(&mut self, new: &NewFile, source: &File, stat: &Stat) -> Result<(), Failure> {
+    fn verify(&mut self, new: &NewFile, proof: &Proof<'_>, stat: &Stat) -> Result<(), Failure> {
         new.sync_and_forget().map_err(destination(Op::Sync))?;
         let copy = new.reader().map_err(destination(Op::Open))?;
-        if stat.size > 0 && self.unlike(source, &copy, stat.size)? {
-            return Err(Some(Reason::Unlike));
-        }
-        Ok(())
+        let is_alike = match proof {
+            Proof::Original(source) => stat.size == 0 || !self.unlike(source, &copy, stat.size)?,
+            Proof::Digest(digest) => Some(self.digest(&copy, stat.size)?) == *digest,
+        };
+        if is_alike { Ok(()) } else { Err(Some(Reason::Unlike)) }
     }
+
+    /// Returns BLAKE3 of the first `size` bytes of a file of the destination.
+    pub(crate) fn digest(&mut self, file: &File, size: u64) -> Result<[u8; 32], Failure> {
+        let mut hasher = blake3::Hasher::new();
+        let mut at = 0;
+        while at < size {
+            if self.stopped() {
+                return Err(None);
+            }
+            let buffer = self.buffer.get(&self.job.buffers);
+            let length = buffer.len().min(usize::try_from(size - at).unwrap_or(usize::MAX));
+            let read = file.read_at(&mut buffer[..length], at).map_err(destination(Op::Read))?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(&buffer[..read]);
+            at += read as u64;
+        }
+        Ok(hasher.finalize().into())
+    }
+}
+
+impl Making {
+    /// Removes what was made.
+    pub(crate) fn undo(&self) {
+        // What cannot be removed has a name that lop knows as its own.
+        let _left = self.to.remove_name(&self.made);
+    }
+}
+
+/// Returns whether a file that is open has lost its last name; some file systems never say that there is one.
+pub(crate) fn is_gone(before: &Stat, after: &Stat) -> bool {
+    after.links == 0 && before.links > 0
+}
+
+/// Returns from where to where there are data, from `at` on.
+pub(crate) fn next_stretch(source: &File, stat: &Stat, at: u64) -> io::Result<Option<(u64, u64)>> {
+    if at >= stat.size {
+        return Ok(None);
+    }
+    if stat.allocated >= stat.size {
+        return Ok(Some((at, stat.size)));
+    }
+    let Some(from) = source.next_data(at)?.filter(|&from| from < stat.size) else {
+        return Ok(None);
+    };
+    Ok(Some((from, source.next_hole(from)?.min(stat.size))))
 }
 
 /// Returns how copying bytes failed; who asked to stop need not be told.

@@ -3,10 +3,12 @@
 use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
 
-use fsops::{Dir, Kind, Op, Stat};
+use fsops::{Dir, Kind, Op, Stat, Volume};
 
 use crate::compare::destination;
+use crate::far::{Entered, Room};
 use crate::held::Side;
 use crate::job::{Job, takes};
 use crate::name::Failure;
@@ -40,20 +42,43 @@ impl Worker<'_> {
             return Ok(None);
         }
         let xattrs = from.xattrs().map_err(source(Op::Read))?;
-        let xattrs = self.job.rights.settable(xattrs);
-        let is_entered =
-            !self.job.options.one_file_system || stat.device == roots.source.stat.device;
+        let is_entered = self.job.enters(stat.device);
         let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
-        let tells_inodes = volume.lists_inodes() && !roots.mounts_below;
-        let mut manner = Manner {
-            direct: false,
+        let mounts_below = roots.source.as_ref().is_some_and(|source| source.mounts_below);
+        let manner = Manner {
             device: self.job.links.device(stat.device),
-            tells_inodes,
-            there_tells_inodes: true,
-            most_links: u32::MAX,
-            clones: false,
-            hands_down_acl: false,
+            tells_inodes: volume.lists_inodes() && !mounts_below,
+            ..Manner::default()
         };
+        self.begin_at(
+            node,
+            Entered { stat, xattrs, is_listed: is_entered, room: Room::default() },
+            manner,
+            Some(volume),
+        )
+        .map(Some)
+    }
+
+    /// Does the same for a directory of another host.
+    pub(crate) fn begin_far(
+        &mut self,
+        node: &Arc<Node>,
+        entered: Entered,
+    ) -> Result<Arc<Site>, Reason> {
+        let device = u16::try_from(entered.stat.device).unwrap_or(u16::MAX);
+        self.begin_at(node, entered, Manner { device, ..Manner::default() }, None)
+    }
+
+    /// Opens or makes what is to be like a directory of the source.
+    fn begin_at(
+        &mut self,
+        node: &Arc<Node>,
+        entered: Entered,
+        mut manner: Manner,
+        volume: Option<Volume>,
+    ) -> Result<Arc<Site>, Reason> {
+        let Entered { stat, xattrs, is_listed: is_entered, room: _room } = entered;
+        let xattrs = self.job.rights.settable(xattrs);
         let failed = |failure: Failure| failure.unwrap_or(Reason::Changed);
         let to = self.begin_there(node, &mut manner).map_err(failed)?;
         let mut present = Present::default();
@@ -64,7 +89,7 @@ impl Worker<'_> {
             let volume_there = volume_there.map_err(destination(Op::Stat)).map_err(failed)?;
             manner.there_tells_inodes = volume_there.lists_inodes();
             manner.most_links = volume_there.most_links().unwrap_or(u32::MAX);
-            manner.clones = volume.shares_extents_with(&volume_there);
+            manner.clones = volume.is_some_and(|volume| volume.shares_extents_with(&volume_there));
             manner.hands_down_acl = !self.job.options.dry_run && to.hands_down_acl();
             if !manner.direct {
                 let listed = self.present(&to);
@@ -74,7 +99,7 @@ impl Worker<'_> {
             there = Some(now);
         }
         node.know(Facts { stat, xattrs, there, is_entered });
-        Ok(Some(Site::new(Arc::clone(node), present, manner)))
+        Ok(Site::new(Arc::clone(node), present, manner))
     }
 
     /// Opens the directory at the destination, or makes one aside.
@@ -222,17 +247,14 @@ impl Worker<'_> {
         let Some(parent) = node.parent() else { return Ok(()) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
         let part = part_name(node.name());
-        match above.replace(&part, node.name()) {
-            // Something else has the name that is no directory.
-            Err(e) if e.kind() == ErrorKind::NotADirectory => {
-                let exchanged = above.exchange(&part, &above, node.name());
-                exchanged.map_err(destination(Op::Rename))?;
-                above.remove_name(&part).map_err(destination(Op::Remove))?;
-            }
-            placed => placed.map_err(destination(Op::Rename))?,
-        }
+        let placed = above.replace(&part, node.name());
+        // Something else has the name that is no directory.
+        let exchanges = placed.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotADirectory);
+        let placed = if exchanges { above.exchange(&part, &above, node.name()) } else { placed };
+        placed.map_err(destination(Op::Rename))?;
         node.unset(ASIDE);
-        Ok(())
+        self.job.placed.fetch_add(1, Release);
+        if exchanges { above.remove_name(&part).map_err(destination(Op::Remove)) } else { Ok(()) }
     }
 
     /// Notes that one thing is done in a directory; after the last one it, and those above it, get
@@ -244,7 +266,7 @@ impl Worker<'_> {
                 self.fail(&node, b"", reason);
             }
             self.held.close(&node);
-            let Some(parent) = node.parent() else { return };
+            let Some(parent) = node.parent() else { return self.job.finish() };
             node = Arc::clone(parent);
         }
     }
@@ -297,6 +319,6 @@ impl Job<'_> {
 }
 
 /// Returns the state of a directory in `parent` that the destination has not.
-fn node_state(parent: &Node) -> u8 {
+pub(crate) fn node_state(parent: &Node) -> u8 {
     if parent.is(IMAGINED) { IMAGINED } else { 0 }
 }

@@ -2,17 +2,24 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fs::File;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use device::{Crew, Lane, Queue};
-use fsops::{Dir, Interrupted, Stage, Volume, Watch};
+use device::{Crew, Lane, Queue, Threads};
+use fsops::{Dir, Interrupted, Stage, Stat, Volume, Watch};
 use walk::STORE_PREFIX;
+use wire::{Broken, Incoming, Outgoing};
 
+use crate::arrive::Arrived;
 use crate::claimed::Claimed;
+use crate::contents::Contents;
+use crate::far::Far;
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Change, Outcome};
+use crate::place::PutOff;
 use crate::rights::Rights;
 use crate::roots::Roots;
 use crate::site::Shared;
@@ -27,6 +34,10 @@ pub(crate) enum Task {
     Enter { inode: u64, node: Arc<Node> },
     /// Take names that another worker listed.
     Help(Arc<Shared>),
+    /// Copy a file that was put off.
+    Copy(Arc<PutOff>),
+    /// Deal with what came from another host, in turn.
+    Arrived { turn: u64, what: Arc<Arrived> },
 }
 
 /// One mirroring.
@@ -43,9 +54,21 @@ pub(crate) struct Job<'a> {
     pub(crate) splitting: Mutex<()>,
     /// Workers that have room for bytes on their way.
     pub(crate) buffers: AtomicUsize,
+    /// Contents of which the source has said the digests.
+    pub(crate) contents: Contents,
+    /// Whether files of the destination can share extents, once that was tried.
+    pub(crate) clones: OnceLock<bool>,
+    /// Directories that were given their names.
+    pub(crate) placed: AtomicU64,
+    /// Where the source is, if that is another host.
+    pub(crate) far: Option<Arc<Far>>,
+    /// Files that were put off and not copied yet.
+    pub(crate) put_off: AtomicUsize,
+    /// There was a trial of the source's disk.
+    pub(crate) is_tried: AtomicBool,
     surplus: Mutex<Surplus>,
     volumes: Mutex<HashMap<u64, Volume>>,
-    lane: Arc<Lane>,
+    pub(crate) lane: Arc<Lane>,
 }
 
 /// Makes the destination like the source. Returns what came of it, and whether it went to its end: `watch` may
@@ -60,44 +83,150 @@ pub fn mirror(
     tell: Option<Tell<'_>>,
 ) -> (Outcome, Result<(), Interrupted>) {
     watch.enter(Stage::Mirror);
-    let top = Node::top();
-    if roots.destination.is_none() {
-        top.set(IMAGINED);
-    }
-    if roots.made {
-        top.set(TOUCHED);
-    }
-    let inode = roots.source.stat.inode;
-    let job = Job {
-        roots,
-        options,
-        watch,
-        tell,
-        rights: Rights::of_process(),
-        queue: Queue::new(Task::Enter { inode, node: top }),
-        links: Links::default(),
-        claimed: Claimed::default(),
-        splitting: Mutex::default(),
-        buffers: AtomicUsize::new(0),
-        surplus: Mutex::default(),
-        volumes: Mutex::default(),
-        lane: options.lanes.of(roots.source.stat.device),
-    };
+    let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
+    let Stat { inode, device, .. } = source.top.stat;
+    let start = Task::Enter { inode, node: roots.top() };
+    let job = Job::new(roots, options, watch, tell, (start, device), None);
+    job.limit_crew();
     let mut outcome = Outcome::default();
     let crew = Crew { lane: &job.lane, threads: options.threads, pieces: None };
     for other in crew.run(|pace| Worker::new(&job).run(pace)) {
         outcome.add(other);
     }
-    if !watch.stopped() {
-        let surplus = std::mem::take(&mut *job.surplus());
-        surplus.settle(&job, &mut outcome);
-    }
+    job.end(&mut outcome);
     (outcome, watch.check())
 }
 
+/// Makes the destination like what a sender on another host has, as [`mirror`] does.
+///
+/// # Errors
+///
+/// That the conversation ended before its time: what was done stays, and the next run goes on.
+pub fn receive(
+    roots: &Roots,
+    options: &Options,
+    watch: &Watch,
+    tell: Option<Tell<'_>>,
+    (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
+) -> (Outcome, Result<(), Broken>) {
+    watch.enter(Stage::Mirror);
+    let far = Far::new(Arc::clone(out));
+    let top = roots.top();
+    let device = roots.destination.as_ref().map_or(0, |top| top.stat.device);
+    let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
+    let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
+    let far = Some(far);
+    let job = Job::new(roots, options, watch, tell, (start, device), far.clone());
+    let mut outcome = Outcome::default();
+    let Threads { first, grows } = options.threads;
+    // One more: who listens does nothing else.
+    let threads = Threads { first: first + 1, grows };
+    let crew = Crew { lane: &job.lane, threads, pieces: None };
+    let this = std::thread::current().id();
+    let ears = Mutex::new(Some(incoming));
+    // Before the others, who would leave if nobody else were there.
+    job.queue.join();
+    let results = crew.run(|pace| {
+        let worker = Worker::new(&job);
+        let ears = || ears.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if std::thread::current().id() == this
+            && let (Some(far), Some(incoming)) = (&far, ears())
+        {
+            worker.hear(far, incoming, pace)
+        } else {
+            (worker.run(pace), Ok(()))
+        }
+    });
+    let mut ended = Ok(());
+    for (other, end) in results {
+        outcome.add(other);
+        ended = ended.and(end);
+    }
+    if ended.is_ok() {
+        job.end(&mut outcome);
+    }
+    (outcome, if watch.stopped() { Err(Broken::Stopped) } else { ended })
+}
+
+impl Roots {
+    /// Returns the top directory as it is to be mirrored.
+    fn top(&self) -> Arc<Node> {
+        let top = Node::top();
+        if self.destination.is_none() {
+            top.set(IMAGINED);
+        }
+        if self.made {
+            top.set(TOUCHED);
+        }
+        top
+    }
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        roots: &'a Roots,
+        options: &'a Options,
+        watch: &'a Watch,
+        tell: Option<Tell<'a>>,
+        (start, device): (Task, u64),
+        far: Option<Arc<Far>>,
+    ) -> Job<'a> {
+        Job {
+            roots,
+            options,
+            watch,
+            tell,
+            rights: Rights::of_process(),
+            queue: Queue::new(start),
+            links: Links::default(),
+            claimed: Claimed::default(),
+            splitting: Mutex::default(),
+            buffers: AtomicUsize::new(0),
+            contents: Contents::default(),
+            clones: OnceLock::new(),
+            placed: AtomicU64::new(0),
+            far,
+            put_off: AtomicUsize::new(0),
+            is_tried: AtomicBool::new(false),
+            surplus: Mutex::default(),
+            volumes: Mutex::default(),
+            lane: options.lanes.of(device),
+        }
+    }
+
+    /// Does what is to be done when everything else is.
+    fn end(&self, outcome: &mut Outcome) {
+        if !self.watch.stopped() {
+            let surplus = std::mem::take(&mut *self.surplus());
+            surplus.settle(self, outcome);
+        }
+    }
+}
+
 impl Job<'_> {
+    /// Returns whether to go by the order of the source's disk rather than by that of the tree: if it has an
+    /// arm, or that is to be found out.
+    pub(crate) fn goes_by_place(&self) -> bool {
+        let lane = &self.lane;
+        let is_open = || lane.finds_out() && !lane.is_settled() && !self.is_tried.load(Relaxed);
+        self.far.is_none() && lane.is_cold() && (lane.has_arm() || is_open())
+    }
+
     pub(crate) fn surplus(&self) -> MutexGuard<'_, Surplus> {
         self.surplus.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the top directory is finished, and all in it.
+    pub(crate) fn finish(&self) {
+        if let Some(far) = &self.far {
+            far.finish();
+        }
+    }
+
+    /// Returns whether what is in a directory on this device of the source is mirrored.
+    pub(crate) fn enters(&self, device: u64) -> bool {
+        let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
+        !self.options.one_file_system || top == Some(device)
     }
 
     /// Returns the file system that a directory of a device is on.
@@ -119,6 +248,9 @@ impl Job<'_> {
     }
 }
 
+/// What tells places from inodes.
+const PLACES: u64 = 1 << 63;
+
 /// Returns whether a name is one to be mirrored; `path` gives its path below the top.
 pub(crate) fn takes(
     options: &Options,
@@ -139,11 +271,18 @@ pub(crate) fn takes(
 }
 
 impl Task {
-    /// Returns what the order goes by: inodes, and addresses where these are alike.
+    pub(crate) fn is_copy(&self) -> bool {
+        matches!(self, Task::Copy(_))
+    }
+
+    /// Returns what the order goes by: inodes of directories, then places of files, and addresses where these
+    /// are alike.
     fn place(&self) -> (u64, usize) {
         match self {
-            Task::Enter { inode, node } => (*inode, Arc::as_ptr(node).addr()),
+            Task::Enter { inode, node } => (*inode & !PLACES, Arc::as_ptr(node).addr()),
+            Task::Copy(put_off) => (put_off.place | PLACES, Arc::as_ptr(put_off).addr()),
             Task::Help(shared) => (u64::MAX, Arc::as_ptr(shared).addr()),
+            Task::Arrived { turn, .. } => (*turn, 0),
         }
     }
 }

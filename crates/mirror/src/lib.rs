@@ -22,11 +22,16 @@
 //! What cannot be mirrored is in [`Outcome::problems`], what the destination has of that name stays as it
 //! is, and the rest goes on. A name at the destination is always a whole file: the old or the new one.
 
+mod arrive;
+mod asked;
 mod buffer;
 mod claimed;
 mod compare;
+mod contents;
 mod copy;
 mod directory;
+mod far;
+mod hear;
 mod held;
 mod job;
 mod link;
@@ -34,15 +39,24 @@ mod links;
 mod make;
 mod name;
 mod node;
+mod offer;
+mod origin;
 mod outcome;
 mod part;
+mod place;
 mod present;
+mod report;
+mod resume;
+mod reuse;
 mod rights;
 mod roots;
+mod send;
+mod serve;
 mod site;
 mod surplus;
 mod survey;
 mod table;
+mod trial;
 mod window;
 mod worker;
 
@@ -52,9 +66,12 @@ use device::{Lanes, Threads};
 use purge::Throttle;
 use walk::Globs;
 
-pub use job::mirror;
+pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
+pub use job::{mirror, receive};
 pub use outcome::{Change, Differs, Outcome, Problem, Reason, What};
-pub use roots::{Refusal, Roots};
+pub use report::{push, receive_and_report};
+pub use roots::{Refusal, Roots, Source};
+pub use send::{Hear, send};
 pub use survey::{Survey, survey};
 
 /// How to mirror.
@@ -81,6 +98,8 @@ pub struct Options {
     pub exclude: Globs,
     /// Bytes that may be copied in a second, of all files together.
     pub bandwidth: Arc<Throttle>,
+    /// What is remembered of contents, if those that the destination has are to be reused.
+    pub memory: Option<Arc<dyn Memory>>,
     /// Workers.
     pub threads: Threads,
     /// The devices, and what is known of them.

@@ -8,8 +8,7 @@ use fsops::{Kind, Op, Stat};
 use crate::compare::destination;
 use crate::held::Side;
 use crate::links::{Known, Leader, leader};
-use crate::make::put_link;
-use crate::name::{Failure, Name};
+use crate::name::{Failure, Name, Settled};
 use crate::node::TOUCHED;
 use crate::outcome::{Change, Differs, What};
 use crate::table::Key;
@@ -39,9 +38,8 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         if let Some(there) = name.there {
             if there.kind == Kind::Dir {
-                return Err(self.obstructed(name));
-            }
-            if self.is_linked(name, leader, key)? {
+                self.may_give_way()?;
+            } else if self.is_linked(name, leader, key)? {
                 return Ok(());
             }
         }
@@ -52,6 +50,14 @@ impl Worker<'_> {
                 Err(e) => return Err(destination(Op::Link)(e)),
             }
         }
+        if self.imagines(name.site) {
+            self.waits_for_its_place(name);
+        }
+        self.was_linked(name, leader);
+        Ok(())
+    }
+
+    fn was_linked(&mut self, name: Name<'_>, leader: &Leader) {
         self.outcome.linked += 1;
         name.site.node.set(TOUCHED);
         let instead = name.there.is_some();
@@ -61,7 +67,6 @@ impl Worker<'_> {
             to: Some(joined(&leader.node, leader.name.as_bytes())),
             differs: Differs { links: instead, ..Differs::default() },
         });
-        Ok(())
     }
 
     /// Returns whether what is there is the leader's file already, or another copy of one that has too many
@@ -74,7 +79,7 @@ impl Worker<'_> {
             there.inode = now.inode;
         }
         let links = &self.job.links;
-        if there.inode == leader.inode || links.was_leader(key, there.inode) {
+        if there.inode == leader.inode || links.is_copy(key, there.inode) {
             return Ok(true);
         }
         if !links.is_split(key) {
@@ -82,20 +87,14 @@ impl Worker<'_> {
         }
         let stat = self.source_stat(name)?;
         let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-        let is_copy =
-            !self.compare(name, &stat, &now)?.at_all() && self.job.claimed.claim(now.key());
-        if is_copy {
-            links.also(key, now.inode);
-        }
-        Ok(is_copy)
+        let is_alike = !self.compare(name, &stat, &now)?.at_all();
+        Ok(is_alike && links.take_for_copy(key, now.key(), &self.job.claimed))
     }
 
     fn try_to_link(&mut self, name: Name<'_>, leader: &Leader) -> io::Result<()> {
         let to = self.open(Side::Destination, &name.site.node)?;
         let from = self.open(Side::Destination, &leader.node)?;
-        put_link(&to, name.name, name.there.is_some(), |made| {
-            to.link_name(&from, &leader.name, made)
-        })
+        self.put_link(name, &to, name.there.is_some(), &from, &leader.name)
     }
 
     /// Begins another copy of a file that can have no more names, or not this one; further names are
@@ -114,8 +113,7 @@ impl Worker<'_> {
             && !now.is(before)
             && self.try_to_link(name, &now).is_ok()
         {
-            self.outcome.linked += 1;
-            name.site.node.set(TOUCHED);
+            self.was_linked(name, &now);
             return Ok(());
         }
         let stat = match stat {
@@ -123,8 +121,18 @@ impl Worker<'_> {
             None => self.source_stat(name)?,
         };
         let copies = self.outcome.files + self.outcome.others;
-        let inode = self.settle(name, &stat)?;
-        let next = leader(&name.site.node, name.name, inode, &stat);
+        let inode = if name.record.is_some() {
+            self.copy_leader(name, &stat, before)?
+        } else {
+            self.at_once = true;
+            let settled = self.settle(name, &stat);
+            self.at_once = false;
+            match settled? {
+                Settled::Is(inode) => inode,
+                Settled::Asked => return Err(None),
+            }
+        };
+        let next = leader(&name.site.node, &name.called_there(), inode, &stat);
         job.links.lead(key, &next, before.inode);
         self.outcome.split += self.outcome.files + self.outcome.others - copies;
         Ok(())

@@ -13,9 +13,10 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fsops::Stat;
+use fsops::{FileKey, Stat};
 use walk::Names;
 
+use crate::claimed::Claimed;
 use crate::node::Node;
 use crate::site::Waiter;
 use crate::table::{Group, Key, MANY, Table};
@@ -56,9 +57,11 @@ struct Inner {
     devices: Vec<u64>,
     table: Table,
     busy: HashMap<Key, Vec<Waiter>>,
+    /// Names that wait for these.
+    waiting: usize,
     names: Names,
     holders: Holders,
-    /// Groups that take more than one file at the destination, and the inodes of others than the leader.
+    /// Groups that take more than one file at the destination, and the inodes that their names may have.
     split: HashMap<Key, Vec<u64>>,
 }
 
@@ -93,16 +96,29 @@ impl Links {
 
     /// Has `waiter` wait for a file that somebody is copying; gives it back if nobody is any more.
     pub(crate) fn wait(&self, key: Key, waiter: Waiter) -> Option<Waiter> {
-        match self.lock().busy.get_mut(&key) {
+        let mut inner = self.lock();
+        match inner.busy.get_mut(&key) {
             Some(waiters) => waiters.push(waiter),
             None => return Some(waiter),
         }
+        inner.waiting += 1;
         None
     }
 
-    /// Returns what is known of a file; if that is nothing, the caller MUST make it known, or give up.
-    pub(crate) fn begin(&self, key: Key) -> Known {
+    /// Returns how many names wait for files.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// Returns what is known of a file that was born then; if that is nothing, the caller MUST make it known, or give
+    /// up. A file that was born at another time, and had the number before, is forgotten.
+    pub(crate) fn begin(&self, key: Key, born: u16) -> Known {
         let mut inner = self.lock();
+        if let Some(group) = inner.table.get(key)
+            && group.born != born
+        {
+            inner.close(group);
+        }
         let known = inner.look(key);
         if matches!(known, Known::No) {
             inner.busy.insert(key, Vec::new());
@@ -116,18 +132,18 @@ impl Links {
         if left > 0 {
             inner.put(key, leader, u16::try_from(left).unwrap_or(MANY));
         }
-        inner.busy.remove(&key).unwrap_or_default()
+        inner.end_wait(key)
     }
 
     /// Gives up; returns who waits.
     pub(crate) fn give_up(&self, key: Key) -> Vec<Waiter> {
-        self.lock().busy.remove(&key).unwrap_or_default()
+        self.lock().end_wait(key)
     }
 
     /// Has further names linked to another leader.
     pub(crate) fn lead(&self, key: Key, leader: &Leader, full: u64) {
         let mut inner = self.lock();
-        inner.split.entry(key).or_default().push(full);
+        inner.split.entry(key).or_default().extend([full, leader.inode]);
         let Some(group) = inner.table.get(key) else { return };
         inner.forget(group);
         inner.put(key, leader, group.left);
@@ -143,14 +159,24 @@ impl Links {
         self.lock().split.contains_key(&key)
     }
 
-    /// Notes one more inode that names of the file may have.
-    pub(crate) fn also(&self, key: Key, inode: u64) {
-        self.lock().split.entry(key).or_default().push(inode);
+    /// Returns whether `inode` is known as one that names of the file may have.
+    pub(crate) fn is_copy(&self, key: Key, inode: u64) -> bool {
+        self.lock().is_copy(key, inode)
     }
 
-    /// Returns whether `inode` is one that names of the file were linked to before.
-    pub(crate) fn was_leader(&self, key: Key, inode: u64) -> bool {
-        self.lock().split.get(&key).is_some_and(|full| full.contains(&inode))
+    /// Takes an inode that is alike for one that names of the file may have; returns false if it is
+    /// another file's already.
+    pub(crate) fn take_for_copy(&self, key: Key, there: FileKey, claimed: &Claimed) -> bool {
+        // In one step: of two names of it that are seen at the same time both have to hear that it is.
+        let mut inner = self.lock();
+        if inner.is_copy(key, there.inode) {
+            return true;
+        }
+        let is_free = claimed.claim(there);
+        if is_free {
+            inner.split.entry(key).or_default().push(there.inode);
+        }
+        is_free
     }
 
     /// Counts a name that was seen; the last one closes the group.
@@ -164,18 +190,7 @@ impl Links {
         if group.left > 0 {
             inner.table.put(group);
         } else {
-            inner.forget(group);
-            inner.table.remove(key);
-            inner.split.remove(&key);
-        }
-    }
-
-    /// Forgets a file whose number another one has now.
-    pub(crate) fn forget(&self, key: Key) {
-        let mut inner = self.lock();
-        if let Some(group) = inner.table.get(key) {
-            inner.forget(group);
-            inner.table.remove(key);
+            inner.close(group);
         }
     }
 
@@ -190,6 +205,16 @@ impl Inner {
             return Known::Yes(self.leader(group));
         }
         if self.busy.contains_key(&key) { Known::Busy } else { Known::No }
+    }
+
+    fn is_copy(&self, key: Key, inode: u64) -> bool {
+        self.split.get(&key).is_some_and(|copies| copies.contains(&inode))
+    }
+
+    fn end_wait(&mut self, key: Key) -> Vec<Waiter> {
+        let waiters = self.busy.remove(&key).unwrap_or_default();
+        self.waiting -= waiters.len();
+        waiters
     }
 
     fn leader(&self, group: Group) -> Leader {
@@ -225,7 +250,14 @@ impl Inner {
         self.table.put(Group { key, page, at, left, born: leader.born });
     }
 
-    /// Lets go of what is kept for a group.
+    /// Forgets a group.
+    fn close(&mut self, group: Group) {
+        self.forget(group);
+        self.table.remove(group.key);
+        self.split.remove(&group.key);
+    }
+
+    /// Lets go of what names of a group are linked to.
     fn forget(&mut self, group: Group) {
         let (holder, ..) = self.record(group);
         self.holders.let_go(holder);
@@ -279,4 +311,46 @@ pub(crate) fn born(stat: &Stat) -> u16 {
 /// Returns a leader.
 pub(crate) fn leader(node: &Arc<Node>, name: &CStr, inode: u64, stat: &Stat) -> Leader {
     Leader { node: Arc::clone(node), name: name.to_owned(), inode, born: born(stat) }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsops::FileKey;
+
+    use super::{Known, Links};
+    use crate::claimed::Claimed;
+    use crate::node::Node;
+    use crate::table::Key;
+
+    const KEY: Key = Key { device: 0, inode: 7 };
+
+    fn made_known(links: &Links, born: u16, left: u32) {
+        let leader =
+            super::Leader { node: Node::top(), name: c"first".to_owned(), inode: 70, born };
+        assert!(matches!(links.begin(KEY, born), Known::No));
+        assert!(matches!(links.begin(KEY, born), Known::Busy));
+        assert!(links.ready(KEY, &leader, left).is_empty());
+    }
+
+    #[test]
+    fn a_file_is_forgotten_when_all_names_were_seen_or_another_has_its_number() {
+        let links = Links::default();
+        made_known(&links, 1, 2);
+        links.seen(KEY);
+        assert!(matches!(links.begin(KEY, 1), Known::Yes(leader) if leader.inode == 70));
+        made_known(&links, 2, 1);
+        links.seen(KEY);
+        assert!(matches!(links.look(KEY), Known::No));
+    }
+
+    #[test]
+    fn an_inode_is_a_copy_of_one_file_only() {
+        let (links, claimed) = (Links::default(), Claimed::default());
+        let there = |inode| FileKey { device: 1, inode };
+        for _ in 0..2 {
+            assert!(links.take_for_copy(KEY, there(71), &claimed));
+        }
+        assert!(claimed.claim(there(72)) && !links.take_for_copy(KEY, there(72), &claimed));
+        assert!(!links.take_for_copy(Key { inode: 8, ..KEY }, there(71), &claimed));
+    }
 }

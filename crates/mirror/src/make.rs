@@ -5,69 +5,79 @@ use std::io::{self, ErrorKind};
 
 use fsops::{Dir, Kind, Op, Stat, Xattr};
 
+use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
-use crate::name::{Failure, Name};
+use crate::name::{Failure, Name, Settled};
 use crate::outcome::{Differs, What};
 use crate::part::part_name;
 use crate::worker::Worker;
 
 impl Worker<'_> {
     /// Makes what has these metadata in the source; `instead` says how what is there differs, if anything
-    /// is. Returns its inode, or 0.
+    /// is.
     pub(crate) fn make(
         &mut self,
         name: Name<'_>,
         stat: &Stat,
         instead: Option<Differs>,
-    ) -> Result<u64, Failure> {
-        let what = if instead.is_some() { What::Replaced } else { What::New };
-        if let Some(inode) = self.link_to_base(name, stat, instead.is_some())? {
-            self.outcome.linked += 1;
-            self.changed(name, What::Linked, instead.unwrap_or_default());
-            return Ok(inode);
+    ) -> Result<Settled, Failure> {
+        if let Some(settled) = self.link_to_base(name, stat, instead)? {
+            return Ok(settled);
+        }
+        if let Some(settled) = self.reuse(name, stat, instead)? {
+            return Ok(settled);
         }
         let inode = if self.imagines(name.site) {
+            self.waits_for_its_place(name);
             0
+        } else if stat.kind == Kind::File && name.record.is_none() {
+            let source = self.source_file(name)?;
+            if self.puts_off(name, &source, stat, instead) {
+                return Ok(Settled::Asked);
+            }
+            self.copy(name, &source, stat, instead.is_some())?
+        } else if stat.kind == Kind::File && stat.size > 0 {
+            return self.ask_for_the_rest(name, stat, instead);
         } else if stat.kind == Kind::File {
-            self.copy(name, stat, instead.is_some())?
+            self.make_empty(name, stat, instead.is_some())?
         } else {
             self.make_other(name, stat, instead.is_some())?
         };
+        self.note_made(name, stat, instead);
+        Ok(Settled::Is(inode))
+    }
+
+    /// Counts what was made, and tells of it.
+    pub(crate) fn note_made(&mut self, name: Name<'_>, stat: &Stat, instead: Option<Differs>) {
         if stat.kind == Kind::File {
             self.outcome.files += 1;
-            self.outcome.bytes += stat.size;
+            // A sender on another host may say anything.
+            self.outcome.bytes = self.outcome.bytes.saturating_add(stat.size);
         } else {
             self.outcome.others += 1;
         }
+        let what = if instead.is_some() { What::Replaced } else { What::New };
         self.changed(name, what, instead.unwrap_or_default());
-        Ok(inode)
     }
 
     /// Makes a symbolic link, a FIFO, a socket or a device.
     fn make_other(&mut self, name: Name<'_>, stat: &Stat, instead: bool) -> Result<u64, Failure> {
         let node = &name.site.node;
-        let from = self.open(Side::Source, node);
-        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
         let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
         let part = part_name(name.name);
         let made = if instead { part.as_c_str() } else { name.name };
         if stat.kind == Kind::Symlink {
-            let target = from.read_symlink(name.name);
-            let target = target.map_err(|e| self.source_failure(Op::Read, e))?;
+            let target = self.source_target(name)?;
             anew(&to, made, || to.make_symlink(&target, made))
         } else {
             anew(&to, made, || to.make_node(made, stat))
         }
         .map_err(destination(Op::Create))?;
-        let wanted = self.source_xattrs(name, &from);
+        let wanted = self.source_xattrs(name);
         let dressed = wanted.and_then(|wanted| self.dress(&to, made, stat, &wanted));
-        let placed = dressed.and_then(|()| {
-            if instead {
-                to.replace(made, name.name).map_err(destination(Op::Rename))?;
-            }
-            Ok(())
-        });
+        let placed =
+            dressed.and_then(|()| if instead { self.put_in_place(name, &to) } else { Ok(()) });
         if placed.is_err() {
             // What is left of it is no more than a name that lop knows as its own.
             let _left = to.remove_name(made);
@@ -76,7 +86,7 @@ impl Worker<'_> {
         if stat.links < 2 {
             return Ok(0);
         }
-        Ok(to.stat_child(name.name).map_err(destination(Op::Stat))?.inode)
+        Ok(to.stat_child(&name.called_there()).map_err(destination(Op::Stat))?.inode)
     }
 
     /// Gives a name its metadata, without following a link.
@@ -129,11 +139,9 @@ impl Worker<'_> {
         differs: Differs,
     ) -> Result<(), Failure> {
         if !self.imagines(name.site) {
-            let node = &name.site.node;
-            let from = self.open(Side::Source, node);
-            let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-            let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
-            let wanted = self.source_xattrs(name, &from)?;
+            let to = self.open(Side::Destination, &name.site.node);
+            let to = to.map_err(destination(Op::Open))?;
+            let wanted = self.source_xattrs(name)?;
             self.dress_as(&to, name.name, stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
@@ -146,8 +154,8 @@ impl Worker<'_> {
         &mut self,
         name: Name<'_>,
         stat: &Stat,
-        instead: bool,
-    ) -> Result<Option<u64>, Failure> {
+        instead: Option<Differs>,
+    ) -> Result<Option<Settled>, Failure> {
         if self.job.roots.base.is_none() || stat.kind != Kind::File {
             return Ok(None);
         }
@@ -156,36 +164,82 @@ impl Worker<'_> {
         if self.of_metadata(stat, &there).at_all() {
             return Ok(None);
         }
-        let from = self.open(Side::Source, &name.site.node);
-        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-        let wanted = self.source_xattrs(name, &from)?;
+        let wanted = self.source_xattrs(name)?;
         let has = base.child_xattrs(name.name).map_err(destination(Op::Read))?;
-        if wanted != self.job.rights.settable(has) || !self.reads_alike(name, &base, stat)? {
+        if wanted != self.job.rights.settable(has) {
+            return Ok(None);
+        }
+        let compares = self.job.options.checksum && stat.size > 0;
+        if compares && name.record.is_some() {
+            let asked = self.ask_whether_like(name, &base, stat.size, instead, Basis::Base);
+            return asked.map(Some);
+        }
+        if compares && name.record.is_none() && !self.reads_alike(name, &base, stat)? {
+            return Ok(None);
+        }
+        Ok(self.link_to_like(name, stat, instead)?.map(Settled::Is))
+    }
+
+    /// Links a name to the file of the same name in the tree that may be linked to.
+    pub(crate) fn link_to_like(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        instead: Option<Differs>,
+    ) -> Result<Option<u64>, Failure> {
+        let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
+        let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
+        if self.of_metadata(stat, &there).at_all() {
             return Ok(None);
         }
         // Two files of the source that are one there are to be two.
         if there.links > 1 && !self.job.claimed.claim(there.key()) {
             return Ok(None);
         }
-        if self.imagines(name.site) {
-            return Ok(Some(there.inode));
+        if !self.imagines(name.site) {
+            let to = self.open(Side::Destination, &name.site.node);
+            let to = to.map_err(destination(Op::Open))?;
+            // There may be as many names as there can be, or it is on another file system.
+            if self.put_link(name, &to, instead.is_some(), &base, name.name).is_err() {
+                return Ok(None);
+            }
         }
-        let to = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        let linked = put_link(&to, name.name, instead, |made| to.link_name(&base, name.name, made));
-        // There may be as many names as there can be, or it is on another file system.
-        Ok(linked.ok().map(|()| there.inode))
+        self.outcome.linked += 1;
+        self.changed(name, What::Linked, instead.unwrap_or_default());
+        Ok(Some(there.inode))
     }
 
-    /// Returns whether a file of the tree that may be linked to has the content of the source, if that is to
-    /// be looked at.
-    fn reads_alike(&mut self, name: Name<'_>, base: &Dir, stat: &Stat) -> Result<bool, Failure> {
-        if !self.job.options.checksum || stat.size == 0 {
-            return Ok(true);
+    /// Makes a name one of the file that is called `of` in `from`, aside if something has it.
+    pub(crate) fn put_link(
+        &self,
+        name: Name<'_>,
+        to: &Dir,
+        instead: bool,
+        from: &Dir,
+        of: &CStr,
+    ) -> io::Result<()> {
+        if !instead {
+            match to.link_name(from, of, name.name) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                linked => return linked,
+            }
         }
-        let from = self.open(Side::Source, &name.site.node);
-        let from = from.map_err(|e| self.source_failure(Op::Open, e))?;
-        let one =
-            from.open_file_quietly(name.name).map_err(|e| self.source_failure(Op::Open, e))?;
+        let part = part_name(name.name);
+        anew(to, &part, || to.link_name(from, of, &part))?;
+        if self.waits_for_its_place(name) {
+            return Ok(());
+        }
+        let placed = to.replace(&part, name.name);
+        // A rename of two names of one file does nothing, and a failed one leaves the name too.
+        if placed.is_err() || to.stat_child(&part).is_ok() {
+            let _left = to.remove_name(&part);
+        }
+        placed
+    }
+
+    /// Returns whether a file of the tree that may be linked to has the content of the source.
+    fn reads_alike(&mut self, name: Name<'_>, base: &Dir, stat: &Stat) -> Result<bool, Failure> {
+        let one = self.source_file(name)?;
         let Ok(other) = base.open_file(name.name) else { return Ok(false) };
         Ok(!self.unlike(&one, &other, stat.size)?)
     }
@@ -200,27 +254,4 @@ pub(crate) fn anew(dir: &Dir, name: &CStr, make: impl Fn() -> io::Result<()>) ->
         }
         answer => answer,
     }
-}
-
-/// Has `link` make a name, aside if something has it.
-pub(crate) fn put_link(
-    dir: &Dir,
-    name: &CStr,
-    instead: bool,
-    link: impl Fn(&CStr) -> io::Result<()>,
-) -> io::Result<()> {
-    if !instead {
-        match link(name) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            linked => return linked,
-        }
-    }
-    let part = part_name(name);
-    anew(dir, &part, || link(&part))?;
-    let placed = dir.replace(&part, name);
-    // A rename of two names of one file does nothing, and a failed one leaves the name too.
-    if placed.is_err() || dir.stat_child(&part).is_ok() {
-        let _left = dir.remove_name(&part);
-    }
-    placed
 }

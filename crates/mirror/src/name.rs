@@ -1,30 +1,70 @@
 //! What becomes of one name: it stays, is linked, is adjusted, or is made anew.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Kind, Op, Stat};
+use fsops::{Dir, Kind, Op, Stat};
 
+use crate::asked::Basis;
+use crate::compare::destination;
 use crate::held::Side;
 use crate::links::{Known, born, leader};
 use crate::node::{IMAGINED, TOUCHED};
 use crate::outcome::{Change, Differs, Reason, What};
+use crate::part::part_name;
 use crate::present::There;
-use crate::site::{Site, Waiter};
+use crate::site::{Shared, Site, Waiter};
 use crate::table::Key;
-use crate::window::Listed;
+use crate::window::{Listed, Record};
 use crate::worker::{Worker, joined};
 
 /// A name that is dealt with.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "it is the name's name")]
 pub(crate) struct Name<'s> {
+    shared: &'s Arc<Shared>,
+    index: usize,
     pub(crate) site: &'s Arc<Site>,
     pub(crate) name: &'s CStr,
     /// What the destination has of that name.
     pub(crate) there: Option<There>,
+    /// What the source said of it, if it is on another host.
+    pub(crate) record: Option<&'s Record>,
+}
+
+impl<'s> Name<'s> {
+    pub(crate) fn of(shared: &'s Arc<Shared>, index: usize) -> Name<'s> {
+        let Shared { site, window } = &**shared;
+        let Listed { name, record, .. } = window.get(index);
+        Name { shared, index, site, name, there: site.present.find(name), record }
+    }
+
+    /// Returns what is kept of it while it has to wait; its site is not done before that.
+    pub(crate) fn waiter(self) -> Waiter {
+        self.site.hold();
+        Waiter { shared: Arc::clone(self.shared), index: self.index }
+    }
+
+    /// Returns whether a directory has the name, which goes when everything else is done, if it may.
+    pub(crate) fn is_obstructed(self) -> bool {
+        self.there.is_some_and(|there| there.kind == Kind::Dir)
+    }
+
+    /// Returns the name that it has at the destination until the end.
+    pub(crate) fn called_there(self) -> CString {
+        if self.is_obstructed() { part_name(self.name) } else { self.name.to_owned() }
+    }
+}
+
+/// What came of a name for now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Settled {
+    /// The destination has it, with this inode; 0 if nobody needs to know.
+    Is(u64),
+    /// Its content was asked for, or is read later.
+    Asked,
 }
 
 /// A failure that was not noted yet; nothing if there is nothing to note.
@@ -32,24 +72,37 @@ pub(crate) type Failure = Option<Reason>;
 
 impl Worker<'_> {
     /// Deals with a name that was listed.
-    pub(crate) fn deal_with(&mut self, site: &Arc<Site>, listed: Listed<'_>) {
-        let Listed { name, inode, is_dir } = listed;
-        let there = site.present.find(name);
+    pub(crate) fn deal_with(&mut self, shared: &Arc<Shared>, index: usize) {
+        let Listed { inode, is_dir, .. } = shared.window.get(index);
+        let name = Name::of(shared, index);
         if is_dir {
-            self.outcome.names += 1;
-            return site.add_child(name, inode, there);
+            return self.add_child(name, inode);
         }
-        let inode = site.manner.tells_inodes.then_some(inode);
-        self.put(Name { site, name, there }, inode);
+        let inode = name.site.manner.tells_inodes.then_some(inode);
+        self.put(name, inode);
+    }
+
+    /// Notes a directory in a directory.
+    fn add_child(&mut self, name: Name<'_>, inode: u64) {
+        if let Some(far) = self.job.far.clone() {
+            self.expect(&far, name, inode);
+        } else {
+            name.site.add_child(name.name, inode, name.there);
+        }
+        self.outcome.names += 1;
     }
 
     /// Deals with names that waited for others.
     pub(crate) fn deal_with_later(&mut self) {
         while let Some(waiter) = self.later.pop() {
-            let Waiter { site, name, there } = waiter;
-            self.put(Name { site: &site, name: &name, there }, None);
-            self.leave(&site);
+            self.deal_with_waiter(&waiter);
         }
+    }
+
+    pub(crate) fn deal_with_waiter(&mut self, waiter: &Waiter) {
+        let Waiter { shared, index } = waiter;
+        self.put(Name::of(shared, *index), None);
+        self.leave(&shared.site);
     }
 
     /// Has the destination get a name that is no directory; `inode` is the number that the listing gave.
@@ -69,35 +122,53 @@ impl Worker<'_> {
             Err(failure) => return self.done(name, failure),
         };
         if stat.kind == Kind::Dir {
-            self.outcome.names += 1;
-            return name.site.add_child(name.name, stat.inode, name.there);
+            return self.add_child(name, stat.inode);
         }
         if stat.links < 2 {
             let settled = self.settle(name, &stat);
-            return self.done(name, settled.err().flatten());
+            return self.conclude(name, &stat, settled);
         }
         self.put_linked(name, key(stat.inode), &stat);
     }
 
     /// Has the destination get a name of a file that has several.
     fn put_linked(&mut self, name: Name<'_>, key: Key, stat: &Stat) {
-        match self.job.links.begin(key) {
-            Known::Yes(leader) if leader.born == born(stat) => {
+        match self.job.links.begin(key, born(stat)) {
+            Known::Yes(leader) => {
                 self.sure = Some(key);
                 return self.link_or_copy(name, key, &leader, Some(stat));
-            }
-            // The number is another file's now.
-            Known::Yes(_) => {
-                self.job.links.forget(key);
-                return self.put_linked(name, key, stat);
             }
             Known::Busy => return self.wait(name, key),
             Known::No => {}
         }
         self.sure = Some(key);
-        let waiters = match self.settle(name, stat) {
+        let settled = self.settle(name, stat);
+        self.conclude(name, stat, settled);
+    }
+
+    /// Ends what was begun with a name, unless its content comes later.
+    pub(crate) fn conclude(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        settled: Result<Settled, Failure>,
+    ) {
+        let settled = match settled {
+            Ok(Settled::Asked) => return,
+            Ok(Settled::Is(inode)) => Ok(inode),
+            Err(failure) => Err(failure),
+        };
+        self.note_content(name, settled.is_ok());
+        if stat.kind == Kind::File {
+            self.job.watch.bytes_done.fetch_add(stat.size, Relaxed);
+        }
+        if stat.links < 2 {
+            return self.done(name, settled.err().flatten());
+        }
+        let key = Key { device: name.site.manner.device, inode: stat.inode };
+        let waiters = match settled {
             Ok(inode) => {
-                let leader = leader(&name.site.node, name.name, inode, stat);
+                let leader = leader(&name.site.node, &name.called_there(), inode, stat);
                 if stat.links > name.site.manner.most_links {
                     self.job.links.expect_split(key);
                 }
@@ -114,26 +185,7 @@ impl Worker<'_> {
     }
 
     fn wait(&mut self, name: Name<'_>, key: Key) {
-        let Name { site, there, .. } = name;
-        site.hold();
-        let waiter = Waiter { site: Arc::clone(site), name: name.name.to_owned(), there };
-        self.later.extend(self.job.links.wait(key, waiter));
-    }
-
-    /// Returns the metadata of a name in the source.
-    pub(crate) fn source_stat(&mut self, name: Name<'_>) -> Result<Stat, Failure> {
-        let dir = self.open(Side::Source, &name.site.node);
-        let stat = dir.and_then(|dir| dir.stat_child(name.name));
-        stat.map_err(|e| self.source_failure(Op::Stat, e))
-    }
-
-    /// Returns how a call on the source failed; what is gone is no failure.
-    pub(crate) fn source_failure(&mut self, op: Op, source: std::io::Error) -> Failure {
-        if source.kind() == ErrorKind::NotFound {
-            self.outcome.vanished += 1;
-            return None;
-        }
-        Some(Reason::Source { op, source })
+        self.later.extend(self.job.links.wait(key, name.waiter()));
     }
 
     /// Counts a name that was dealt with.
@@ -144,31 +196,43 @@ impl Worker<'_> {
         }
     }
 
-    /// Has the destination get what has these metadata under this name; returns its inode there, or 0 if
-    /// nobody needs to know.
-    pub(crate) fn settle(&mut self, name: Name<'_>, stat: &Stat) -> Result<u64, Failure> {
-        let settled = match name.there {
+    /// Has the destination get what has these metadata under this name.
+    pub(crate) fn settle(&mut self, name: Name<'_>, stat: &Stat) -> Result<Settled, Failure> {
+        match name.there {
             None => self.make(name, stat, None),
-            Some(there) if there.kind == Kind::Dir => Err(self.obstructed(name)),
+            Some(there) if there.kind == Kind::Dir => {
+                self.may_give_way()?;
+                let differs = Differs { kind: true, ..Differs::default() };
+                self.make(name, stat, Some(differs))
+            }
             Some(_) => self.renew(name, stat),
-        };
-        if stat.kind == Kind::File {
-            self.job.watch.bytes_done.fetch_add(stat.size, Relaxed);
         }
-        settled
     }
 
-    /// Notes that there is a directory in the way of something that is none.
-    pub(crate) fn obstructed(&mut self, name: Name<'_>) -> Failure {
-        if !self.job.options.delete {
-            return Some(Reason::Obstructed);
+    /// Fails unless a directory may be removed that is in the way of something that is none.
+    pub(crate) fn may_give_way(&self) -> Result<(), Failure> {
+        if self.job.options.delete { Ok(()) } else { Err(Some(Reason::Obstructed)) }
+    }
+
+    /// Returns whether a directory has the name, and notes that it is to go.
+    pub(crate) fn waits_for_its_place(&self, name: Name<'_>) -> bool {
+        if name.is_obstructed() {
+            self.job.surplus().obstruct(&name.site.node, name.name);
         }
-        self.job.surplus().obstruct(&name.site.node, name.name);
-        None
+        name.is_obstructed()
+    }
+
+    /// Gives what was made aside its name, or notes that it is to get that when the directory is gone which
+    /// is in its way.
+    pub(crate) fn put_in_place(&self, name: Name<'_>, to: &Dir) -> Result<(), Failure> {
+        if self.waits_for_its_place(name) {
+            return Ok(());
+        }
+        to.replace(&part_name(name.name), name.name).map_err(destination(Op::Rename))
     }
 
     /// Compares what is there with the source, and makes it alike.
-    fn renew(&mut self, name: Name<'_>, stat: &Stat) -> Result<u64, Failure> {
+    fn renew(&mut self, name: Name<'_>, stat: &Stat) -> Result<Settled, Failure> {
         let failed = |source| Some(Reason::Destination { op: Op::Stat, source });
         let dir = self.open(Side::Destination, &name.site.node).map_err(failed)?;
         let now = match dir.stat_child(name.name) {
@@ -177,20 +241,55 @@ impl Worker<'_> {
             Err(e) => return Err(failed(e)),
         };
         if now.kind == Kind::Dir {
-            return Err(self.obstructed(name));
+            return Err(Some(Reason::Obstructed));
         }
         let mut differs = self.compare(name, stat, &now)?;
         // Its other names may be those of another file, or outside.
         let shared = now.links > 1;
-        differs.links = shared && !self.job.claimed.claim(now.key());
-        let anew = differs.kind || differs.content || differs.links || shared && differs.at_all();
+        // A file that another name could take has to be known as one that stays.
+        let may_be_taken = self.job.options.memory.is_some() && stat.kind == Kind::File;
+        let claims = shared || may_be_taken;
+        differs.links = claims && !self.job.claimed.claim(now.key());
+        let mut anew = differs.kind || differs.content || differs.links;
+        anew |= shared && differs.at_all();
+        if !anew && differs.time && self.may_reuse(name, stat) {
+            return self.renew_time(name, stat, (&dir, now), differs);
+        }
         if anew || differs.time && stat.kind == Kind::File {
             return self.make(name, stat, Some(differs));
+        }
+        if self.job.options.checksum
+            && name.record.is_some()
+            && stat.kind == Kind::File
+            && stat.size > 0
+        {
+            let basis = Basis::There(Box::new((now, differs)));
+            let instead = Some(Differs { content: true, ..differs });
+            return self.ask_whether_like(name, &dir, stat.size, instead, basis);
         }
         if differs.at_all() {
             self.adjust(name, stat, &now, differs)?;
         }
-        Ok(now.inode)
+        Ok(Settled::Is(now.inode))
+    }
+
+    /// Gives a file its time, if that and other metadata is all that it lacks.
+    fn renew_time(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        (dir, now): (&Dir, Stat),
+        differs: Differs,
+    ) -> Result<Settled, Failure> {
+        if name.record.is_some() {
+            let basis = Basis::There(Box::new((now, differs)));
+            return self.ask_whether_like(name, dir, stat.size, Some(differs), basis);
+        }
+        if self.reads_differently(name, dir, stat.size)? {
+            return self.make(name, stat, Some(differs));
+        }
+        self.adjust(name, stat, &now, differs)?;
+        Ok(Settled::Is(now.inode))
     }
 
     /// Tells of a change, and notes that the directory is not what it was if a name was changed.

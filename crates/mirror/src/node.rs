@@ -42,6 +42,8 @@ pub(crate) const TOUCHED: u8 = 2;
 pub(crate) const IMAGINED: u8 = 4;
 /// The destination has a directory of the name.
 pub(crate) const THERE: u8 = 8;
+/// It is not where it was made.
+pub(crate) const GONE: u8 = 16;
 
 impl Node {
     /// Returns the top directory.
@@ -83,6 +85,13 @@ impl Node {
 
     pub(crate) fn is(&self, flag: u8) -> bool {
         self.state.load(Relaxed) & flag != 0
+    }
+
+    /// Returns whether it may be about to get another path at the destination: it, or one that it is in, has the name
+    /// for what is not ready.
+    pub(crate) fn may_move(&self) -> bool {
+        let chain = || std::iter::successors(Some(self), |node| node.parent.as_deref());
+        chain().any(|node| node.is(ASIDE)) && !chain().any(|node| node.is(GONE))
     }
 
     pub(crate) fn know(&self, facts: Facts) {

@@ -23,6 +23,10 @@ pub struct Outcome {
     pub others: u64,
     /// Names that were linked to a file that the destination has.
     pub linked: u64,
+    /// Regular files that were made of content that the destination had already.
+    pub reused: u64,
+    /// Bytes that they have.
+    pub reused_bytes: u64,
     /// Inodes whose metadata was changed, and no more.
     pub adjusted: u64,
     /// Names removed, or directories with all in them.
@@ -82,6 +86,9 @@ pub enum Reason {
     /// The destination has a directory of the name, and something is in it.
     #[error("a directory is in its place; --delete has it replaced")]
     Obstructed,
+    /// What a receiver on another host says.
+    #[error("{0}")]
+    Said(String),
     /// It could not be removed.
     #[error(transparent)]
     Unremoved(#[from] purge::Reason),
@@ -94,7 +101,7 @@ pub struct Change {
     pub what: What,
     /// The path below the top directories.
     pub path: Vec<u8>,
-    /// What it was linked to, as a path below the top directories.
+    /// What it was linked to or made of, as a path below the top directories.
     pub to: Option<Vec<u8>>,
     /// How it differed, of what was there.
     pub differs: Differs,
@@ -113,6 +120,8 @@ pub enum What {
     Adjusted,
     /// It was removed.
     Removed,
+    /// A file was made of content that the destination had already.
+    Reused,
 }
 
 /// How two entries differ.
@@ -149,7 +158,7 @@ impl Outcome {
         self.keep(|| Problem { path: path(), reason });
     }
 
-    fn keep(&mut self, problem: impl FnOnce() -> Problem) {
+    pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {
         if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
             let problem = problem();
             self.path_bytes += problem.path.len();
@@ -159,22 +168,25 @@ impl Outcome {
 
     /// Returns how many things were changed.
     pub fn changes(&self) -> u64 {
-        self.files + self.dirs + self.others + self.linked + self.adjusted + self.removed
+        let made = self.files + self.reused + self.dirs + self.others;
+        made + self.linked + self.adjusted + self.removed
     }
 
     pub(crate) fn add(&mut self, other: Outcome) {
         self.names += other.names;
         self.files += other.files;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.dirs += other.dirs;
         self.others += other.others;
         self.linked += other.linked;
+        self.reused += other.reused;
+        self.reused_bytes = self.reused_bytes.saturating_add(other.reused_bytes);
         self.adjusted += other.adjusted;
         self.removed += other.removed;
         self.spared += other.spared;
         self.split += other.split;
         self.vanished += other.vanished;
-        self.skipped += other.skipped;
+        self.skipped = self.skipped.saturating_add(other.skipped);
         self.failed += other.failed;
         self.source_failed |= other.source_failed;
         for problem in other.problems {

@@ -5,24 +5,38 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, Kind, Mounts, Stat};
+use fsops::{Dir, FileKey, Kind, Mounts, Stat};
 use walk::STORE_PREFIX;
+
+impl Refusal {
+    /// Returns whether it could be done, but will not be.
+    pub fn is_on_purpose(&self) -> bool {
+        !matches!(self, Refusal::Open { .. } | Refusal::Create { .. })
+    }
+}
 
 /// Where to mirror from, and where to.
 #[derive(Debug)]
 pub struct Roots {
-    pub(crate) source: Top,
+    /// Nothing if it is on another host.
+    pub(crate) source: Option<Source>,
     /// Nothing in a dry run, if there is none.
     pub(crate) destination: Option<Top>,
     /// A tree whose files may be linked to.
     pub(crate) base: Option<Dir>,
-    /// Something is mounted inside the source.
-    pub(crate) mounts_below: bool,
     /// The destination was made.
     pub(crate) made: bool,
 }
 
-/// One of them.
+/// A tree to mirror from.
+#[derive(Debug)]
+pub struct Source {
+    pub(crate) top: Top,
+    /// Something is mounted inside.
+    pub(crate) mounts_below: bool,
+}
+
+/// A top directory.
 #[derive(Debug)]
 pub(crate) struct Top {
     pub(crate) dir: Dir,
@@ -63,6 +77,52 @@ pub enum Refusal {
     Locked,
 }
 
+impl Source {
+    /// Opens a tree.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Open`].
+    pub fn open(path: &Path) -> Result<Source, Refusal> {
+        let top = opened(path)?;
+        let absolute = top.absolute.as_os_str().as_bytes();
+        Ok(Source { mounts_below: Mounts::read().any_below(absolute), top })
+    }
+
+    /// Returns its absolute path.
+    pub fn absolute(&self) -> &Path {
+        &self.top.absolute
+    }
+
+    /// Refuses a destination that would have the source changed.
+    pub(crate) fn suits(&self, there: FileKey) -> Result<(), Refusal> {
+        if self.top.stat.key() == there {
+            return Err(Refusal::Same);
+        }
+        let is_it = |path: &Path| {
+            Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there)
+        };
+        if self.top.absolute.ancestors().skip(1).any(is_it) {
+            return Err(Refusal::SourceInside);
+        }
+        Ok(())
+    }
+
+    /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
+    /// Returns which directory it is, if it is on this host.
+    ///
+    /// # Errors
+    ///
+    /// Why.
+    pub fn suits_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
+        let key = FileKey { device: place.device, inode: place.inode };
+        if place.boot.is_empty() || place.boot != fsops::boot_id() {
+            return Ok(None);
+        }
+        self.suits(key).map(|()| Some(key))
+    }
+}
+
 impl Roots {
     /// Opens both, and makes the destination, not what it is in, if it is missing and this is no dry run.
     ///
@@ -75,12 +135,29 @@ impl Roots {
         base: Option<&Path>,
         dry_run: bool,
     ) -> Result<Roots, Refusal> {
-        let opened = |path: &Path| {
-            let failed = |source| Refusal::Open { path: path.into(), source };
-            Top::open(path).map_err(failed)
-        };
-        let source = opened(source)?;
-        let mounts = Mounts::read();
+        let source = Source::open(source)?;
+        Roots::of(Some(source), destination, base, dry_run)
+    }
+
+    /// Opens, or makes, the destination of a source on another host.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Roots::check`].
+    pub fn of_far(
+        destination: &Path,
+        base: Option<&Path>,
+        dry_run: bool,
+    ) -> Result<Roots, Refusal> {
+        Roots::of(None, destination, base, dry_run)
+    }
+
+    fn of(
+        source: Option<Source>,
+        destination: &Path,
+        base: Option<&Path>,
+        dry_run: bool,
+    ) -> Result<Roots, Refusal> {
         let missing =
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
         if missing && !dry_run {
@@ -88,7 +165,8 @@ impl Roots {
         }
         let there = if missing && dry_run { None } else { Some(opened(destination)?) };
         if let Some(there) = &there {
-            apart(&source, there)?;
+            source.as_ref().map_or(Ok(()), |source| source.suits(there.stat.key()))?;
+            is_no_store(there)?;
             if !dry_run && !there.dir.lock().unwrap_or(true) {
                 return Err(Refusal::Locked);
             }
@@ -98,13 +176,34 @@ impl Roots {
             let path = if path.is_absolute() { path.into() } else { destination.join(path) };
             Dir::open(&path).map_err(|source| Refusal::Open { path, source })
         });
-        Ok(Roots {
-            mounts_below: mounts.any_below(source.absolute.as_os_str().as_bytes()),
-            source,
-            destination: there,
-            base: base.transpose()?,
-            made: missing,
-        })
+        Ok(Roots { source, destination: there, base: base.transpose()?, made: missing })
+    }
+
+    /// Returns the source, if it is on this host.
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    /// Returns the absolute path of the destination, if that is there.
+    pub fn destination(&self) -> Option<&Path> {
+        self.destination.as_ref().map(|top| top.absolute.as_path())
+    }
+
+    /// Removes the destination if it was made and nothing is in it, as nothing will be.
+    pub fn undo(&self) {
+        if let (true, Some(top)) = (self.made, &self.destination)
+            && let (Some(above), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
+            && let (Ok(above), Ok(name)) = (Dir::open(above), CString::new(name.as_bytes()))
+        {
+            // What cannot be removed is no more than an empty directory.
+            let _left = above.remove_empty_dir(&name);
+        }
+    }
+
+    /// Returns where the destination is, for who has the source.
+    pub fn place(&self) -> Option<wire::Place> {
+        let FileKey { device, inode } = self.destination.as_ref()?.stat.key();
+        Some(wire::Place { boot: fsops::boot_id(), device, inode })
     }
 }
 
@@ -134,20 +233,11 @@ fn make(destination: &Path) -> Result<(), Refusal> {
     above.make_dir(&name).map_err(failed)
 }
 
-/// Refuses what would have the source changed.
-fn apart(source: &Top, there: &Top) -> Result<(), Refusal> {
-    if source.stat.key() == there.stat.key() {
-        return Err(Refusal::Same);
-    }
-    if there.absolute.iter().any(|name| name.as_bytes().starts_with(STORE_PREFIX.as_bytes())) {
-        return Err(Refusal::Store);
-    }
-    let is_it = |path: &Path| {
-        Stat::of_path(path)
-            .is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there.stat.key())
-    };
-    if source.absolute.ancestors().skip(1).any(is_it) {
-        return Err(Refusal::SourceInside);
-    }
-    Ok(())
+fn is_no_store(there: &Top) -> Result<(), Refusal> {
+    let is_store = |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+    if there.absolute.iter().any(is_store) { Err(Refusal::Store) } else { Ok(()) }
+}
+
+fn opened(path: &Path) -> Result<Top, Refusal> {
+    Top::open(path).map_err(|source| Refusal::Open { path: path.into(), source })
 }

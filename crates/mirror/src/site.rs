@@ -1,11 +1,13 @@
 //! One directory while its own names are dealt with, by one worker or several.
 
+use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsops::Stat;
 
+use crate::arrive::Arrived;
 use crate::node::Node;
 use crate::present::{Present, There};
 use crate::window::Window;
@@ -25,6 +27,16 @@ pub(crate) struct Site {
     children: Mutex<Vec<Child>>,
     /// Who has names of it to deal with.
     open: AtomicU32,
+    /// What came of a directory of another host while a worker is at it.
+    in_turn: Mutex<InTurn>,
+}
+
+/// Work in a directory that one worker does after the other: two would wait for each other in the kernel, which
+/// changes a directory for one at a time.
+#[derive(Debug, Default)]
+struct InTurn {
+    is_busy: bool,
+    rest: VecDeque<Arc<Arrived>>,
 }
 
 /// A directory in a directory.
@@ -35,12 +47,18 @@ pub(crate) struct Child {
     pub(crate) there: Option<There>,
 }
 
-/// A name of a file that somebody else is copying.
-#[derive(Debug)]
+/// A name that has to wait: for a file that somebody else is copying, or for its content.
+#[derive(Clone, Debug)]
 pub(crate) struct Waiter {
-    pub(crate) site: Arc<Site>,
-    pub(crate) name: CString,
-    pub(crate) there: Option<There>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) index: usize,
+}
+
+impl Waiter {
+    /// Returns the number of the listing that the sender has it in, and its place there.
+    pub(crate) fn place(&self) -> (u64, u32) {
+        (self.shared.window.number, u32::try_from(self.index).unwrap_or(u32::MAX))
+    }
 }
 
 /// Names of a site for whoever has time.
@@ -70,6 +88,20 @@ pub(crate) struct Manner {
     pub(crate) hands_down_acl: bool,
 }
 
+impl Default for Manner {
+    fn default() -> Manner {
+        Manner {
+            direct: false,
+            device: 0,
+            tells_inodes: false,
+            there_tells_inodes: true,
+            most_links: u32::MAX,
+            clones: false,
+            hands_down_acl: false,
+        }
+    }
+}
+
 impl Site {
     /// Returns a site that its one owner has to release.
     pub(crate) fn new(node: Arc<Node>, present: Present, manner: Manner) -> Arc<Site> {
@@ -81,7 +113,29 @@ impl Site {
             whole: AtomicBool::new(false),
             children: Mutex::default(),
             open: AtomicU32::new(1),
+            in_turn: Mutex::default(),
         })
+    }
+
+    /// Does some work, and what comes meanwhile; leaves it to another worker if one is at it.
+    pub(crate) fn in_turn(&self, first: &Arc<Arrived>, mut work: impl FnMut(&Arrived)) {
+        let in_turn = || self.in_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turn = in_turn();
+        if turn.is_busy {
+            return turn.rest.push_back(Arc::clone(first));
+        }
+        turn.is_busy = true;
+        drop(turn);
+        work(first);
+        loop {
+            let mut turn = in_turn();
+            let Some(next) = turn.rest.pop_front() else {
+                turn.is_busy = false;
+                return;
+            };
+            drop(turn);
+            work(&next);
+        }
     }
 
     /// Notes one thing more to be done before all names are dealt with.

@@ -1,5 +1,6 @@
 //! What is to go from the destination when everything else is done.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use fsops::{Dir, Kind, Op};
 use purge::{Deed, Guard, Target};
 
 use crate::job::Job;
-use crate::name::Name;
 use crate::node::Node;
 use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
-use crate::worker::{Worker, joined};
+use crate::part::part_name;
+use crate::worker::joined;
 
 /// Names that are to go.
 #[derive(Debug, Default)]
@@ -44,8 +45,10 @@ impl Surplus {
             return;
         }
         let mut removal = Removal { job, guard: Guard::new(None, &[]), outcome };
+        let ready: HashSet<(usize, CString)> =
+            self.obstacles.iter().map(|(node, name)| part_of(node, part_name(name))).collect();
         for (node, name) in &self.parts {
-            if !job.options.dry_run {
+            if !job.options.dry_run && !ready.contains(&part_of(node, name.clone())) {
                 removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, false));
             }
         }
@@ -61,9 +64,10 @@ impl Surplus {
             });
         }
         for (node, name) in &self.obstacles {
-            removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, true));
-            removal.outcome.add(Worker::new(job).make_way(node, name));
-            removal.in_dir(node, |_, _| ());
+            removal.in_dir(node, |removal, dir| {
+                removal.remove(node, dir, name, true);
+                removal.put_in_place(node, dir, name);
+            });
         }
     }
 }
@@ -137,6 +141,22 @@ impl Removal<'_, '_> {
         self.outcome.spared += (names + surplus.obstacles.len()) as u64;
         for (node, name) in &surplus.obstacles {
             self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Obstructed);
+            if !self.job.options.dry_run {
+                self.in_dir(node, |removal, dir| {
+                    removal.remove(node, dir, &part_name(name), false);
+                });
+            }
+        }
+    }
+
+    /// Gives what was made aside the name that a directory had.
+    fn put_in_place(&mut self, node: &Node, dir: &Dir, name: &CStr) {
+        if self.job.options.dry_run || self.job.watch.stopped() {
+            return;
+        }
+        if let Err(source) = dir.replace(&part_name(name), name) {
+            let reason = Reason::Destination { op: Op::Rename, source };
+            self.outcome.fail(|| joined(node, name.to_bytes()), reason);
         }
     }
 
@@ -220,18 +240,7 @@ impl Removal<'_, '_> {
     }
 }
 
-impl Worker<'_> {
-    /// Mirrors one name of a directory again, in the way of which nothing is any more.
-    fn make_way(mut self, node: &Arc<Node>, name: &CStr) -> Outcome {
-        match self.begin(node) {
-            Ok(Some(site)) => {
-                let there = site.present.find(name);
-                self.put(Name { site: &site, name, there }, None);
-                self.deal_with_later();
-            }
-            Ok(None) => {}
-            Err(reason) => self.fail(node, name.to_bytes(), reason),
-        }
-        self.outcome
-    }
+/// Returns what tells a name for what is not ready from others.
+fn part_of(node: &Arc<Node>, part: CString) -> (usize, CString) {
+    (Arc::as_ptr(node).addr(), part)
 }

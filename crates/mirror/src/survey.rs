@@ -7,7 +7,7 @@ use fsops::{Dir, DirBuffer, Kind};
 
 use crate::Options;
 use crate::job::takes;
-use crate::roots::Roots;
+use crate::roots::Source;
 
 /// What there is to mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,19 +21,19 @@ pub struct Survey {
 /// Counts what is to be mirrored; nothing if that takes longer than until `end`.
 ///
 /// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
-pub fn survey(roots: &Roots, options: &Options, end: Instant) -> Option<Survey> {
+pub fn survey(source: &Source, options: &Options, end: Instant) -> Option<Survey> {
     let mut survey = Survey::default();
     let (mut dirs, mut buffer) = (vec![Vec::new()], DirBuffer::default());
     let mut linked = HashSet::new();
     while let Some(path) = dirs.pop() {
         let opened = if path.is_empty() {
-            roots.source.dir.open_child(c".")
+            source.top.dir.open_child(c".")
         } else {
-            roots.source.dir.open_below(&path)
+            source.top.dir.open_below(&path)
         };
         let Ok(dir) = opened else { continue };
         let Ok(stat) = dir.stat() else { continue };
-        if options.one_file_system && stat.device != roots.source.stat.device {
+        if options.one_file_system && stat.device != source.top.stat.device {
             continue;
         }
         let mut late = false;

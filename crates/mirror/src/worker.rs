@@ -3,29 +3,25 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use device::Pace;
-use fsops::{Dir, DirBuffer, Kind, Op, Watch};
+use fsops::{Dir, DirBuffer, Op, Watch};
 
 use crate::buffer::Buffer;
 use crate::held::{Held, Side};
-use crate::job::{Job, Task, takes};
-use crate::node::{ASIDE, Node};
+use crate::job::{Job, Task};
+use crate::node::{GONE, Node};
 use crate::outcome::{Outcome, Reason};
-use crate::part::is_part;
 use crate::present::Present;
 use crate::site::{Shared, Site, Waiter};
 use crate::table::Key;
 use crate::window::Window;
 
-/// Bytes of names in a window: 8,000 names or so, which a listing gives in some five calls.
-const WINDOW: usize = 256 << 10;
-
 /// How long a directory that was just renamed may be without a name that is known: far longer than it takes
 /// to set a flag.
-const RENAMED: Duration = Duration::from_secs(1);
+const RENAMED: Duration = Duration::from_millis(500);
 
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -35,10 +31,14 @@ pub(crate) struct Worker<'a> {
     pub(crate) scratch: content::Scratch,
     listing: DirBuffer,
     stack: Vec<Task>,
+    /// What is to be put in line.
+    pub(crate) arrived: Vec<Task>,
     /// Names whose file is at the destination now, or failed to get there.
     pub(crate) later: Vec<Waiter>,
     /// The file of which it is known that it is the one of this number still.
     pub(crate) sure: Option<Key>,
+    /// What it copies it copies at once.
+    pub(crate) at_once: bool,
     /// What was counted in `job.watch` already.
     counted: u64,
 }
@@ -53,8 +53,10 @@ impl<'a> Worker<'a> {
             scratch: content::Scratch::default(),
             listing: DirBuffer::default(),
             stack: Vec::new(),
+            arrived: Vec::new(),
             later: Vec::new(),
             sure: None,
+            at_once: false,
             counted: 0,
         }
     }
@@ -64,26 +66,49 @@ impl<'a> Worker<'a> {
         job.queue.join();
         let _guard = job.queue.close_on_panic();
         while let Some(task) = self.next() {
-            // What was begun is brought to an end also then.
-            let stopped = job.watch.stopped();
             pace.begin();
-            match task {
-                Task::Enter { .. } if stopped => {}
-                Task::Enter { node, .. } => self.enter(&node, pace),
-                Task::Help(shared) => self.help(&shared, pace),
+            self.work(task, pace);
+            if job.goes_by_place() {
+                job.queue.line_up(&mut self.stack);
+                self.make_up_if_many(pace);
+            } else {
+                job.queue.share(&mut self.stack);
             }
-            job.queue.share(&mut self.stack);
             self.count();
             pace.tick();
         }
         self.outcome
     }
 
-    fn next(&mut self) -> Option<Task> {
-        if self.stack.is_empty() {
+    pub(crate) fn work(&mut self, task: Task, pace: &mut Pace<'_>) {
+        match task {
+            // What was begun is brought to an end also then.
+            Task::Enter { .. } if self.stopped() => {}
+            Task::Enter { node, .. } => self.enter(&node, pace),
+            Task::Help(shared) => self.help(&shared, pace),
+            Task::Copy(put_off) => self.make_up(&put_off, pace),
+            Task::Arrived { what, .. } => {
+                if let Some(far) = self.job.far.clone() {
+                    self.deal_with_arrival(&far, &what, pace);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Task> {
+        if self.stack.is_empty() && self.job.far.is_none() && !self.job.goes_by_place() {
             self.held.clear();
         }
+        self.flush();
         self.job.queue.next(&mut self.stack)
+    }
+
+    /// Sends what was said to the other host, if there is one, and has others know what there is to do.
+    fn flush(&mut self) {
+        if let Some(far) = &self.job.far {
+            far.flush();
+            self.pass_on();
+        }
     }
 
     /// Passes on how many names were dealt with to who shows progress.
@@ -93,7 +118,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(crate) fn stopped(&self) -> bool {
-        Watch::stopped(self.job.watch)
+        Watch::stopped(self.job.watch) || self.job.far.as_ref().is_some_and(|far| far.is_broken())
     }
 
     pub(crate) fn push(&mut self, inode: u64, node: Arc<Node>) {
@@ -105,16 +130,22 @@ impl<'a> Worker<'a> {
         if let Some(dir) = self.held.get(side, node) {
             return Ok(dir);
         }
-        let mut was_aside = side == Side::Destination && node.is(ASIDE);
+        let mut end = None;
         loop {
+            let placed = self.job.placed.load(Acquire);
+            let may_move = side == Side::Destination && node.may_move();
             match self.open_now(side, node) {
-                // Another worker is just giving it its name.
-                Err(e) if e.kind() == io::ErrorKind::NotFound && was_aside => {
-                    let wait = Instant::now() + RENAMED;
-                    while node.is(ASIDE) && Instant::now() < wait {
-                        std::thread::yield_now();
+                // Another worker is just giving it its name, or one that it is in.
+                Err(e)
+                    if is_elsewhere(&e)
+                        && (may_move || placed != self.job.placed.load(Acquire)) =>
+                {
+                    if Instant::now() > *end.get_or_insert_with(|| Instant::now() + RENAMED) {
+                        // Somebody else has moved it; others need not wait for it too.
+                        node.set(GONE);
+                        return Err(e);
                     }
-                    was_aside = false;
+                    std::thread::yield_now();
                 }
                 opened => return Ok(self.held.put(side, node, opened?)),
             }
@@ -124,7 +155,7 @@ impl<'a> Worker<'a> {
     fn open_now(&mut self, side: Side, node: &Arc<Node>) -> io::Result<Dir> {
         let roots = self.job.roots;
         let top = match side {
-            Side::Source => Some(&roots.source.dir),
+            Side::Source => roots.source.as_ref().map(|source| &source.top.dir),
             Side::Destination => roots.destination.as_ref().map(|top| &top.dir),
             Side::Base => roots.base.as_ref(),
         };
@@ -173,13 +204,15 @@ impl<'a> Worker<'a> {
             }
         };
         loop {
-            let (window, more) = self.fill(site, &dir);
+            let listing = (&mut self.listing, &mut self.outcome.skipped);
+            let (window, more) = Window::fill(&dir, &site.node, self.job.options, listing);
             let shared = Arc::new(Shared { site: Arc::clone(site), window });
             if shared.window.len() > 1 && self.job.queue.has_free() {
                 site.hold();
                 self.job.queue.offer(Task::Help(Arc::clone(&shared)));
             }
             self.take_part(&shared, pace);
+            self.make_up_if_many(pace);
             match more {
                 Ok(true) if !self.stopped() => {}
                 Ok(more) => return site.whole.store(!more && !self.stopped(), Relaxed),
@@ -190,55 +223,28 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Returns some names, and whether there are more.
-    fn fill(&mut self, site: &Site, dir: &Dir) -> (Window, io::Result<bool>) {
-        let mut window = Window::default();
-        let more = loop {
-            let skipped = &mut self.outcome.skipped;
-            let job = self.job;
-            let more = dir.list_some(&mut self.listing, |item| {
-                let kind = match item.kind {
-                    Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |stat| stat.kind),
-                    kind => kind,
-                };
-                let name = item.name.to_bytes();
-                if is_part(name) {
-                    *skipped += 1;
-                } else if takes(job.options, name, || joined(&site.node, name), kind == Kind::Dir) {
-                    window.push(&item, kind);
-                }
-            });
-            match more {
-                Ok(Some(_)) if window.bytes() < WINDOW => {}
-                Ok(more) => break Ok(more.is_some()),
-                Err(e) => break Err(e),
-            }
-        };
-        window.sort();
-        (window, more)
-    }
-
     /// Returns what a directory of the destination has in it.
     pub(crate) fn present(&mut self, dir: &Dir) -> io::Result<Present> {
         Present::list(dir, &mut self.listing)
     }
 
-    fn help(&mut self, shared: &Shared, pace: &mut Pace<'_>) {
+    fn help(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
         self.take_part(shared, pace);
         self.leave(&shared.site);
     }
 
-    fn take_part(&mut self, shared: &Shared, pace: &mut Pace<'_>) {
+    pub(crate) fn take_part(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
         self.sure = None;
         while let Some(taken) = shared.window.take() {
             for index in taken {
                 if self.stopped() {
                     return;
                 }
-                self.deal_with(&shared.site, shared.window.get(index));
+                self.deal_with(shared, index);
                 self.deal_with_later();
             }
             self.count();
+            self.flush();
             pace.tick();
         }
     }
@@ -249,6 +255,12 @@ impl<'a> Worker<'a> {
             self.complete(site);
         }
     }
+}
+
+/// Returns whether a directory was not found, or what it took the place of in its stead.
+fn is_elsewhere(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    [libc::ENOENT, libc::ENOTDIR, libc::ELOOP].map(Some).contains(&number)
 }
 
 /// Returns the path of something in a directory, below the top.

@@ -2,11 +2,12 @@
 //!
 //! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
 //! `check` fails if what is there is stale, and `tidy` checks rules that no lint knows
-//! ([`tidy`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
+//! ([`tidy`]); `fuzz` runs the fuzzers ([`fuzz`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
 //! for ([`instrument`]).
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
+mod fuzz;
 mod generated;
 mod instrument;
 mod suite;
@@ -22,6 +23,7 @@ Usage: cargo xtask COMMAND
   generate   Write man pages, completions and the reference below docs/
   check      Fail if one of them is stale
   tidy       Check openings, lengths, layers and mentioned names
+  fuzz [N]   Have each fuzzer below fuzz/ look for N seconds (60)
 
   corpus     Make a tree with known duplicates; lists them
   race       Race lop against its peers, and write docs/benchmarks.md; lists the races
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Some("generate") => generated::write(&root),
         Some("check") => generated::check(&root),
         Some("tidy") => tidy::run(&root),
+        Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
         Some("corpus" | "race" | "counts" | "page" | "disk" | "way") => {
             return instrument::run(&root, std::env::args_os().skip(1));
         }

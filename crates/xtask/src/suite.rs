@@ -8,9 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 10] = [
+const TOOLS: [(&str, &str); 12] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
+    ("ssh", "openssh-client"),
+    ("sshd", "openssh-server"),
     ("setfacl", "acl"),
     ("setcap", "libcap2-bin"),
     ("mkfs.ext4", "e2fsprogs"),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,10 +10,13 @@ use std::time::{Duration, Instant};
 use mirror::Reason;
 use testkit::{TempTree, TreeBuilder};
 
-use crate::world::{Ends, assert_alike, deleting, run, try_to, usual};
+use crate::world::{Ends, assert_alike, deleting, run, try_to, usual, with};
+
+/// How long something is tried that happens soon, unless the machine has much to do.
+const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
+pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
     let place = TempTree::new();
     let from = place.join("from");
     fs::create_dir(&from).expect("made");
@@ -29,7 +33,8 @@ fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
         });
         let ends = Ends(&done);
         let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(2) {
+        let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { LONG };
+        while start.elapsed() < enough(changed) {
             let outcome = try_to(&from, place.join("to"), &usual());
             for problem in &outcome.problems {
                 assert!(matches!(problem.reason, Reason::Changed), "{problem:?}");
@@ -46,7 +51,7 @@ fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
 }
 
 #[test]
-fn names_that_come_and_go_are_no_failure() {
+pub(crate) fn names_that_come_and_go_are_no_failure() {
     let place = TempTree::new();
     let from = place.join("from");
     let mut tree = TreeBuilder::new();
@@ -79,4 +84,32 @@ fn names_that_come_and_go_are_no_failure() {
     });
     run(&from, place.join("to"), &deleting());
     assert_alike(&from, place.join("to"));
+}
+
+/// While a directory is given the place of a file or a link, others look for directories in it.
+#[test]
+pub(crate) fn directories_take_the_place_of_other_things() {
+    let place = TempTree::new();
+    let mut source = TreeBuilder::new();
+    for i in 0..300 {
+        let next = (i + 1) % 300;
+        let names = [format!("d{i}/e/first"), format!("d{next}/e/f/other")];
+        source = source.hard_links("content", &names);
+    }
+    source.make(place.join("from"));
+    for _ in 0..4 {
+        let to = place.join("to");
+        fs::create_dir(&to).expect("made");
+        for i in 0..300 {
+            let made = to.join(format!("d{i}"));
+            if i % 2 == 0 {
+                fs::write(made, "file").expect("written");
+            } else {
+                symlink("/", made).expect("made");
+            }
+        }
+        run(place.join("from"), &to, &with(8));
+        assert_alike(place.join("from"), &to);
+        fs::remove_dir_all(&to).expect("removed");
+    }
 }

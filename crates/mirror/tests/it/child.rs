@@ -6,10 +6,13 @@ use std::process::{Command, Stdio};
 
 use fsops::faults::{Blow, changes, strike};
 
-use crate::world::{deleting, try_to, with};
+use crate::told::Told;
+use crate::world::{Way, deleting, try_to, with};
 
 const FOLDER: &str = "MIRROR_TEST_FOLDER";
 const BLOW: &str = "MIRROR_TEST_BLOW";
+const WAY: &str = "MIRROR_TEST_WAY";
+const PLACES: &str = "MIRROR_TEST_PLACES";
 
 /// What became of it.
 #[derive(Debug)]
@@ -21,10 +24,19 @@ pub(crate) struct Ended {
 
 /// Runs a process that mirrors `folder/from` to `folder/to`, and has its `number`-th change struck.
 pub(crate) fn run(folder: &Path, number: u64, blow: Blow) -> Ended {
+    run_with(folder, number, blow, &[])
+}
+
+/// Does so with files of the destination said to be of use.
+pub(crate) fn run_with(folder: &Path, number: u64, blow: Blow, places: &[&str]) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
     let errno = if let Blow::Fail(errno) = blow { errno } else { 0 };
     command.arg("--test-threads=1").env(FOLDER, folder).env(BLOW, format!("{number} {errno}"));
+    if !places.is_empty() {
+        command.env(PLACES, places.join(" "));
+    }
+    command.env(WAY, format!("{:?}", Way::now()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = testkit::spawn(&mut command).and_then(std::process::Child::wait_with_output);
     let output = output.expect("runs");
@@ -50,9 +62,17 @@ fn does_what_it_is_told() {
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     strike(number, if errno == 0 { Blow::Kill } else { Blow::Fail(errno) });
-    // One worker, so that the number says which change it is.
-    let options = mirror::Options { threads: with(1).threads, ..deleting() };
-    let outcome = try_to(folder.join("from"), folder.join("to"), &options);
-    println!("{:?}", outcome.problems);
-    println!("\nchanges={} {}", changes(), outcome.failed);
+    let way = std::env::var(WAY).expect("told the way");
+    let all = [Way::Here, Way::Afar, Way::ByPlace];
+    let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");
+    way.of(|| {
+        // One worker, so that the number says which change it is.
+        let mut options = mirror::Options { threads: with(1).threads, ..deleting() };
+        if let Ok(places) = std::env::var(PLACES) {
+            options = Told::of(&places.split(' ').collect::<Vec<_>>()).to(options);
+        }
+        let outcome = try_to(folder.join("from"), folder.join("to"), &options);
+        println!("{:?}", outcome.problems);
+        println!("\nchanges={} {}", changes(), outcome.failed);
+    });
 }

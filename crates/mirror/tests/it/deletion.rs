@@ -24,7 +24,7 @@ fn two() -> TempTree {
 }
 
 #[test]
-fn nothing_is_removed_unless_asked_for() {
+pub(crate) fn nothing_is_removed_unless_asked_for() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
     assert_eq!((outcome.removed, outcome.spared), (0, 0));
@@ -38,7 +38,7 @@ fn nothing_is_removed_unless_asked_for() {
 }
 
 #[test]
-fn more_than_was_allowed_is_not_removed_at_all() {
+pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
     let place = two();
     let at_most = |most| Options { max_delete: Some(most), ..deleting() };
     for most in [0, 3, 6] {
@@ -52,7 +52,7 @@ fn more_than_was_allowed_is_not_removed_at_all() {
 }
 
 #[test]
-fn nothing_is_removed_if_not_all_of_the_source_was_read() {
+pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
     let place = two();
     let fault = |op, name: &str| Fault { op, name_suffix: name.into(), errno: libc::EIO };
     for fault in [fault(fsops::Op::Open, "only-in-this-test"), fault(fsops::Op::List, "bad-dir")] {
@@ -71,7 +71,7 @@ fn nothing_is_removed_if_not_all_of_the_source_was_read() {
 }
 
 #[test]
-fn what_is_left_out_is_not_removed_either() {
+pub(crate) fn what_is_left_out_is_not_removed_either() {
     let place = two();
     let globs = |patterns: &[&str]| {
         let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
@@ -99,7 +99,7 @@ fn what_is_left_out_is_not_removed_either() {
 }
 
 #[test]
-fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
+pub(crate) fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
     let place = TreeBuilder::new()
         .file("from/name", "file")
         .hard_link("from/name", "from/other")
@@ -114,13 +114,11 @@ fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
     assert_eq!((outcome.failed, outcome.removed), (1, 0));
     assert!(place.join("to/name/precious").exists());
     run(place.join("from"), place.join("to"), &deleting());
-    // Its other name was there before it; the next run links them.
-    run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]
-fn what_is_mounted_in_the_destination_is_not_emptied() {
+pub(crate) fn what_is_mounted_in_the_destination_is_not_emptied() {
     if !is_root() {
         return skipped("directories can be mounted by root only");
     }
@@ -142,7 +140,7 @@ fn what_is_mounted_in_the_destination_is_not_emptied() {
 }
 
 #[test]
-fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
+pub(crate) fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
     let place = two();
     let left = ["to/.lop-part-0123456789abcdef", "to/d/.lop-part-aaaaaaaaaaaaaaaa"];
     fs::write(place.join(left[0]), "half").expect("written");

@@ -44,7 +44,7 @@ fn make(place: &TempTree) {
 }
 
 /// Asserts that each regular file at the destination is what it was, or what it is to be.
-fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) {
+pub(crate) fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     for (path, entry) in &to.entries {
         let is_part = path.split(|&b| b == b'/').any(|name| name.starts_with(b".lop-part-"));
@@ -56,7 +56,7 @@ fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) {
     }
 }
 
-fn no_parts_are_left(root: &Path) {
+pub(crate) fn no_parts_are_left(root: &Path) {
     let left = |path: &Vec<u8>| path.windows(10).any(|name| name == b".lop-part-");
     let all = Snapshot::of(root);
     assert!(!all.entries.keys().any(left), "{:?}", all.entries.keys());
@@ -91,13 +91,13 @@ fn is_harmless(place: &TempTree) -> bool {
 }
 
 #[test]
-fn killed_at_every_change() {
+pub(crate) fn killed_at_every_change() {
     let points = at_every_change(Blow::Kill);
     assert!(points > 60, "{points}");
 }
 
 #[test]
-fn every_change_fails_once() {
+pub(crate) fn every_change_fails_once() {
     for errno in [libc::EIO, libc::ENOSPC] {
         let points = at_every_change(Blow::Fail(errno));
         assert!(points > 60, "{points}");
@@ -105,7 +105,7 @@ fn every_change_fails_once() {
 }
 
 #[test]
-fn a_new_tree_killed_at_every_change() {
+pub(crate) fn a_new_tree_killed_at_every_change() {
     let mut points = 0;
     for number in 0.. {
         let place = TempTree::new();

@@ -2,37 +2,33 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
-use mirror::{Options, Refusal, Roots, What, mirror};
+use mirror::{Options, Refusal, Roots, What};
 use purge::Throttle;
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped,
 };
 
 use crate::whole::set_time;
-use crate::world::{assert_alike, deleting, everything, run, usual};
+use crate::world::{assert_alike, deleting, everything, run, tell, usual};
 
 /// Mirrors, and returns what was told, in order of paths.
 fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
-    let roots = Roots::check(from, to, None, options.dry_run).expect("may be mirrored");
-    let all = Mutex::new(Vec::new());
-    let tell = |change: &mirror::Change| {
+    let (outcome, changes) = crate::world::tell(from, to, None, options);
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+    let line = |change: &mirror::Change| {
         let to = change.to.as_deref().map(|to| to.escape_ascii().to_string());
-        let line = format!("{} {:?} {to:?}", change.path.escape_ascii(), change.what);
-        all.lock().expect("no panic").push(line);
+        format!("{} {:?} {to:?}", change.path.escape_ascii(), change.what)
     };
-    let (outcome, ended) = mirror(&roots, options, &Watch::default(), Some(&tell));
-    assert!(ended.is_ok() && outcome.failed == 0, "{:?}", outcome.problems);
-    let mut all = all.into_inner().expect("no panic");
+    let mut all: Vec<String> = changes.iter().map(line).collect();
     all.sort();
     all
 }
 
 #[test]
-fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
+pub(crate) fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
     let place = TempTree::new();
     let (from, to) = (place.join("from"), place.join("to"));
     everything().make(&from);
@@ -55,7 +51,7 @@ fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
 }
 
 #[test]
-fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
+pub(crate) fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
     let place = TreeBuilder::new().file("from/a", "one").file("to/a", "two").make_temp();
     for side in ["from/a", "to/a"] {
         set_time(&place.join(side), 1000);
@@ -69,7 +65,7 @@ fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
 }
 
 #[test]
-fn copies_can_be_verified_and_synced() {
+pub(crate) fn copies_can_be_verified_and_synced() {
     let place = TempTree::new();
     everything().make(place.join("from"));
     let options = Options { verify: true, fsync: true, ..usual() };
@@ -78,7 +74,7 @@ fn copies_can_be_verified_and_synced() {
 }
 
 #[test]
-fn a_limit_is_kept() {
+pub(crate) fn a_limit_is_kept() {
     let place = TempTree::new();
     let from = place.join("from");
     fs::create_dir(&from).expect("made");
@@ -95,15 +91,14 @@ fn a_limit_is_kept() {
 }
 
 #[test]
-fn files_are_linked_to_those_of_the_backup_before() {
+pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
     let place = TempTree::new();
     let (from, monday, tuesday) = (place.join("from"), place.join("monday"), place.join("tuesday"));
     everything().make(&from);
     run(&from, &monday, &usual());
     fs::write(from.join("d0/s0/f0"), "changed").expect("written");
     let before = Snapshot::of(&monday);
-    let roots = Roots::check(&from, &tuesday, Some(&place.join("monday")), false);
-    let (outcome, _) = mirror(&roots.expect("there"), &usual(), &Watch::default(), None);
+    let (outcome, _) = tell(&from, &tuesday, Some(&place.join("monday")), &usual());
     assert_eq!((outcome.files, outcome.failed), (1, 0), "{:?}", outcome.problems);
     assert_alike(&from, &tuesday);
     assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
@@ -120,16 +115,13 @@ fn files_are_linked_to_those_of_the_backup_before() {
     run(&from, &before_that, &usual());
     fs::remove_file(before_that.join("z/a2")).expect("removed");
     fs::hard_link(before_that.join("a1"), before_that.join("z/a2")).expect("linked");
-    let roots = Roots::check(&from, &wednesday, Some(&before_that), false).expect("there");
-    let (outcome, _) = mirror(&roots, &usual(), &Watch::default(), None);
+    let (outcome, _) = tell(&from, &wednesday, Some(&before_that), &usual());
     assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
     assert_alike(&from, &wednesday);
-    drop(roots);
     run(&from, &tuesday, &usual());
     // Again, with nothing to do; and a change of what is linked changes this backup alone.
     let again = |from: &std::path::Path| {
-        let roots = Roots::check(from, &tuesday, Some(std::path::Path::new("../monday")), false);
-        mirror(&roots.expect("there"), &usual(), &Watch::default(), None).0
+        tell(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
     };
     assert_eq!(again(&from).changes(), 0);
     fs::set_permissions(from.join("large"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
@@ -140,7 +132,7 @@ fn files_are_linked_to_those_of_the_backup_before() {
 }
 
 #[test]
-fn what_is_mounted_in_the_source_can_be_left_out() {
+pub(crate) fn what_is_mounted_in_the_source_can_be_left_out() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -185,7 +177,7 @@ fn what_cannot_end_well_is_refused() {
 }
 
 #[test]
-fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
+pub(crate) fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
     let place = TreeBuilder::new().file("a", "a").file("d/b", "b").dir("d/backup").make_temp();
     for _ in 0..2 {
         let outcome = run(place.path(), place.join("d/backup"), &deleting());
@@ -196,7 +188,7 @@ fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
 }
 
 #[test]
-fn changes_say_what_they_are() {
+pub(crate) fn changes_say_what_they_are() {
     let place = TreeBuilder::new()
         .file("from/new", "n")
         .hard_link("from/new", "from/to be linked")

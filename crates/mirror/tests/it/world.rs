@@ -1,13 +1,18 @@
 //! What the tests have in common: trees, options, and a mirroring.
 
+use std::cell::Cell;
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use device::{Io, Lanes, Threads};
 use fsops::Watch;
-use mirror::{Options, Outcome, Roots, mirror};
+use mirror::{Change, Options, Outcome, Roots, Source, mirror};
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
+use wire::{Incoming, Outgoing};
 
 /// Returns the usual way, with this many workers.
 pub(crate) fn with(threads: usize) -> Options {
@@ -22,8 +27,9 @@ pub(crate) fn with(threads: usize) -> Options {
         include: walk::Globs::default(),
         exclude: walk::Globs::default(),
         bandwidth: Arc::default(),
+        memory: None,
         threads: Threads { first: threads, grows: false },
-        lanes: Arc::new(Lanes::new(Io::Auto)),
+        lanes: Arc::new(Lanes::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),
         open_dirs: 8,
     }
 }
@@ -36,13 +42,74 @@ pub(crate) fn deleting() -> Options {
     Options { delete: true, ..usual() }
 }
 
+/// How trees are mirrored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// On one host.
+    Here,
+    /// From one host to another, as it were.
+    Afar,
+    /// From a cold disk with an arm, as it were.
+    ByPlace,
+}
+
+thread_local! {
+    static WAY: Cell<Way> = const { Cell::new(Way::Here) };
+    static SENT: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Way {
+    pub(crate) fn now() -> Way {
+        WAY.get()
+    }
+
+    /// Runs a test with all that it mirrors going this way.
+    pub(crate) fn of(self, test: impl FnOnce()) {
+        let before = WAY.replace(self);
+        test();
+        WAY.set(before);
+    }
+}
+
+/// Runs a test with all that it mirrors going from one host to another.
+pub(crate) fn from_afar(test: impl FnOnce()) {
+    Way::Afar.of(test);
+}
+
+/// Returns whether it does.
+pub(crate) fn is_from_afar() -> bool {
+    Way::now() == Way::Afar
+}
+
+/// Returns how many bytes of files were sent the last time.
+pub(crate) fn sent() -> u64 {
+    SENT.get()
+}
+
+/// Mirrors, whatever comes of it; returns also what was told.
+pub(crate) fn tell(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    base: Option<&Path>,
+    options: &Options,
+) -> (Outcome, Vec<Change>) {
+    let told = Mutex::new(Vec::new());
+    let tell = |change: &Change| told.lock().expect("no panic").push(change.clone());
+    let outcome = if is_from_afar() {
+        through_pipes(from.as_ref(), to.as_ref(), base, options, &tell)
+    } else {
+        let roots = Roots::check(from.as_ref(), to.as_ref(), base, options.dry_run);
+        let roots = roots.expect("may be mirrored");
+        let (outcome, ended) = mirror(&roots, options, &Watch::default(), Some(&tell));
+        ended.expect("not interrupted");
+        outcome
+    };
+    (outcome, told.into_inner().expect("no panic"))
+}
+
 /// Mirrors, whatever comes of it.
 pub(crate) fn try_to(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
-    let roots = Roots::check(from.as_ref(), to.as_ref(), None, options.dry_run);
-    let (outcome, ended) =
-        mirror(&roots.expect("may be mirrored"), options, &Watch::default(), None);
-    ended.expect("not interrupted");
-    outcome
+    tell(from, to, None, options).0
 }
 
 /// Mirrors without a failure.
@@ -129,4 +196,40 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(true, std::sync::atomic::Ordering::Relaxed);
     }
+}
+
+fn through_pipes(
+    from: &Path,
+    to: &Path,
+    base: Option<&Path>,
+    options: &Options,
+    tell: &(dyn Fn(&Change) + Sync),
+) -> Outcome {
+    let source = Source::open(from).expect("there is a source");
+    let roots = Roots::of_far(to, base, options.dry_run).expect("may be mirrored");
+    let place = roots.place().and_then(|place| source.suits_place(&place).expect("suits"));
+    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let out = Outgoing::new(to_receiver);
+            let watch = Watch::default();
+            let talk = (&mut asked, &out);
+            mirror::send(&source, place, options, &watch, talk, (false, &|_| ()))
+                .map(|()| watch.bytes_read.load(Relaxed))
+        });
+        let out = Arc::new(Outgoing::new(to_sender));
+        let watch = Watch::default();
+        let (outcome, ended) =
+            mirror::receive(&roots, options, &watch, Some(tell), (&mut said, &out));
+        out.close();
+        let sent = sender.join().expect("no panic");
+        assert!(ended.is_ok() && sent.is_ok(), "{ended:?} {sent:?}");
+        SENT.set(sent.unwrap_or_default());
+        outcome
+    })
+}
+
+fn pipe() -> (Incoming<File>, File) {
+    let (from, to) = std::io::pipe().expect("there are pipes");
+    (Incoming::new(OwnedFd::from(from).into()), OwnedFd::from(to).into())
 }

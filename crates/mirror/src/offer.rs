@@ -1,0 +1,323 @@
+//! Lists a tree for a receiver on another host, depth first, as far ahead as that lets it.
+
+use std::ffi::CStr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fsops::{Dir, DirBuffer, Kind, Stat, Volume, Xattr};
+use wire::{Broken, Content, Enter, Facts, FromSender, Item, Loss, Meta, Names, Op, Record};
+
+use crate::contents::{Hint, SMALLEST};
+use crate::held::{Held, Side};
+use crate::node::Node;
+use crate::send::{Listing, Sending, loss_of, meta_of};
+use crate::window::Window;
+
+/// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
+/// the receiver soon has something to do.
+const ENOUGH: usize = 32 << 10;
+
+/// The thread that lists.
+pub(crate) struct Walk<'s, 'a> {
+    sending: &'s Sending<'a>,
+    held: Held,
+    listing: DirBuffer,
+    /// Directories that were listed, by their numbers, the next one last.
+    rest: Vec<(u64, Arc<Node>)>,
+    numbers: u64,
+    devices: Vec<u64>,
+}
+
+/// A directory that is being listed.
+struct Place {
+    number: u64,
+    node: Arc<Node>,
+    dir: Rc<Dir>,
+    device: u16,
+    /// Names with one inode number are names of one file.
+    tells_inodes: bool,
+}
+
+/// An inode with its names here.
+struct Group {
+    what: What,
+    /// Its names, as places in the window.
+    names: Vec<usize>,
+}
+
+enum What {
+    Dir(u64),
+    Other(Box<(Meta, Vec<Xattr>, Vec<u8>)>, Option<Hint>),
+}
+
+impl<'s, 'a> Walk<'s, 'a> {
+    pub(crate) fn new(sending: &'s Sending<'a>) -> Walk<'s, 'a> {
+        Walk {
+            sending,
+            held: Held::new(sending.options.open_dirs),
+            listing: DirBuffer::default(),
+            rest: vec![(0, Node::top())],
+            numbers: 0,
+            devices: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<(), Broken> {
+        while let Some((number, node)) = self.rest.pop() {
+            if self.sending.is_over() {
+                return Ok(());
+            }
+            match self.enter(number, &node) {
+                Ok(Some(place)) => self.list(&place)?,
+                Ok(None) => {
+                    let left = FromSender::Leave { dir: number, whole: false, skipped: 0 };
+                    self.sending.out.say(&left, &[])?;
+                }
+                Err(Ok(loss)) => {
+                    self.sending.out.say(&FromSender::Closed { dir: number, loss }, &[])?;
+                }
+                Err(Err(broken)) => return Err(broken),
+            }
+            self.held.close(&node);
+        }
+        self.sending.out.flush()
+    }
+
+    /// Opens a directory and tells of it; nothing if what is in it is not to be sent.
+    fn enter(
+        &mut self,
+        number: u64,
+        node: &Arc<Node>,
+    ) -> Result<Option<Place>, Result<Loss, Broken>> {
+        let failed = |op| move |e: std::io::Error| Ok(loss_of(op, &e));
+        let source = self.sending.source;
+        let dir = open(&mut self.held, &source.top.dir, node).map_err(failed(Op::Open))?;
+        let stat = dir.stat().map_err(failed(Op::Stat))?;
+        if self.sending.not_into == Some(stat.key()) {
+            return Err(Ok(Loss::Destination));
+        }
+        let xattrs = dir.xattrs().map_err(failed(Op::Read))?;
+        let volume = dir.volume().map_err(failed(Op::Stat))?;
+        let device = self.device(&stat);
+        let facts = Facts { meta: meta_of(&stat, device), xattrs: borrowed(&xattrs) };
+        let is_entered =
+            !self.sending.options.one_file_system || stat.device == source.top.stat.device;
+        let enter = FromSender::Enter(Enter { dir: number, facts, is_entered });
+        let Ok(message) = wire::encode(&enter) else { return Err(Ok(too_large())) };
+        self.sending.out.say_encoded(&message).map_err(Err)?;
+        let tells_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
+        let node = Arc::clone(node);
+        Ok(is_entered.then_some(Place { number, node, dir, device, tells_inodes }))
+    }
+
+    fn list(&mut self, place: &Place) -> Result<(), Broken> {
+        let mut skipped = 0;
+        let first = self.rest.len();
+        let whole = loop {
+            let listing = (&mut self.listing, &mut skipped);
+            let options = self.sending.options;
+            let (window, more) = Window::fill(&place.dir, &place.node, options, listing);
+            self.offer(place, &window)?;
+            match more {
+                Ok(true) if !self.sending.is_over() => {}
+                Ok(more) => break !more,
+                Err(e) => {
+                    self.fail(place, b"", loss_of(Op::List, &e))?;
+                    break false;
+                }
+            }
+        };
+        // They were found in the order of their inodes, in which they are to be gone into.
+        self.rest[first..].reverse();
+        self.sending.out.say(&FromSender::Leave { dir: place.number, whole, skipped }, &[])
+    }
+
+    /// Sends names, in as many listings as there have to be.
+    fn offer(&mut self, place: &Place, window: &Window) -> Result<(), Broken> {
+        let mut next = 0;
+        while next < window.len() {
+            let Some(number) = self.sending.wait_for_room()? else { return Ok(()) };
+            let mut groups = Vec::new();
+            let mut bytes = 0;
+            while next < window.len() && bytes < ENOUGH {
+                let from = next;
+                next = self.group(place, window, from, &mut groups)?;
+                bytes += groups.last().map_or(0, |group: &Group| group.bytes(window));
+            }
+            self.say(place, window, number, groups)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the names of the next inode; returns where the one after it begins.
+    fn group(
+        &mut self,
+        place: &Place,
+        window: &Window,
+        from: usize,
+        groups: &mut Vec<Group>,
+    ) -> Result<usize, Broken> {
+        let first = window.get(from);
+        let mut end = from + 1;
+        let what = if first.is_dir {
+            What::Dir(self.found(place, first.name))
+        } else {
+            let looked_at = look_at(&place.dir, first.name);
+            let (stat, xattrs, target) = match looked_at {
+                Ok(looked_at) => looked_at,
+                Err(loss) => {
+                    self.fail(place, first.name.to_bytes(), loss)?;
+                    return Ok(end);
+                }
+            };
+            // It has become one.
+            if stat.kind == Kind::Dir {
+                let number = self.found(place, first.name);
+                groups.push(Group { what: What::Dir(number), names: vec![from] });
+                return Ok(end);
+            }
+            let is_named = |index: &usize| {
+                let next = window.get(*index);
+                stat.links > 1 && stat.inode == next.inode && !next.is_dir
+            };
+            if place.tells_inodes && is_named(&from) {
+                end += (end..window.len()).take_while(is_named).take(ENOUGH / 16).count();
+            }
+            let hint = self.hint(place, first.name, &stat);
+            What::Other(Box::new((meta_of(&stat, place.device), xattrs, target)), hint)
+        };
+        groups.push(Group { what, names: (from..end).collect() });
+        Ok(end)
+    }
+
+    /// Returns what is remembered of a file, if somebody wants to know.
+    fn hint(&self, place: &Place, name: &CStr, stat: &Stat) -> Option<Hint> {
+        let memory = self.sending.options.memory.as_ref()?;
+        let wanted = stat.kind == Kind::File && stat.size >= SMALLEST;
+        wanted.then(|| memory.of_source(&place.node.path(), name.to_bytes(), stat))?
+    }
+
+    /// Gives a directory a number.
+    fn found(&mut self, place: &Place, name: &CStr) -> u64 {
+        self.numbers += 1;
+        self.rest.push((self.numbers, Node::child(&place.node, name, 0)));
+        self.numbers
+    }
+
+    fn say(
+        &mut self,
+        place: &Place,
+        window: &Window,
+        number: u64,
+        mut groups: Vec<Group>,
+    ) -> Result<(), Broken> {
+        let message = loop {
+            let records = groups.iter().map(|group| group.record(window)).collect();
+            let names = Names { dir: place.number, window: number, records };
+            if let Ok(message) = wire::encode(&FromSender::Names(names)) {
+                break message;
+            }
+            // The last one has more attributes than fit in a message.
+            if let Some(group) = groups.pop() {
+                for index in group.names {
+                    self.fail(place, window.get(index).name.to_bytes(), too_large())?;
+                }
+            }
+        };
+        let mut listing =
+            Listing { node: Arc::clone(&place.node), items: Vec::new(), bytes: Vec::new() };
+        for group in &groups {
+            for &index in &group.names {
+                let at = u32::try_from(listing.bytes.len()).unwrap_or(u32::MAX);
+                listing.items.push(at);
+                listing.bytes.extend_from_slice(window.get(index).name.to_bytes_with_nul());
+            }
+        }
+        self.sending.keep(number, listing, message.len());
+        self.sending.out.say_encoded(&message)
+    }
+
+    fn fail(&self, place: &Place, name: &[u8], loss: Loss) -> Result<(), Broken> {
+        self.sending.out.say(&FromSender::Failed { dir: place.number, name, loss }, &[])
+    }
+
+    /// Returns the number of the device that something is on.
+    fn device(&mut self, stat: &Stat) -> u16 {
+        let known = self.devices.iter().position(|&device| device == stat.device);
+        let index = known.unwrap_or_else(|| {
+            self.devices.push(stat.device);
+            self.devices.len() - 1
+        });
+        u16::try_from(index).unwrap_or(u16::MAX)
+    }
+}
+
+impl Group {
+    fn record<'g>(&'g self, window: &'g Window) -> Record<'g> {
+        let names = self.names.iter().map(|&index| window.get(index).name.to_bytes()).collect();
+        let mut content = None;
+        let item = match &self.what {
+            What::Dir(number) => Item::Dir(*number),
+            What::Other(facts, hint) => {
+                let (meta, xattrs, target) = &**facts;
+                let known = |hint: &'g Hint| Content { digest: hint.digest, also: &hint.also };
+                content = hint.as_ref().map(known);
+                Item::Other(Facts { meta: *meta, xattrs: borrowed(xattrs) }, target)
+            }
+        };
+        Record { item, names, content }
+    }
+
+    fn bytes(&self, window: &Window) -> usize {
+        let names: usize =
+            self.names.iter().map(|&index| window.get(index).name.to_bytes().len() + 1).sum();
+        let facts = match &self.what {
+            What::Dir(_) => 0,
+            What::Other(facts, hint) => {
+                let values = facts.1.iter().map(|(name, value)| name.len() + value.len());
+                let hint = hint.as_ref().map_or(0, |hint| hint.digest.len() + hint.also.len());
+                values.sum::<usize>() + facts.2.len() + 48 + hint
+            }
+        };
+        names + facts
+    }
+}
+
+/// Returns what is known of a name without reading it.
+fn look_at(dir: &Dir, name: &CStr) -> Result<(Stat, Vec<Xattr>, Vec<u8>), Loss> {
+    let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
+    if stat.kind == Kind::Dir {
+        return Ok((stat, Vec::new(), Vec::new()));
+    }
+    let read = |e| loss_of(Op::Read, &e);
+    let xattrs = dir.child_xattrs(name).map_err(read)?;
+    let target = match stat.kind {
+        Kind::Symlink => dir.read_symlink(name).map_err(read)?,
+        _ => Vec::new(),
+    };
+    Ok((stat, xattrs, target))
+}
+
+/// Opens a directory of the source.
+pub(crate) fn open(held: &mut Held, top: &Dir, node: &Arc<Node>) -> std::io::Result<Rc<Dir>> {
+    if let Some(dir) = held.get(Side::Source, node) {
+        return Ok(dir);
+    }
+    let dir = match node.parent() {
+        None => top.open_child(c"."),
+        Some(parent) => match held.get(Side::Source, parent) {
+            Some(dir) => dir.open_child(node.name()),
+            None => top.open_below(&node.path()),
+        },
+    };
+    Ok(held.put(Side::Source, node, dir?))
+}
+
+fn borrowed(xattrs: &[Xattr]) -> Vec<wire::Xattr<'_>> {
+    xattrs.iter().map(|(name, value)| (&name[..], &value[..])).collect()
+}
+
+/// Says that there are more attributes than can be sent.
+fn too_large() -> Loss {
+    Loss::Failed(Op::Read, wire::Error(libc::E2BIG))
+}

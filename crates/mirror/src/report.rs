@@ -1,0 +1,218 @@
+//! What a receiver that was started by the sender's lop says of its work, and what that makes of it.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use fsops::{FileKey, Watch};
+use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
+
+use crate::job::receive;
+use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
+use crate::roots::{Roots, Source};
+use crate::send::send;
+use crate::{Options, Tell};
+
+/// How often the other side is told how far it is.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Sends a tree to the receiver at the other end, and returns what that says came of it, and whether it was done.
+///
+/// # Errors
+///
+/// That the conversation ended before its time.
+pub fn push(
+    source: &Source,
+    not_into: Option<FileKey>,
+    options: &Options,
+    watch: &Watch,
+    tell: Option<Tell<'_>>,
+    talk: (&mut Incoming<File>, &Outgoing<File>),
+) -> (Outcome, Result<(), Broken>) {
+    let heard = RefCell::new((Outcome::default(), false));
+    let hear = |said: &FromReceiver<'_>| {
+        let (outcome, stopped) = &mut *heard.borrow_mut();
+        match said {
+            FromReceiver::Changed(change) => {
+                if let Some(tell) = tell {
+                    tell(&Change::heard(change));
+                }
+            }
+            FromReceiver::Progress { names, bytes } => {
+                watch.files_done.store(sane(*names), Relaxed);
+                watch.bytes_done.store(sane(*bytes), Relaxed);
+            }
+            FromReceiver::Problem(problem) => outcome.keep(|| Problem {
+                path: problem.path.to_vec(),
+                reason: Reason::Said(problem.text.into()),
+            }),
+            FromReceiver::Finished(summary) => {
+                outcome.take(summary);
+                *stopped = summary.stopped;
+            }
+            _ => {}
+        }
+    };
+    let ended = send(source, not_into, options, watch, talk, (true, &hear));
+    let (outcome, stopped) = heard.into_inner();
+    (outcome, ended.and(if stopped { Err(Broken::Stopped) } else { Ok(()) }))
+}
+
+/// Receives a tree for a lop that [`push`]es it, and says what comes of it; `text` phrases reasons.
+///
+/// # Errors
+///
+/// That the conversation ended before its time.
+pub fn receive_and_report(
+    roots: &Roots,
+    options: &Options,
+    watch: &Watch,
+    (lists, text): (bool, &dyn Fn(&Reason) -> String),
+    (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
+) -> Result<(), Broken> {
+    let is_done = AtomicBool::new(false);
+    let tell = |change: &Change| {
+        // Who does not listen any more is found gone where messages are read.
+        let _unheard = out.say(&FromReceiver::Changed(change.said()), &[]);
+    };
+    let (outcome, ended) = std::thread::scope(|scope| {
+        let reporter = scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                std::thread::park_timeout(PERIOD);
+                let names = watch.files_done.load(Relaxed);
+                let bytes = watch.bytes_done.load(Relaxed);
+                let _unheard = out.say(&FromReceiver::Progress { names, bytes }, &[]);
+                let _unheard = out.flush();
+            }
+        });
+        let received = receive(roots, options, watch, lists.then_some(&tell), (incoming, out));
+        is_done.store(true, Relaxed);
+        reporter.thread().unpark();
+        received
+    });
+    for problem in &outcome.problems {
+        let text = text(&problem.reason);
+        let problem = wire::Problem { path: &problem.path, text: &text };
+        out.say(&FromReceiver::Problem(problem), &[])?;
+    }
+    let stopped = matches!(ended, Err(Broken::Stopped));
+    out.say(&FromReceiver::Finished(Summary { stopped, ..outcome.summary() }), &[])?;
+    out.flush()?;
+    ended
+}
+
+impl Change {
+    fn said(&self) -> wire::Change<'_> {
+        let what = match self.what {
+            What::New => wire::What::New,
+            What::Replaced => wire::What::Replaced,
+            What::Linked => wire::What::Linked,
+            What::Adjusted => wire::What::Adjusted,
+            What::Removed => wire::What::Removed,
+            What::Reused => wire::What::Reused,
+        };
+        let bits = self.differs.all().into_iter().enumerate();
+        let differs = bits.fold(0, |bits, (bit, differs)| bits | u8::from(differs) << bit);
+        wire::Change { what, path: &self.path, to: self.to.as_deref(), differs }
+    }
+
+    fn heard(said: &wire::Change<'_>) -> Change {
+        let what = match said.what {
+            wire::What::New => What::New,
+            wire::What::Replaced => What::Replaced,
+            wire::What::Linked => What::Linked,
+            wire::What::Adjusted => What::Adjusted,
+            wire::What::Removed => What::Removed,
+            wire::What::Reused => What::Reused,
+        };
+        let differs = |bit: u8| said.differs & 1 << bit != 0;
+        Change {
+            what,
+            path: said.path.to_vec(),
+            to: said.to.map(<[u8]>::to_vec),
+            differs: Differs {
+                kind: differs(0),
+                content: differs(1),
+                time: differs(2),
+                mode: differs(3),
+                owner: differs(4),
+                xattrs: differs(5),
+                links: differs(6),
+            },
+        }
+    }
+}
+
+impl Differs {
+    /// Returns whether there is a difference of each kind, in the order of the protocol.
+    fn all(self) -> [bool; 7] {
+        let Differs { kind, content, time, mode, owner, xattrs, links } = self;
+        [kind, content, time, mode, owner, xattrs, links]
+    }
+}
+
+impl Outcome {
+    fn summary(&self) -> Summary {
+        Summary {
+            names: self.names,
+            files: self.files,
+            bytes: self.bytes,
+            dirs: self.dirs,
+            others: self.others,
+            linked: self.linked,
+            reused: self.reused,
+            reused_bytes: self.reused_bytes,
+            adjusted: self.adjusted,
+            removed: self.removed,
+            spared: self.spared,
+            split: self.split,
+            vanished: self.vanished,
+            skipped: self.skipped,
+            failed: self.failed,
+            source_failed: self.source_failed,
+            stopped: false,
+        }
+    }
+
+    fn take(&mut self, said: &Summary) {
+        self.names = sane(said.names);
+        self.files = sane(said.files);
+        self.bytes = sane(said.bytes);
+        self.dirs = sane(said.dirs);
+        self.others = sane(said.others);
+        self.linked = sane(said.linked);
+        self.reused = sane(said.reused);
+        self.reused_bytes = sane(said.reused_bytes);
+        self.adjusted = sane(said.adjusted);
+        self.removed = sane(said.removed);
+        self.spared = sane(said.spared);
+        self.split = sane(said.split);
+        self.vanished = sane(said.vanished);
+        self.skipped = sane(said.skipped);
+        self.failed = sane(said.failed);
+        self.source_failed = said.source_failed;
+    }
+}
+
+/// Returns a count that can be added to others, whatever the other side said.
+fn sane(count: u64) -> u64 {
+    count.min(1 << 56)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::outcome::{Change, Differs, What};
+
+    #[test]
+    fn what_is_heard_of_a_change_is_what_was_said() {
+        let differs = Differs { kind: true, mode: true, links: true, ..Differs::default() };
+        for what in [What::New, What::Replaced, What::Linked, What::Adjusted, What::Removed] {
+            let change = Change { what, path: b"a\xff".into(), to: Some(b"b".into()), differs };
+            let heard = Change::heard(&change.said());
+            assert_eq!((heard.what, heard.path, heard.to), (what, change.path, change.to));
+            assert_eq!(heard.differs, differs);
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The other side says what it must not: whatever that is, it ends, and nothing outside is touched.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fsops::Watch;
+use mirror::{Options, Roots, Source};
+use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
+use wire::{
+    Broken, Enter, Facts, FromReceiver, FromSender, Have, Incoming, Item, Loss, Meta, Names,
+    Outgoing, Record, decode,
+};
+
+use crate::told::Told;
+use crate::world::{deleting, with};
+
+/// How long conversations are tried.
+const BUDGET: Duration = Duration::from_secs(6);
+
+/// How long an answer waits for its question where there may be none.
+const SHORT: Duration = Duration::from_millis(50);
+
+/// Longer than any of them takes.
+const LONG: Duration = Duration::from_secs(60);
+
+fn pipe() -> (File, File) {
+    let (from, to) = std::io::pipe().expect("there are pipes");
+    (OwnedFd::from(from).into(), OwnedFd::from(to).into())
+}
+
+fn one() -> Options {
+    let place = TreeBuilder::new().seeded("twice", 8, 40_000).make_temp();
+    let bytes = std::fs::read(place.join("twice")).expect("read");
+    let told = Told::of(&["two/a", "0/large too", "../outside/kept"]);
+    let told = told.with_digest(b"two/a", &bytes, "two/b").with_digest(b"two/b", &bytes, "two/a");
+    told.to(Options { threads: with(1).threads, ..deleting() })
+}
+
+fn tree() -> TreeBuilder {
+    let mut tree = TreeBuilder::new();
+    for i in 0..30u64 {
+        tree = tree.seeded(format!("{}/{}/f{i}", i % 3, i % 2), i, 50 + i * 30);
+    }
+    tree.seeded("large", 7, 600_000)
+        .seeded("two/a", 8, 40_000)
+        .seeded("two/b", 8, 40_000)
+        .sparse("sparse", 1 << 20, &[(1 << 19, b"x")])
+        .hard_link("large", "0/large too")
+        .hard_links("linked", &["l", "1/l", "2/0/l"])
+        .symlink("link", "../outside")
+        .fifo("fifo")
+        .xattr("l", "user.x", b"y")
+        .dir("empty")
+}
+
+/// Does something that must not take long.
+fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, waits) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let _waited_for = done.send(act());
+    });
+    let result = waits.recv_timeout(LONG);
+    assert!(result.is_ok() || !thread.is_finished(), "{what}: it panicked");
+    result.unwrap_or_else(|_| panic!("{what}: it did not end"))
+}
+
+/// Returns the messages, each with its head, that a sender says to an honest receiver.
+fn said(place: &TempTree) -> Vec<Vec<u8>> {
+    let source = Source::open(&place.join("from")).expect("there");
+    let roots = Roots::of_far(&place.join("honest"), None, false).expect("made");
+    let ((asks, to_sender), (says, heard), (again, to_receiver)) = (pipe(), pipe(), pipe());
+    let bytes = thread::scope(|scope| {
+        scope.spawn(move || {
+            let (out, watch, mut asks) =
+                (Outgoing::new(heard), Watch::default(), Incoming::new(asks));
+            mirror::send(&source, None, &one(), &watch, (&mut asks, &out), (false, &|_| ()))
+                .expect("sent");
+        });
+        let listener = scope.spawn(move || {
+            let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
+            let (mut says, mut to) = (says, to_receiver);
+            while let Ok(read @ 1..) = says.read(&mut some) {
+                all.extend_from_slice(&some[..read]);
+                to.write_all(&some[..read]).expect("passed on");
+            }
+            all
+        });
+        let out = Arc::new(Outgoing::new(to_sender));
+        let mut again = Incoming::new(again);
+        let (_, ended) =
+            mirror::receive(&roots, &one(), &Watch::default(), None, (&mut again, &out));
+        ended.expect("received");
+        listener.join().expect("no panic")
+    });
+    let mut messages = Vec::new();
+    let mut rest = &bytes[..];
+    while let Some((head, _)) = rest.split_first_chunk::<4>() {
+        let (message, after) = rest.split_at(4 + u32::from_le_bytes(*head) as usize);
+        messages.push(message.to_vec());
+        rest = after;
+    }
+    messages
+}
+
+/// Returns a number below `sides`, which is not 0.
+fn any(dice: &mut Dice, sides: usize) -> usize {
+    usize::try_from(dice.below(sides as u64)).expect("it is small")
+}
+
+/// Changes a conversation somewhere.
+fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
+    let at = any(dice, messages.len());
+    match dice.below(8) {
+        0 => drop(messages.remove(at)),
+        1 => messages.insert(at, messages[at].clone()),
+        2 => {
+            let other = any(dice, messages.len());
+            messages.swap(at, other);
+        }
+        3 => messages.truncate(at + 1),
+        4 => {
+            let message = &mut messages[at];
+            message.truncate(4 + any(dice, message.len() - 3));
+            set_length(message);
+        }
+        5 => {
+            // A number that is as large as can be.
+            let message = &mut messages[at];
+            let place = 4 + any(dice, message.len() - 3);
+            let huge = [255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
+            message.splice(place..(place + 1).min(message.len()), huge);
+            set_length(message);
+        }
+        _ => {
+            let message = &mut messages[at];
+            if message.len() > 4 {
+                let place = 4 + any(dice, message.len() - 4);
+                message[place] = u8::try_from(dice.below(256)).expect("it is a byte");
+            }
+        }
+    }
+}
+
+fn set_length(message: &mut [u8]) {
+    let length = u32::try_from(message.len() - 4).expect("it is short");
+    message[..4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Says these to a receiver; what answers a request not before that was made, unless that takes too long.
+fn replay(
+    to: &std::path::Path,
+    messages: impl Iterator<Item = Vec<u8>> + Send,
+    patience: Duration,
+) -> Result<(), Broken> {
+    let roots = Roots::of_far(to, None, false).expect("made");
+    let (asks, to_sender) = pipe();
+    // Threads have copies of descriptors, by which a pipe would stay open.
+    let (says, mut to_receiver) = UnixStream::pair().expect("there are sockets");
+    let asked = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&asked);
+    let listener = thread::spawn(move || {
+        let mut asks = Incoming::new(asks);
+        while let Ok(message) = asks.next(&|| false) {
+            let Ok((said, _)) = decode::<FromReceiver<'_>>(message) else { break };
+            let is_request = matches!(said, FromReceiver::Fetch { .. });
+            counter.fetch_add(u64::from(is_request), Relaxed);
+        }
+    });
+    let out = Arc::new(Outgoing::new(to_sender));
+    let ended = thread::scope(|scope| {
+        scope.spawn(move || {
+            for message in messages {
+                let wants = match decode::<FromSender<'_>>(&message[4..]) {
+                    Ok((
+                        FromSender::File { request, .. }
+                        | FromSender::Begin { request, .. }
+                        | FromSender::Lost { request, .. },
+                        _,
+                    )) => request.saturating_add(1),
+                    _ => 0,
+                };
+                let end = Instant::now() + patience;
+                while asked.load(Relaxed) < wants && Instant::now() < end {
+                    thread::sleep(Duration::from_micros(100));
+                }
+                if to_receiver.write_all(&message).is_err() {
+                    break;
+                }
+            }
+            let _gone = to_receiver.shutdown(Shutdown::Write);
+        });
+        let mut says = Incoming::new(OwnedFd::from(says).into());
+        let watch = Watch::default();
+        let (_, ended) = mirror::receive(&roots, &one(), &watch, None, (&mut says, &out));
+        drop(says);
+        ended
+    });
+    drop(out);
+    listener.join().expect("no panic");
+    ended
+}
+
+#[test]
+fn a_sender_that_says_anything_changes_nothing_elsewhere() {
+    let place = TempTree::new();
+    tree().make(place.join("from"));
+    TreeBuilder::new().file("outside/kept", "k").make(place.path());
+    let messages = said(&place);
+    assert!(messages.len() > 30, "{}", messages.len());
+    let outside = Snapshot::of(place.join("outside"));
+    let (start, mut rounds, mut refused) = (Instant::now(), 0u64, 0);
+    while start.elapsed() < BUDGET || rounds < 50 {
+        let mut dice = Dice::new(rounds);
+        let mut spoilt = messages.clone();
+        for _ in 0..=dice.below(3) {
+            if !spoilt.is_empty() {
+                spoil(&mut spoilt, &mut dice);
+            }
+        }
+        let to = place.join("to");
+        let at = to.clone();
+        let ended =
+            in_time(&format!("round {rounds}"), move || replay(&at, spoilt.into_iter(), SHORT));
+        refused += u64::from(ended.is_err());
+        assert_same(&outside, &Snapshot::of(place.join("outside")), Compare::ALL);
+        if rounds % 4 == 3 {
+            std::fs::remove_dir_all(&to).expect("removed");
+        }
+        rounds += 1;
+    }
+    assert!(refused * 2 > rounds, "{refused} of {rounds}");
+    let names: Vec<_> = std::fs::read_dir(place.path()).expect("listed").collect();
+    assert!(names.len() <= 4, "{names:?}");
+}
+
+#[test]
+fn a_sender_that_says_too_much_is_not_heard_any_more() {
+    let meta = Meta { mode: 0o040_755, ..Meta::default() };
+    let value = vec![7; 60_000];
+    let xattrs = vec![(&b"user.x"[..], &value[..])];
+    let enter = |dir| {
+        let facts = Facts { meta, xattrs: xattrs.clone() };
+        wire::encode(&FromSender::Enter(Enter { dir, facts, is_entered: true }))
+    };
+    let failed = |dir| wire::encode(&FromSender::Failed { dir, name: &value, loss: Loss::Changed });
+    let left = |dir| wire::encode(&FromSender::Leave { dir, whole: true, skipped: u64::MAX });
+    let place = TempTree::new();
+    let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, Broken> + Sync); 3] = [&enter, &failed, &left];
+    for (number, message) in ways.into_iter().enumerate() {
+        // Directories that were never listed, until nobody hears of more: of 100,000 there would be 6 GB.
+        let messages = (1..100_000).map(|dir| {
+            let message = message(dir).expect("it is encoded");
+            let length = u32::try_from(message.len()).expect("it is short");
+            [&length.to_le_bytes()[..], &message].concat()
+        });
+        let to = place.join(number.to_string());
+        // Not all at once in memory either.
+        let ended = replay(&to, messages, SHORT);
+        assert!(matches!(ended, Err(Broken::Nonsense(_))), "{ended:?}");
+    }
+}
+
+/// That is not hostile: the file changed just then.
+#[test]
+fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
+    let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();
+    let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
+    let facts = |mode, size| Facts { meta: meta(mode, size), xattrs: Vec::new() };
+    let names = vec![&b"new"[..]];
+    let item = Item::Other(facts(0o100_644, 40_000), b"");
+    let records = vec![Record { item, names, content: None }];
+    let said: [(FromSender<'_>, &[u8]); 7] = [
+        (FromSender::Enter(Enter { dir: 0, facts: facts(0o040_755, 0), is_entered: true }), b""),
+        (FromSender::Names(Names { dir: 0, window: 0, records }), b""),
+        (FromSender::Leave { dir: 0, whole: false, skipped: 0 }, b""),
+        (FromSender::Begin { request: 0, meta: meta(0o100_644, 40_000), from: 40_000 }, b""),
+        (FromSender::Again { request: 0, meta: meta(0o100_644, 3) }, b""),
+        (FromSender::Piece { request: 0, at: 0 }, b"abc"),
+        (FromSender::End { request: 0, stable: true, digest: None }, b""),
+    ];
+    let messages = said.into_iter().map(|(message, bytes)| {
+        let message = wire::encode(&message).expect("it is encoded");
+        let length = u32::try_from(message.len() + bytes.len()).expect("it is short");
+        [&length.to_le_bytes()[..], &message, bytes].concat()
+    });
+    let messages: Vec<_> = messages.collect();
+    let ended = replay(&place.join("to"), messages.into_iter(), LONG);
+    assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");
+    assert_eq!(std::fs::read(place.join("to/new")).expect("it is there"), b"abc");
+}
+
+#[test]
+fn a_receiver_that_says_anything_gets_nothing_from_elsewhere() {
+    let place = TempTree::new();
+    tree().make(place.join("from"));
+    std::fs::write(place.join("outside"), "a secret of somebody else").expect("written");
+    let (start, mut rounds) = (Instant::now(), 0u64);
+    while start.elapsed() < BUDGET || rounds < 50 {
+        let from = place.join("from");
+        let heard = in_time(&format!("round {rounds}"), move || ask_anything(&from, rounds));
+        let secret = b"a secret of somebody else";
+        assert!(!heard.windows(secret.len()).any(|some| some == secret));
+        rounds += 1;
+    }
+}
+
+/// Asks a sender for things that are there and things that are not; returns all that it says.
+fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
+    let source = Source::open(from).expect("there");
+    let (mut says, heard) = pipe();
+    let (asks, to_sender) = UnixStream::pair().expect("there are sockets");
+    let end = to_sender.try_clone().expect("copied");
+    let sender = thread::spawn(move || {
+        let (out, watch, mut asks) =
+            (Outgoing::new(heard), Watch::default(), Incoming::new(OwnedFd::from(asks).into()));
+        mirror::send(&source, None, &one(), &watch, (&mut asks, &out), (false, &|_| ()))
+    });
+    let listener = thread::spawn(move || {
+        let mut all = Vec::new();
+        says.read_to_end(&mut all).expect("heard");
+        all
+    });
+    let (mut dice, out) = (Dice::new(seed), Outgoing::new(to_sender));
+    for request in 0..dice.below(300) {
+        let number = |dice: &mut Dice| match dice.below(20) {
+            0 => u64::MAX,
+            1 => 1 << 40,
+            _ => dice.below(12),
+        };
+        let have = Have { length: number(&mut dice), digest: [0; 32], only: dice.below(2) == 0 };
+        let message = match dice.below(60) {
+            0 => FromReceiver::Release { window: number(&mut dice) },
+            1 => FromReceiver::Done,
+            2 => FromReceiver::Progress { names: number(&mut dice), bytes: 0 },
+            _ => FromReceiver::Fetch {
+                request: if dice.below(9) == 0 { number(&mut dice) } else { request },
+                window: number(&mut dice) % 9,
+                item: u32::try_from(number(&mut dice) % 9).expect("it is small"),
+                have: Some(have).filter(|_| dice.below(3) == 0),
+            },
+        };
+        if out.say(&message, &[]).is_err() {
+            break;
+        }
+        if dice.below(20) == 0 && out.flush().is_err() {
+            break;
+        }
+    }
+    let _gone = out.flush();
+    let _gone = end.shutdown(Shutdown::Write);
+    let _ended = sender.join().expect("no panic");
+    listener.join().expect("no panic")
+}

@@ -1,0 +1,90 @@
+//! What holds for a mirroring holds for others: the same tests with two engines that talk through pipes, as
+//! from one host to another, and with a source that is taken to be on a cold disk with an arm.
+
+use crate::world::Way;
+
+macro_rules! ways {
+    ($($module:ident { $($test:ident)* })*) => {
+        mod afar {
+            use super::Way;
+            $(mod $module {
+                $(
+                    #[test]
+                    fn $test() {
+                        super::Way::Afar.of(crate::$module::$test);
+                    }
+                )*
+            })*
+        }
+        mod by_place {
+            use super::Way;
+            $(mod $module {
+                $(
+                    #[test]
+                    fn $test() {
+                        super::Way::ByPlace.of(crate::$module::$test);
+                    }
+                )*
+            })*
+        }
+    };
+}
+
+ways! {
+    whole {
+        everything_is_mirrored_and_nothing_is_left_to_do
+        every_file_system_takes_every_change
+        odd_names_and_kinds_and_great_depth
+        the_destination_may_be_a_link_and_the_source_too
+        a_file_of_the_destination_that_has_other_names_is_not_written_to
+        a_run_leaves_access_times_of_the_source_alone
+    }
+    deletion {
+        nothing_is_removed_unless_asked_for
+        more_than_was_allowed_is_not_removed_at_all
+        nothing_is_removed_if_not_all_of_the_source_was_read
+        what_is_left_out_is_not_removed_either
+        a_directory_gives_way_to_a_file_only_if_things_may_be_removed
+        what_is_mounted_in_the_destination_is_not_emptied
+        what_a_killed_run_left_goes_and_what_only_looks_like_it_stays
+    }
+    options {
+        a_dry_run_tells_what_a_run_does_and_changes_nothing
+        equal_size_and_time_are_equal_unless_contents_are_asked_for
+        copies_can_be_verified_and_synced
+        a_limit_is_kept
+        files_are_linked_to_those_of_the_backup_before
+        what_is_mounted_in_the_source_can_be_left_out
+        a_destination_inside_the_source_is_not_mirrored_into_itself
+        changes_say_what_they_are
+    }
+    changing {
+        a_file_that_grows_is_copied_as_it_was_and_again_later
+        names_that_come_and_go_are_no_failure
+        directories_take_the_place_of_other_things
+    }
+    links {
+        names_of_one_file_are_found_by_several_at_once
+        more_names_than_a_file_can_have
+        a_number_that_is_used_again_is_another_file
+        links_that_lead_out_of_the_tree_are_no_more
+        who_becomes_another_file_takes_no_other_names_along
+    }
+    meddling {
+        who_swaps_things_for_links_gains_nothing
+        nothing_outside_is_read
+    }
+    reuse {
+        a_file_that_was_renamed_is_not_copied
+        a_file_that_stays_is_not_given_another_name
+        two_files_do_not_become_one
+        what_is_said_wrongly_does_no_harm
+        a_file_that_only_has_another_time_is_given_that
+        killed_at_every_change_of_a_rename
+    }
+    faults {
+        killed_at_every_change
+        every_change_fails_once
+        a_new_tree_killed_at_every_change
+    }
+}

@@ -1,0 +1,195 @@
+//! What the targets share: a tree, an honest conversation about it, and changes to conversations that leave most
+//! messages whole.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use device::{Io, Lanes, Threads};
+use fsops::{Stat, Watch};
+use mirror::{Hint, Memory, Options, Roots, Source};
+use tempfile::TempDir;
+use walk::Globs;
+use wire::{Incoming, Outgoing};
+
+/// Where trees are made: memory, if that is there.
+const PLACE: &str = "/dev/shm";
+
+/// What nobody may read or change.
+pub const SECRET: &[u8] = b"a secret of somebody else";
+
+/// Says of some files that others are like them, right or wrong.
+#[derive(Debug)]
+struct Told;
+
+impl Memory for Told {
+    fn of_source(&self, _: &[u8], name: &[u8], _: &Stat) -> Option<Hint> {
+        let also = if name == b"two" { b"d/one".to_vec() } else { b"../outside/secret".to_vec() };
+        name.starts_with(b"t").then_some(Hint { digest: [7; 32], also })
+    }
+
+    fn in_destination(&self, _: &[u8], _: &Stat, _: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
+        vec![b"d/one".to_vec(), b"../outside/secret".to_vec()]
+    }
+}
+
+/// Returns how to mirror: with one worker, and all that has code of its own.
+pub fn options() -> Options {
+    Options {
+        dry_run: false,
+        delete: true,
+        max_delete: None,
+        checksum: true,
+        verify: false,
+        fsync: false,
+        one_file_system: false,
+        include: Globs::default(),
+        exclude: Globs::default(),
+        bandwidth: Arc::default(),
+        memory: Some(Arc::new(Told)),
+        threads: Threads { first: 1, grows: false },
+        lanes: Arc::new(Lanes::new(Io::Cached)),
+        open_dirs: 4,
+    }
+}
+
+/// Returns a folder with a small tree `from`, another one `to`, and `outside` of both a secret.
+pub fn place() -> TempDir {
+    let place = tempfile::tempdir_in(PLACE).or_else(|_| tempfile::tempdir()).expect("a folder");
+    let write = |path: &str, bytes: &[u8]| {
+        let path = place.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, bytes).expect("written");
+    };
+    write("outside/secret", SECRET);
+    write("from/d/one", &[1; 17_000]);
+    write("from/two", &[1; 17_000]);
+    write("from/changed", b"new");
+    write("from/e/f/three", b"3");
+    write("to/d/one", &[1; 17_000]);
+    write("to/changed", b"old");
+    write("to/e", b"a file");
+    write("to/gone/surplus", b"s");
+    let from = place.path().join("from");
+    let hole = File::create(from.join("hole")).expect("made");
+    hole.set_len(9_000).expect("set");
+    fs::hard_link(from.join("changed"), from.join("d/linked")).expect("linked");
+    std::os::unix::fs::symlink("../outside", from.join("link")).expect("linked");
+    place
+}
+
+/// Asserts that nobody has touched what is outside.
+pub fn is_untouched(place: &Path) {
+    assert_eq!(fs::read(place.join("outside/secret")).expect("it is there"), SECRET);
+    let names = |path: &Path| fs::read_dir(path).expect("listed").count();
+    assert_eq!((names(&place.join("outside")), names(place)), (1, 3));
+}
+
+/// Returns two ends of a connection.
+pub fn pair() -> (UnixStream, UnixStream) {
+    UnixStream::pair().expect("there are sockets")
+}
+
+/// Returns an end as a file.
+pub fn file(end: UnixStream) -> File {
+    OwnedFd::from(end).into()
+}
+
+/// Passes on what comes, and returns it.
+fn pass_on(mut from: UnixStream, mut to: UnixStream) -> Vec<u8> {
+    let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
+    while let Ok(read @ 1..) = from.read(&mut some) {
+        all.extend_from_slice(&some[..read]);
+        if to.write_all(&some[..read]).is_err() {
+            break;
+        }
+    }
+    // Threads have copies of the descriptor.
+    let _gone = to.shutdown(std::net::Shutdown::Write);
+    all
+}
+
+/// Returns what an honest sender and an honest receiver say to each other.
+pub fn honest() -> (Vec<u8>, Vec<u8>) {
+    let place = place();
+    let source = Source::open(&place.path().join("from")).expect("there");
+    let roots = Roots::of_far(&place.path().join("to"), None, false).expect("there");
+    let ((says, heard), (again, receiver)) = (pair(), pair());
+    let ((asks, asked), (on, sender)) = (pair(), pair());
+    thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let out = Outgoing::new(file(says));
+            let mut asks = Incoming::new(file(sender));
+            let watch = Watch::default();
+            mirror::send(&source, None, &options(), &watch, (&mut asks, &out), (false, &|_| ()))
+        });
+        let of_sender = scope.spawn(move || pass_on(heard, again));
+        let of_receiver = scope.spawn(move || pass_on(asked, on));
+        let end = asks.try_clone().expect("copied");
+        let out = Arc::new(Outgoing::new(file(asks)));
+        let mut said = Incoming::new(file(receiver));
+        let watch = Watch::default();
+        let (_, ended) = mirror::receive(&roots, &options(), &watch, None, (&mut said, &out));
+        ended.expect("received");
+        let _gone = end.shutdown(std::net::Shutdown::Both);
+        let sent = sender.join().expect("no panic");
+        sent.expect("sent");
+        (of_sender.join().expect("no panic"), of_receiver.join().expect("no panic"))
+    })
+}
+
+/// Takes a conversation apart into its messages, each with its head; the last one may be shorter than it says.
+pub fn messages(conversation: &[u8]) -> Vec<Vec<u8>> {
+    let (mut messages, mut rest) = (Vec::new(), conversation);
+    while let Some(head) = rest.first_chunk::<4>() {
+        let length = (u32::from_le_bytes(*head) & !(1 << 31)) as usize;
+        let (message, after) = rest.split_at(rest.len().min(length.saturating_add(4)));
+        messages.push(message.to_vec());
+        rest = after;
+    }
+    messages
+}
+
+/// Changes a conversation: as a whole, or within one message, whose length is then told rightly.
+pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, honest: &[u8]) -> usize {
+    let mut all = messages(&data[..size]);
+    if all.len() < 2 {
+        all = messages(honest);
+    }
+    let mut state = u64::from(seed) << 1 | 1;
+    let mut any = |sides: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % sides.max(1) as u64).expect("it is small")
+    };
+    let (at, other) = (any(all.len()), any(all.len()));
+    match any(10) {
+        0 => drop(all.remove(at)),
+        1 => all.insert(other, all[at].clone()),
+        2 => all.swap(at, other),
+        3 => {
+            let from_honest = messages(honest);
+            all.insert(at, from_honest[any(from_honest.len())].clone());
+        }
+        _ => {
+            let message = &mut all[at];
+            let length = message.len().saturating_sub(4);
+            let mut room = message.get(4..).unwrap_or_default().to_vec();
+            room.resize(length + 64, 0);
+            let most = room.len();
+            let length = libfuzzer_sys::fuzzer_mutate(&mut room, length, most);
+            room.truncate(length);
+            let head = u32::try_from(length).expect("it is short").to_le_bytes();
+            *message = [&head[..], &room].concat();
+        }
+    }
+    let changed = all.concat();
+    let size = changed.len().min(most).min(data.len());
+    data[..size].copy_from_slice(&changed[..size]);
+    size
+}
