@@ -173,6 +173,9 @@ Examples:
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
     Refresh,
+    /// Mirror from or to another host, which starts this
+    #[command(hide = true)]
+    MirrorServer,
     /// Print the generated man pages, completions and reference as one JSON object
     #[command(hide = true)]
     Generate,
@@ -185,7 +188,7 @@ impl Command {
             // Of a tree only a stack is kept; that of a chain of a million directories takes this much.
             Command::Purge(_) => Some(64 << 20),
             // Names that others are to be linked to, beside the table of them, which is no large allocation.
-            Command::Mirror(_) => Some(24 << 20),
+            Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
             _ => None,
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::History => history::run(settings),
         Command::Quarantine(args) => quarantine::run(&args, settings),
         Command::Mirror(args) => mirror::run(&args, settings),
+        Command::MirrorServer => mirror::serve(settings),
         Command::Purge(args) => purge::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),

@@ -1,5 +1,6 @@
 //! The arguments of `lop mirror`.
 
+use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -21,17 +22,20 @@ use crate::quantity::parse_rate;
 /// could be read.
 ///
 /// Where the file system can, copies share the extents of the original.
+///
+/// SRC or DST can be on another host, as HOST:PATH or USER@HOST:PATH: lop is run there through ssh. A local path
+/// with a colon is written ./a:b.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct MirrorArgs {
     /// The directory to mirror
     #[arg(value_name = "SRC")]
-    pub(crate) source: PathBuf,
+    pub(crate) source: OsString,
 
     /// The directory that is to be like it
     #[arg(value_name = "DST")]
-    pub(crate) destination: PathBuf,
+    pub(crate) destination: OsString,
 
     /// Change nothing; list what would be changed
     #[arg(short = 'n', long)]
@@ -68,6 +72,14 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) link_dest: Option<PathBuf>,
 
+    /// Make files of content that DST has already: what was renamed, and what SRC has twice
+    ///
+    /// Where that is, the catalogs of both hosts tell (`lop scan SRC`, `lop scan DST`). It is compared before it
+    /// is used, and cloned where the file system can do that; on one host, else, only files that --delete would
+    /// remove are used.
+    #[arg(long)]
+    pub(crate) reuse: bool,
+
     /// Do not enter other file systems that are mounted in SRC
     #[arg(short = 'x', long, help_heading = "Selection")]
     pub(crate) one_file_system: bool,
@@ -86,6 +98,16 @@ pub(crate) struct MirrorArgs {
     /// Copy at most RATE bytes a second: 500k, 20MiB
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) bwlimit: Option<NonZeroU64>,
+
+    /// Connect to the other host with COMMAND
+    ///
+    /// It is given the host and what is to be run there, as ssh is: 'ssh -p 2222'.
+    #[arg(long, value_name = "COMMAND", default_value = "ssh", help_heading = "Other hosts")]
+    pub(crate) rsh: String,
+
+    /// What lop is called on the other host
+    #[arg(long, value_name = "PATH", default_value = "lop", help_heading = "Other hosts")]
+    pub(crate) remote_lop: OsString,
 
     /// What the storage of SRC is like, if lop is not to find out: auto, hdd, ssd or cached
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
@@ -106,5 +128,6 @@ Examples:
   lop mirror --dry-run --delete ~/photos /mnt/backup/photos
   lop mirror --delete ~/photos /mnt/backup/photos
   lop mirror --link-dest ../monday /home /mnt/backup/tuesday
+  lop mirror --delete ~/photos nas:/volume/photos
   lop mirror -x --exclude /proc/ / /mnt/system
   lop mirror --verify --fsync /srv/archive /mnt/usb/archive";

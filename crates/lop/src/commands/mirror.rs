@@ -1,150 +1,189 @@
 //! `lop mirror`: makes one tree like another.
 
 mod account;
+mod listing;
+mod memory;
+mod remote;
+mod server;
 
-use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fsops::{Interrupted, Watch};
-use mirror::{Change, Options, Outcome, Refusal, Roots};
+use fsops::Watch;
+use mirror::{Options, Refusal, Roots, Source};
 use purge::Throttle;
 use walk::{FilterError, Globs};
 
-use self::account::{Account, Figures, Line, conclude};
+use self::account::{Account, Figures, conclude};
+use self::listing::{Work, listed, listed_as_json};
+use self::remote::{Host, Place};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
-use crate::monitor::Monitor;
-use crate::output;
 use crate::settings::{Settings, Verbosity, Workers};
+
+pub(super) use self::server::run as serve;
 
 /// How long it is counted ahead what there is to mirror, for a line of progress that says how long it will
 /// take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// One run of the command.
+struct Run<'r> {
+    args: &'r MirrorArgs,
+    settings: &'r Settings,
+    options: Options,
+    watch: Arc<Watch>,
+    /// Whether each change is to be listed.
+    lists: bool,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let base = args.link_dest.as_deref();
-    let roots = Roots::check(&args.source, &args.destination, base, args.dry_run);
-    let roots = roots.map_err(refused)?;
-    let options = options(args)?;
-    let watch = Arc::new(Watch::default());
-    if settings.progress
-        && let Some(all) = mirror::survey(&roots, &options, Instant::now() + PATIENCE)
-    {
-        watch.files_total.store(all.names, Relaxed);
-        watch.bytes_total.store(all.bytes, Relaxed);
-    }
-    let start = Instant::now();
-    let lists = args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet;
-    let (outcome, ended) = if settings.json {
-        listed_as_json(lists, &roots, &options, &watch, settings, (args, start))?
-    } else {
-        listed(lists, &roots, &options, &watch, settings)?
+    let run = Run {
+        args,
+        settings,
+        options: options(args)?,
+        watch: Arc::new(Watch::default()),
+        lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
     };
-    let account = Account::new(&outcome, args, start.elapsed());
-    if args.stats {
-        settings.note(&to_json(&Figures::new(&account, &options)));
+    match (Place::of(&args.source), Place::of(&args.destination)) {
+        (Place::Here(source), Place::Here(destination)) => run.here(&source, &destination),
+        (Place::Here(source), Place::There(host)) => run.push(&source, &host),
+        (Place::There(host), Place::Here(destination)) => run.pull(&host, &destination),
+        (Place::There(_), Place::There(_)) => {
+            Err(CommandError::usage("one of SRC and DST has to be on this host"))
+        }
     }
-    conclude(&account, &outcome, ended, settings)
 }
 
-type Ended = (Outcome, Result<(), Interrupted>);
-
-/// Mirrors, and lists changes one a line.
-fn listed(
-    lists: bool,
-    roots: &Roots,
-    options: &Options,
-    watch: &Arc<Watch>,
-    settings: &Settings,
-) -> Result<Ended, CommandError> {
-    let monitor = Monitor::begin(watch, settings)?;
-    let mut ended = None;
-    output::print(|out| {
-        let lines = Lines::new(out);
-        let tell = |change: &Change| {
-            lines.write(&account::line(change, settings.stdout.names));
-        };
-        ended = Some(mirror::mirror(roots, options, watch, lists.then_some(&tell)));
-        lines.end()
-    })?;
-    finish(ended, monitor)
-}
-
-/// Mirrors, and prints one document with the changes, if they are wanted, and the summary.
-fn listed_as_json(
-    lists: bool,
-    roots: &Roots,
-    options: &Options,
-    watch: &Arc<Watch>,
-    settings: &Settings,
-    (args, start): (&MirrorArgs, Instant),
-) -> Result<Ended, CommandError> {
-    let monitor = Monitor::begin(watch, settings)?;
-    let mut ended = None;
-    output::print(|out| {
-        let lines = Lines::new(out);
-        lines.write(if lists { b"{\"changes\":[" } else { b"{" });
-        let first = Mutex::new(true);
-        let tell = |change: &Change| {
-            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-            let comma = if std::mem::take(&mut *first) { "\n" } else { ",\n" };
-            lines.write(format!("{comma}{}", to_json(&Line::of(change))).as_bytes());
-        };
-        let (outcome, end) = mirror::mirror(roots, options, watch, lists.then_some(&tell));
-        let summary = to_json(&Account::new(&outcome, args, start.elapsed()));
-        let before = if lists { "\n],\n" } else { "" };
-        lines.write(format!("{before}\"summary\":{summary}}}\n").as_bytes());
-        ended = Some((outcome, end));
-        lines.end()
-    })?;
-    finish(ended, monitor)
-}
-
-fn finish(ended: Option<Ended>, monitor: Monitor) -> Result<Ended, CommandError> {
-    let seen = monitor.finish();
-    let (outcome, end) = ended.ok_or_else(|| CommandError::failed("nothing was done"))?;
-    Ok((outcome, end.and(seen)))
-}
-
-/// What several threads print to. If it cannot be written, as nobody reads it any more, the work goes on:
-/// half a mirror is worth less than an unread list.
-struct Lines<'o> {
-    out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
-}
-
-impl<'o> Lines<'o> {
-    fn new(out: &'o mut (dyn Write + Send)) -> Lines<'o> {
-        Lines { out: Mutex::new((out, Ok(()))) }
+impl Run<'_> {
+    fn here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
+        let Run { args, watch, .. } = self;
+        let base = args.link_dest.as_deref();
+        let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
+        if let Some(source) = roots.source() {
+            self.look_ahead(source);
+        }
+        let options =
+            self.with_memory(roots.source().map(Source::absolute), roots.destination())?;
+        self.carry_out(&mut |tell| {
+            let (outcome, ended) = mirror::mirror(&roots, &options, watch, tell);
+            (outcome, ended.map_err(CommandError::from))
+        })
     }
 
-    fn write(&self, bytes: &[u8]) {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.1.is_ok() {
-            out.1 = out.0.write_all(bytes);
+    fn push(&self, source: &Path, host: &Host) -> Result<Exit, CommandError> {
+        let watch = &self.watch;
+        let source = Source::open(source).map_err(refused)?;
+        let options = self.with_memory(Some(source.absolute()), None)?;
+        let open = self.open(wire::Role::Receive, host, None);
+        let (mut connection, place) = host.connect(self.args, &open)?;
+        let not_into = place.map_or(Ok(None), |place| source.suits_place(&place));
+        let not_into = not_into.map_err(refused)?;
+        self.look_ahead(&source);
+        self.carry_out(&mut |tell| {
+            let talk = connection.talk();
+            let (outcome, ended) =
+                mirror::push(&source, not_into, &options, watch, tell, (talk.0, talk.1));
+            (outcome, ended.map_err(|broken| connection.lost(&broken)))
+        })
+    }
+
+    fn pull(&self, host: &Host, destination: &Path) -> Result<Exit, CommandError> {
+        let Run { args, watch, .. } = self;
+        let base = args.link_dest.as_deref();
+        let roots = Roots::of_far(destination, base, args.dry_run).map_err(refused)?;
+        let options = self.with_memory(None, roots.destination())?;
+        let open = self.open(wire::Role::Send, host, roots.place());
+        let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
+        self.carry_out(&mut |tell| {
+            let talk = connection.talk();
+            let (outcome, ended) = mirror::receive(&roots, &options, watch, tell, talk);
+            (outcome, ended.map_err(|broken| connection.lost(&broken)))
+        })
+    }
+
+    /// Returns what the other side is asked for.
+    fn open(&self, role: wire::Role, host: &Host, place: Option<wire::Place>) -> wire::Open {
+        use std::os::unix::ffi::OsStrExt;
+        let args = self.args;
+        wire::Open {
+            role,
+            path: host.path.clone(),
+            dry_run: args.dry_run,
+            delete: args.delete,
+            max_delete: args.max_delete,
+            checksum: args.checksum,
+            verify: args.verify,
+            fsync: args.fsync,
+            one_file_system: args.one_file_system,
+            include: args.include.clone(),
+            exclude: args.exclude.clone(),
+            link_dest: args.link_dest.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()),
+            bandwidth: args.bwlimit.map(std::num::NonZeroU64::get),
+            reuse: args.reuse && !args.dry_run,
+            lists: self.lists,
+            place,
         }
     }
 
-    fn end(self) -> io::Result<()> {
-        self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    /// Returns how to mirror, with what is remembered of the trees here if that is wanted.
+    fn with_memory(
+        &self,
+        source: Option<&Path>,
+        destination: Option<&Path>,
+    ) -> Result<Options, CommandError> {
+        let mut options = self.options.clone();
+        // Nothing is looked for where nothing is made.
+        if self.args.reuse && !self.args.dry_run {
+            let is_far = source.is_none() || destination.is_none();
+            options.memory = Some(if is_far {
+                memory::remembered(self.settings, source, destination)
+            } else {
+                memory::memory(self.settings, source, destination)?
+            });
+        }
+        Ok(options)
+    }
+
+    /// Counts what there is to mirror, if somebody wants to know how long it will take.
+    fn look_ahead(&self, source: &Source) {
+        if self.settings.progress
+            && let Some(all) = mirror::survey(source, &self.options, Instant::now() + PATIENCE)
+        {
+            self.watch.files_total.store(all.names, Relaxed);
+            self.watch.bytes_total.store(all.bytes, Relaxed);
+        }
+    }
+
+    fn carry_out(&self, work: Work<'_>) -> Result<Exit, CommandError> {
+        let Run { args, settings, options, watch, lists } = self;
+        let start = Instant::now();
+        let (outcome, ended) = if settings.json {
+            listed_as_json(*lists, watch, settings, (args, start), work)?
+        } else {
+            listed(*lists, watch, settings, work)?
+        };
+        let account = Account::new(&outcome, args, start.elapsed());
+        if args.stats {
+            settings.note(&to_json(&Figures::new(&account, options)));
+        }
+        conclude(&account, &outcome, ended, settings)
     }
 }
 
 fn refused(refusal: Refusal) -> CommandError {
-    use std::error::Error;
-    let text = refusal.to_string();
+    let (text, on_purpose) = (refusal.to_string(), refusal.is_on_purpose());
     match refusal {
         Refusal::Open { source, .. } | Refusal::Create { source, .. } => {
             CommandError::failed(text).because(source)
         }
-        other => {
-            debug_assert!(other.source().is_none());
-            CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
-        }
+        _ if on_purpose => CommandError::new(Exit::Refused, format!("{text}; nothing was changed")),
+        _ => CommandError::failed(text),
     }
 }
 
@@ -162,8 +201,17 @@ fn options(args: &MirrorArgs) -> Result<Options, CommandError> {
         include: Globs::new(&args.include).map_err(bad)?,
         exclude: Globs::new(&args.exclude).map_err(bad)?,
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
+        memory: None,
         threads: workers.compare.threads,
         lanes: workers.compare.lanes,
         open_dirs: workers.walk_dirs.min(64),
     })
+}
+
+/// Returns a path of the other side.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    // Where a shell there would be.
+    let bytes = if bytes.is_empty() { b"." } else { bytes };
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

@@ -22,6 +22,7 @@ mod lop;
 mod memory;
 mod mirror;
 mod mirror_judges;
+mod mirror_remote;
 mod mounts;
 mod odd;
 mod partial;

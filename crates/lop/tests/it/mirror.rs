@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use testkit::{
-    Compare, FileSystem, Mount, Signal, Snapshot, TreeBuilder, When, assert_same, is_root,
-    kill_after, skipped,
+    Compare, FileSystem, Mount, Signal, Snapshot, TreeBuilder, When, assert_same,
+    at_random_moments, is_root, kill_after, skipped,
 };
 
 use crate::lop::Lop;
@@ -204,7 +204,7 @@ fn an_interrupted_run_says_so_and_the_next_one_goes_on() {
     }
     let lop = Lop::with(&tree);
     let slow = ["mirror", "--bwlimit", "1M", "src", "dst"];
-    let when = When::After(Duration::from_millis(700));
+    let when = When::File(lop.path("dst/1/1"), Vec::new());
     let output = lop.command().args(slow).signal(Signal::INT, when).run();
     output.signal(Signal::INT);
     assert!(output.stderr_str().contains("interrupted"), "{}", output.stderr_str());
@@ -234,15 +234,11 @@ fn killed_at_random_moments_no_name_has_half_a_file() {
     let start = Instant::now();
     command.clone().run().success();
     let whole = start.elapsed();
-    let (mut killed, mut state) = (0, 42u64);
-    for round in 0..200 {
+    at_random_moments(100, 42, whole, |round, delay| {
         if round % 2 == 0 {
             fs::remove_dir_all(lop.path("dst")).expect("removed");
         }
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        // Of 256 parts of the time that a whole run takes.
-        let delay = whole * u32::try_from(state >> 56).expect("eight bits") / 256;
-        killed += u64::from(kill_after(&command, delay).fired);
+        let fired = kill_after(&command, delay).fired;
         if !lop.path("dst").exists() {
             fs::create_dir(lop.path("dst")).expect("made");
         }
@@ -252,8 +248,8 @@ fn killed_at_random_moments_no_name_has_half_a_file() {
             let was = from.get(path).map(|from| from.sha256);
             assert!(is_part || was == Some(entry.sha256), "{}", path.escape_ascii());
         }
-    }
-    assert!(killed > 100, "{killed}");
+        fired
+    });
     command.run().success();
     alike(&lop);
 }

@@ -8,7 +8,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, is_root, skipped};
 use crate::lop::Lop;
 
 /// Asserts that rsync would change nothing, in either direction, and that `find` lists the same.
-fn assert_alike(one: &Path, other: &Path) {
+pub(crate) fn assert_alike(one: &Path, other: &Path) {
     for (from, to) in [(one, other), (other, one)] {
         let mut rsync = Command::new("rsync");
         rsync.args(["-naiHAXc", "--delete"]);
@@ -33,7 +33,8 @@ fn listed(root: &Path) -> Vec<String> {
     all
 }
 
-fn tree() -> TreeBuilder {
+/// Returns a tree with all that there is; only root can make it.
+pub(crate) fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..80u64 {
         tree = tree.seeded(
@@ -60,7 +61,7 @@ fn tree() -> TreeBuilder {
 }
 
 /// Gives the tree an ACL, one that is handed down, and a capability.
-fn add_rights(root: &Path) {
+pub(crate) fn add_rights(root: &Path) {
     let does = |program: &str, args: &[&str], name: &str| {
         let status = Command::new(program).args(args).arg(root.join(name)).status();
         assert!(status.expect("it runs").success(), "{program} {args:?} {name}");
@@ -70,8 +71,13 @@ fn add_rights(root: &Path) {
     does("setcap", &["cap_net_raw+ep"], "0/0/f0");
 }
 
+/// Returns a program that is needed to make the tree and to judge it, and is not installed.
+pub(crate) fn missing() -> Option<&'static str> {
+    ["rsync", "setfacl", "setcap"].into_iter().find(|tool| !is_there(tool))
+}
+
 /// Returns whether a program is installed.
-fn is_there(tool: &str) -> bool {
+pub(crate) fn is_there(tool: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).exists()))
 }
@@ -81,10 +87,8 @@ fn rsync_finds_nothing_to_do() {
     if !is_root() {
         return skipped("what is mirrored has owners and devices, which only root can make");
     }
-    for tool in ["rsync", "setfacl", "setcap"] {
-        if !is_there(tool) {
-            return skipped(format!("{tool} is not installed"));
-        }
+    if let Some(tool) = missing() {
+        return skipped(format!("{tool} is not installed"));
     }
     for kind in FileSystem::ALL {
         let mount = match Mount::new(kind, 330 << 20) {

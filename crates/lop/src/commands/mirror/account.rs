@@ -3,7 +3,6 @@
 use std::io::Error;
 use std::time::Duration;
 
-use fsops::Interrupted;
 use mirror::{Change, Differs, Options, Outcome, Reason, What};
 use serde::Serialize;
 
@@ -28,6 +27,8 @@ pub(super) struct Account {
     dirs_made: u64,
     others_made: u64,
     linked: u64,
+    files_reused: u64,
+    bytes_reused: u64,
     adjusted: u64,
     removed: u64,
     spared: u64,
@@ -54,6 +55,8 @@ impl Account {
             dirs_made: outcome.dirs,
             others_made: outcome.others,
             linked: outcome.linked,
+            files_reused: outcome.reused,
+            bytes_reused: outcome.reused_bytes,
             adjusted: outcome.adjusted,
             removed: outcome.removed,
             spared: outcome.spared,
@@ -74,6 +77,11 @@ impl Account {
             counted(self.files_copied, "file", "files"),
             size(self.bytes_copied)
         );
+        let reused = format!(
+            "{} made of content that was there ({})",
+            counted(self.files_reused, "file", "files"),
+            size(self.bytes_reused)
+        );
         let parts = [
             (self.linked, "linked"),
             (
@@ -93,8 +101,9 @@ impl Account {
         } else {
             let parts = parts[..5].iter().filter(|(number, _)| *number > 0);
             let parts = parts.map(|(number, what)| format!("{} {what}", count(*number)));
-            let all: Vec<String> =
-                Some(copied).filter(|_| self.files_copied > 0).into_iter().chain(parts).collect();
+            let copied = Some(copied).filter(|_| self.files_copied > 0);
+            let reused = Some(reused).filter(|_| self.files_reused > 0);
+            let all: Vec<String> = copied.into_iter().chain(reused).chain(parts).collect();
             all.join(", ")
         };
         for (number, what) in &parts[5..] {
@@ -192,6 +201,7 @@ fn word(what: What) -> &'static str {
         What::Linked => "link",
         What::Adjusted => "adjust",
         What::Removed => "remove",
+        What::Reused => "reuse",
     }
 }
 
@@ -213,7 +223,7 @@ fn words(differs: Differs) -> Vec<&'static str> {
 pub(super) fn conclude(
     account: &Account,
     outcome: &Outcome,
-    ended: Result<(), Interrupted>,
+    ended: Result<(), CommandError>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     print(outcome, settings);
@@ -237,18 +247,23 @@ pub(super) fn conclude(
     Ok(exit)
 }
 
+/// Returns why something could not be mirrored, for people.
+pub(super) fn reason_text(reason: &Reason) -> String {
+    let said = |verb, of, source: &Error| format!("cannot {verb} {of}: {}", io_text(source));
+    match reason {
+        Reason::Source { op, source } => said(op.verb(), "the source", source),
+        Reason::Destination { op, source } => said(op.verb(), "the copy", source),
+        other => other.to_string(),
+    }
+}
+
 /// Prints what could not be mirrored as `lop: PATH: reason`.
 fn print(outcome: &Outcome, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let problems = &outcome.problems;
     let shown = if all { problems.len() } else { SHOWN.min(problems.len()) };
     for problem in &problems[..shown] {
-        let said = |verb, of, source: &Error| format!("cannot {verb} {of}: {}", io_text(source));
-        let reason = match &problem.reason {
-            Reason::Source { op, source } => said(op.verb(), "the source", source),
-            Reason::Destination { op, source } => said(op.verb(), "the copy", source),
-            other => other.to_string(),
-        };
+        let reason = reason_text(&problem.reason);
         let path = if problem.path.is_empty() { &b"."[..] } else { &problem.path };
         settings.complain(&[path, b": ", reason.as_bytes()].concat());
     }

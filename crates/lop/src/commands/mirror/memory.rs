@@ -1,0 +1,97 @@
+//! What the catalog remembers of files on either side of a mirroring, for `--reuse`.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use catalog::{Catalog, Held, Holdings};
+use content::Digest;
+use fsops::Stat;
+use mirror::{Hint, Memory, SMALLEST_REUSED};
+
+use crate::error::CommandError;
+use crate::settings::Settings;
+
+/// What is remembered of the trees that are on this host.
+#[derive(Debug, Default)]
+struct Remembered {
+    source: Option<Mutex<OfSource>>,
+    destination: Option<Mutex<Holdings>>,
+}
+
+/// What is remembered of the source, and of the directory that was asked about last.
+#[derive(Debug)]
+struct OfSource {
+    holdings: Holdings,
+    dir: Option<Vec<u8>>,
+    files: HashMap<Vec<u8>, Held>,
+}
+
+/// Returns what the catalog remembers of those trees that are on this host.
+///
+/// # Errors
+///
+/// That there is no catalog, or why it cannot be read.
+pub(super) fn memory(
+    settings: &Settings,
+    source: Option<&Path>,
+    destination: Option<&Path>,
+) -> Result<Arc<dyn Memory>, CommandError> {
+    let path = settings.catalog()?;
+    let holdings = |top: &Path| {
+        let catalog = Catalog::open(&path)?;
+        Ok(Holdings::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
+    };
+    let of = |top: Option<&Path>| top.map(holdings).transpose();
+    let both = of(source).and_then(|source| Ok((source, of(destination)?)));
+    let (source, destination) = both.map_err(|e: catalog::Error| CommandError::from(e))?;
+    let source =
+        source.map(|holdings| Mutex::new(OfSource { holdings, dir: None, files: HashMap::new() }));
+    Ok(Arc::new(Remembered { source, destination: destination.map(Mutex::new) }))
+}
+
+/// Returns what the catalog remembers, or nothing if there is none that can be read: the other host's may be of use.
+pub(super) fn remembered(
+    settings: &Settings,
+    source: Option<&Path>,
+    destination: Option<&Path>,
+) -> Arc<dyn Memory> {
+    memory(settings, source, destination).unwrap_or_else(|_| Arc::new(Remembered::default()))
+}
+
+impl OfSource {
+    fn look(
+        &mut self,
+        dir: &[u8],
+        name: &[u8],
+        stat: &Stat,
+    ) -> Result<Option<Hint>, catalog::Error> {
+        if self.dir.as_deref() != Some(dir) {
+            self.dir = Some(dir.to_vec());
+            let files = self.holdings.digested_in(dir)?;
+            self.files = files.into_iter().map(|held| (held.name.clone(), held)).collect();
+        }
+        let Some(held) = self.files.get(name).filter(|held| held.is(stat)) else { return Ok(None) };
+        let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
+        let also = self.holdings.another(held, &path)?.unwrap_or_default();
+        Ok(Some(Hint { digest: held.digest.0, also }))
+    }
+}
+
+/// A catalog that cannot be read is of no use, and in nobody's way: what it would say are hints.
+impl Memory for Remembered {
+    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint> {
+        let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        source.look(dir, name, stat).ok().flatten()
+    }
+
+    fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
+        let Some(destination) = &self.destination else { return Vec::new() };
+        let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths =
+            digest.and_then(|digest| holdings.of_digest(&Digest(*digest)).ok()).unwrap_or_default();
+        paths.extend(holdings.of_version(stat.size, stat.mtime_ns, name).unwrap_or_default());
+        paths
+    }
+}

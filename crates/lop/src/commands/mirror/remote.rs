@@ -1,0 +1,227 @@
+//! The other host: how it is written, how lop is started there, and what to say when that fails.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wire::{Answer, Broken, Incoming, Open, Outgoing};
+
+use crate::args::MirrorArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+
+/// How long a program that was told to end by the end of its input may take.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a shell says by its exit code when there is no such command (POSIX), and ssh when it cannot connect.
+const NO_COMMAND: i32 = 127;
+const NO_CONNECTION: i32 = 255;
+
+/// A tree as it was typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Here(PathBuf),
+    There(Host),
+}
+
+/// A tree on another host.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Host {
+    /// What ssh is given.
+    name: OsString,
+    pub(super) path: Vec<u8>,
+}
+
+impl Place {
+    /// Reads `HOST:PATH` as ssh's own tools do: with no slash before the colon, and a host in brackets may have
+    /// colons itself.
+    pub(super) fn of(typed: &OsStr) -> Place {
+        let bytes = typed.as_bytes();
+        let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
+            let close = bytes[open..].iter().position(|&b| b == b']');
+            close.map_or(0, |close| open + close)
+        });
+        let colon = bytes[start..].iter().position(|&b| b == b':').map(|at| at + start);
+        let Some(colon) = colon.filter(|&at| at > 0 && !bytes[..at].contains(&b'/')) else {
+            return Place::Here(typed.into());
+        };
+        let name = bytes[..colon].iter().copied().filter(|b| !b"[]".contains(b)).collect();
+        Place::There(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
+    }
+}
+
+/// A lop that runs on another host.
+#[derive(Debug)]
+pub(super) struct Connection {
+    host: String,
+    child: Child,
+    incoming: Incoming<File>,
+    out: Arc<Outgoing<File>>,
+}
+
+impl Host {
+    /// Starts lop on the host, and has it begin; returns where the destination is, if that is there.
+    pub(super) fn connect(
+        &self,
+        args: &MirrorArgs,
+        open: &Open,
+    ) -> Result<(Connection, Option<wire::Place>), CommandError> {
+        let mut connection = self.start(args)?;
+        connection.greet(args)?;
+        let answer = connection.open(open);
+        match answer.map_err(|broken| connection.lost(&broken))? {
+            Answer::Ready(place) => Ok((connection, place)),
+            Answer::Refused { on_purpose, text } => {
+                let exit = if on_purpose { Exit::Refused } else { Exit::Failed };
+                Err(CommandError::new(exit, format!("{}: {text}", connection.host)))
+            }
+        }
+    }
+
+    fn start(&self, args: &MirrorArgs) -> Result<Connection, CommandError> {
+        let host = self.name.to_string_lossy().into_owned();
+        if host.starts_with('-') {
+            return Err(CommandError::usage(format!("{host:?} is no host")));
+        }
+        let words = shlex::split(&args.rsh).filter(|words| !words.is_empty());
+        let words = words
+            .ok_or_else(|| CommandError::usage(format!("--rsh: {:?} is no command", args.rsh)))?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(&self.name).arg(&args.remote_lop).arg("mirror-server");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let failed = |e| CommandError::failed(format!("cannot run {}", words[0])).because(e);
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(CommandError::failed(format!("cannot talk to {}", words[0])));
+        };
+        let incoming = Incoming::new(File::from(OwnedFd::from(from)));
+        let out = Arc::new(Outgoing::new(File::from(OwnedFd::from(to))));
+        Ok(Connection { host, child, incoming, out })
+    }
+}
+
+impl Connection {
+    /// Returns the two directions.
+    pub(super) fn talk(&mut self) -> (&mut Incoming<File>, &Arc<Outgoing<File>>) {
+        (&mut self.incoming, &self.out)
+    }
+
+    /// Hears which protocol the other side speaks, and says so too.
+    fn greet(&mut self, args: &MirrorArgs) -> Result<(), CommandError> {
+        let greeting = wire::read_greeting(&mut self.incoming, &|| false);
+        let greeting = greeting.map_err(|broken| self.lost(&broken))?;
+        let host = &self.host;
+        let Some((protocol, version)) = greeting.said else {
+            return Err(self.no_lop(args, greeting.noise));
+        };
+        if protocol == wire::VERSION {
+            let said = self.out.greet(env!("CARGO_PKG_VERSION"));
+            return said.map_err(|broken| self.lost(&broken));
+        }
+        let (ours, own) = (wire::VERSION, env!("CARGO_PKG_VERSION"));
+        let text = format!(
+            "{host} has lop {version}, which speaks protocol {protocol}, \
+             and this is lop {own}, which speaks protocol {ours}"
+        );
+        Err(CommandError::failed(text).hint("have the same version on both hosts"))
+    }
+
+    /// Returns why nobody greets.
+    fn no_lop(&mut self, args: &MirrorArgs, noise: Option<String>) -> CommandError {
+        let host = self.host.clone();
+        let code = self.wait().and_then(|status| status.code());
+        let called = args.remote_lop.to_string_lossy();
+        match (code, noise) {
+            (Some(NO_COMMAND), _) => {
+                CommandError::failed(format!("there is no {called} on {host}"))
+                    .hint("install it there, or say where it is with --remote-lop PATH")
+            }
+            (Some(NO_CONNECTION), _) => CommandError::failed(format!("cannot connect to {host}")),
+            (_, Some(noise)) => CommandError::failed(format!(
+                "{host} answers with something else than lop: {noise}"
+            ))
+            .hint("what its shell starts must not print anything"),
+            (Some(code), None) => {
+                let text = format!("{called} on {host} ended with code {code} and said nothing");
+                CommandError::failed(text).hint("it may be of a version that cannot mirror")
+            }
+            (None, None) => CommandError::failed(format!("the connection to {host} was closed")),
+        }
+    }
+
+    fn open(&mut self, open: &Open) -> Result<Answer, Broken> {
+        self.out.say(open, &[])?;
+        self.out.flush()?;
+        let message = self.incoming.next(&|| false)?;
+        Ok(wire::decode::<Answer>(message)?.0)
+    }
+
+    /// Returns that the conversation ended before its time.
+    pub(super) fn lost(&self, broken: &Broken) -> CommandError {
+        let host = &self.host;
+        match broken {
+            Broken::Stopped => CommandError::from(fsops::Interrupted),
+            Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
+            Broken::Failed(e) => {
+                CommandError::failed(format!("the connection to {host} failed: {e}"))
+            }
+            Broken::Nonsense(what) => {
+                CommandError::failed(format!("{host} said what makes no sense: {what}"))
+            }
+        }
+    }
+
+    /// Has the other side see the end, and waits for it.
+    fn wait(&mut self) -> Option<ExitStatus> {
+        self.out.close();
+        let end = Instant::now() + GRACE;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+                Ok(Some(status)) => return Some(status),
+                _ => break,
+            }
+        }
+        // It does not listen: what is not killed would stay.
+        let _gone = self.child.kill();
+        self.child.wait().ok()
+    }
+}
+
+/// Whatever came of it, nothing is left running.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let _status = self.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::{Host, Place};
+
+    #[test]
+    fn a_host_is_before_a_colon_that_no_slash_is_before() {
+        let here = ["a", "/a:b", "./a:b", "a/b:c", ":a", "", "[x", "[x]"];
+        for typed in here {
+            assert_eq!(Place::of(OsStr::new(typed)), Place::Here(typed.into()), "{typed}");
+        }
+        let there = [
+            ("nas:/a", "nas", "/a"),
+            ("nas:", "nas", ""),
+            ("me@nas:a:b", "me@nas", "a:b"),
+            ("[::1]:/a", "::1", "/a"),
+            ("me@[fe80::1%eth0]:a/b", "me@fe80::1%eth0", "a/b"),
+        ];
+        for (typed, name, path) in there {
+            let host = Host { name: name.into(), path: path.into() };
+            assert_eq!(Place::of(OsStr::new(typed)), Place::There(host), "{typed}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `lop mirror-server`: the side that the other host's lop starts. Speaks on standard input and output, and
+//! prints nothing: what there is to say the other side says.
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use device::{Io, Lanes};
+use fsops::Watch;
+use mirror::{Options, Reason, Refusal, Roots, Source};
+use purge::Throttle;
+use walk::Globs;
+use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
+
+use super::account::reason_text;
+use super::memory::remembered;
+use super::path_of;
+use crate::error::{CommandError, io_text};
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::settings::{Settings, Workers};
+
+/// Runs the command.
+pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::begin(&watch, settings)?;
+    let spoken = serve(&watch, settings);
+    monitor.finish()?;
+    match spoken {
+        Ok(()) => Ok(Exit::Done),
+        // The other side tells its user, if there is one still.
+        Err(_) => Ok(Exit::Failed),
+    }
+}
+
+fn serve(watch: &Watch, settings: &Settings) -> Result<(), Broken> {
+    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let out = Arc::new(Outgoing::new(stdout));
+    let mut incoming = Incoming::new(stdin);
+    out.greet(env!("CARGO_PKG_VERSION"))?;
+    let greeting = wire::read_greeting(&mut incoming, &|| watch.stopped())?;
+    if greeting.said.is_none_or(|(protocol, _)| protocol != wire::VERSION) {
+        return Err(Broken::Nonsense("no greeting"));
+    }
+    let (open, _) = wire::decode::<Open>(incoming.next(&|| watch.stopped())?)?;
+    let options = match options(&open) {
+        Ok(options) => options,
+        Err(text) => return answer(&out, &Answer::Refused { on_purpose: false, text }),
+    };
+    match open.role {
+        Role::Send => send(&open, (options, settings), watch, &mut incoming, &out),
+        Role::Receive => receive(&open, (options, settings), watch, &mut incoming, &out),
+    }
+}
+
+fn send(
+    open: &Open,
+    (mut options, settings): (Options, &Settings),
+    watch: &Watch,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
+) -> Result<(), Broken> {
+    let source = Source::open(&path_of(&open.path)).and_then(|source| {
+        let there = open.place.as_ref().map_or(Ok(None), |place| source.suits_place(place))?;
+        Ok((source, there))
+    });
+    let (source, not_into) = match source {
+        Ok(source) => source,
+        Err(refusal) => return refuse(out, &refusal),
+    };
+    options.memory = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
+    answer(out, &Answer::Ready(None))?;
+    mirror::send(&source, not_into, &options, watch, (incoming, out), (false, &|_| ()))
+}
+
+fn receive(
+    open: &Open,
+    (mut options, settings): (Options, &Settings),
+    watch: &Watch,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
+) -> Result<(), Broken> {
+    let base = open.link_dest.as_deref().map(path_of);
+    let roots = match Roots::of_far(&path_of(&open.path), base.as_deref(), open.dry_run) {
+        Ok(roots) => roots,
+        Err(refusal) => return refuse(out, &refusal),
+    };
+    options.memory = open.reuse.then(|| remembered(settings, None, roots.destination()));
+    answer(out, &Answer::Ready(roots.place()))?;
+    let text = |reason: &Reason| reason_text(reason);
+    mirror::receive_and_report(&roots, &options, watch, (open.lists, &text), (incoming, out))
+}
+
+fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
+    let cause = match refusal {
+        Refusal::Open { source, .. } | Refusal::Create { source, .. } => {
+            format!(": {}", io_text(source))
+        }
+        _ => "; nothing was changed".to_string(),
+    };
+    let (text, on_purpose) = (format!("{refusal}{cause}"), refusal.is_on_purpose());
+    answer(out, &Answer::Refused { on_purpose, text })
+}
+
+fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), Broken> {
+    out.say(answer, &[])?;
+    out.flush()
+}
+
+/// Returns the options that were asked for, or why they cannot be.
+fn options(open: &Open) -> Result<Options, String> {
+    let globs = |patterns: &[String]| Globs::new(patterns).map_err(|e| e.to_string());
+    let workers = Workers::new(None, Io::Auto);
+    Ok(Options {
+        dry_run: open.dry_run,
+        delete: open.delete,
+        max_delete: open.max_delete,
+        checksum: open.checksum,
+        verify: open.verify,
+        fsync: open.fsync,
+        one_file_system: open.one_file_system,
+        include: globs(&open.include)?,
+        exclude: globs(&open.exclude)?,
+        memory: None,
+        bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
+        threads: workers.compare.threads,
+        lanes: Arc::new(Lanes::new(Io::Auto)),
+        open_dirs: workers.walk_dirs.min(64),
+    })
+}

@@ -1,0 +1,208 @@
+//! `lop mirror` from one host to another. The other host is this one, by way of a shell as ssh starts it, or
+//! of ssh itself.
+
+mod changes;
+mod errors;
+mod hosts;
+mod lost;
+mod odd;
+mod options;
+mod reuse;
+mod whole;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::{
+    Compare, Invocation, Snapshot, Sshd, TempTree, TreeBuilder, assert_same, without_forks,
+};
+
+use crate::lop::{Lop, document};
+
+/// What the other host is called in these tests: one that nobody has.
+const HOST: &str = "far.invalid";
+
+/// Which tree is on the other host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// That which is mirrored to.
+    Push,
+    /// That which is mirrored.
+    Pull,
+}
+
+const BOTH: [Direction; 2] = [Direction::Push, Direction::Pull];
+
+impl Direction {
+    /// Returns SRC and DST as they are typed.
+    fn places(self, from: &Path, to: &Path) -> [OsString; 2] {
+        match self {
+            Direction::Push => [from.into(), there(HOST, to)],
+            Direction::Pull => [there(HOST, from), to.into()],
+        }
+    }
+
+    /// Returns its name in lower case, for that of a directory.
+    fn name(self) -> &'static str {
+        match self {
+            Direction::Push => "pushed",
+            Direction::Pull => "pulled",
+        }
+    }
+}
+
+/// Returns a path of the other host as it is typed.
+fn there(host: &str, path: &Path) -> OsString {
+    let mut place = OsString::from(host);
+    place.push(":");
+    place.push(path);
+    place
+}
+
+/// How the other host is reached.
+struct Way {
+    /// What is given with `--rsh`.
+    rsh: String,
+    /// What lop is called there.
+    lop: PathBuf,
+    _scripts: TempTree,
+    _server: Option<Sshd>,
+}
+
+impl Way {
+    /// Returns one by way of a shell, which is what ssh has at its other end.
+    fn shell() -> Way {
+        Way::script("exec sh -c \"$*\"")
+    }
+
+    /// Returns one by way of a script that gets the host's command as its arguments, and may look at `$host`.
+    fn script(lines: &str) -> Way {
+        let scripts = TempTree::new();
+        let path = scripts.join("rsh");
+        write_script(&path, &format!("host=$1\nshift\n{lines}\n"));
+        let rsh = format!("sh {}", path.display());
+        Way { rsh, lop: binary(), _scripts: scripts, _server: None }
+    }
+
+    /// Returns one by way of ssh, if that is there.
+    fn ssh() -> Option<Way> {
+        let server = Sshd::start()?;
+        // Our host is not to be looked for.
+        let rsh = format!("{} -o HostName=127.0.0.1", server.rsh());
+        Some(Way { rsh, lop: binary(), _scripts: TempTree::new(), _server: Some(server) })
+    }
+
+    /// Returns a run of the program with these arguments.
+    fn mirror<'l>(&self, lop: &'l Lop, args: &[&str]) -> Invocation<'l> {
+        let mirror = lop.command().args(["mirror", "--rsh", &self.rsh, "--remote-lop"]);
+        mirror.arg(&self.lop).args(args)
+    }
+
+    /// Returns a run that mirrors from the one to the other of two directories.
+    fn run<'l>(
+        &self,
+        lop: &'l Lop,
+        direction: Direction,
+        args: &[&str],
+        places: (&Path, &Path),
+    ) -> Invocation<'l> {
+        self.mirror(lop, args).args(direction.places(places.0, places.1))
+    }
+
+    /// Mirrors `src` of the working directory to `dst`, which has to succeed.
+    #[track_caller]
+    fn succeed(&self, lop: &Lop, direction: Direction, args: &[&str]) {
+        self.run(lop, direction, args, (&lop.path("src"), &lop.path("dst"))).run().success();
+    }
+
+    /// Returns what `--json` says of a run, which has to succeed.
+    #[track_caller]
+    fn json(
+        &self,
+        lop: &Lop,
+        direction: Direction,
+        args: &[&str],
+        places: (&Path, &Path),
+    ) -> Value {
+        let output = self.run(lop, direction, args, places).arg("--json").run();
+        output.success();
+        document(&output)
+    }
+}
+
+/// Returns the program, which is on both hosts.
+fn binary() -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_BIN_EXE_lop"));
+    // A shell at the other end takes it apart, as is so with ssh.
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+".contains(b);
+    if path.as_os_str().as_bytes().iter().all(plain) {
+        return path;
+    }
+    PathBuf::from(format!("'{}'", path.display()))
+}
+
+/// Writes a script for `sh`, while nobody forks: whoever had it open then would keep it from being run.
+fn write_script(path: &Path, lines: &str) {
+    let _alone = without_forks();
+    fs::write(path, format!("#!/bin/sh\n{lines}")).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(path, mode).expect("set");
+}
+
+/// Asserts that two trees are alike in all that can be told.
+#[track_caller]
+fn alike(from: &Path, to: &Path) {
+    let (from, to) = (Snapshot::of(from), Snapshot::of(to));
+    assert_same(&from, &to, Compare::ALL);
+    assert_eq!(from.link_groups(), to.link_groups());
+}
+
+/// Asserts that a summary tells of no change.
+#[track_caller]
+fn nothing_was_done(document: &Value) {
+    let summary = &document["summary"];
+    let figures = [
+        "files_reused",
+        "files_copied",
+        "bytes_copied",
+        "dirs_made",
+        "others_made",
+        "linked",
+        "adjusted",
+        "removed",
+        "spared",
+        "split",
+        "vanished",
+        "skipped",
+        "failed",
+    ];
+    for figure in figures {
+        assert_eq!(summary[figure], 0, "{figure}: {summary}");
+    }
+}
+
+/// Returns paths below a directory of which some component is the name of something unfinished.
+fn parts(root: &Path) -> Vec<String> {
+    let all = Snapshot::of(root).entries;
+    let is_part = |path: &Vec<u8>| path.windows(10).any(|name| name == b".lop-part-");
+    all.into_keys().filter(is_part).map(|path| path.escape_ascii().to_string()).collect()
+}
+
+/// A small source with something of each kind, and a destination that is something else.
+fn two() -> TreeBuilder {
+    TreeBuilder::new()
+        .file("src/a", "a")
+        .file("src/d/b", vec![1; 10_000])
+        .seeded("src/d/large", 3, 700_000)
+        .hard_links("linked", &["src/l1", "src/d/l2"])
+        .symlink("src/link", "a")
+        .dir("src/empty")
+        .file("src/changed", "new")
+        .file("dst/changed", "old")
+        .mtime("dst/changed", 1_000, 0)
+        .file("dst/surplus", "s")
+        .file("dst/gone/with/it", "g")
+}

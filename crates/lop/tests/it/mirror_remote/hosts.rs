@@ -1,0 +1,168 @@
+//! How the other host and lop there are called.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use testkit::{TempTree, skipped};
+
+use super::{BOTH, Direction, HOST, Way, alike, there, two, write_script};
+use crate::lop::Lop;
+
+/// Returns a way that notes what the script was given, a word a line, and where it notes it.
+fn noting(place: &TempTree) -> (Way, std::path::PathBuf) {
+    let note = place.join("note");
+    let line = format!("printf '%s\\n' \"$host\" \"$@\" >'{}'\nexec sh -c \"$*\"", note.display());
+    (Way::script(&line), note)
+}
+
+#[test]
+fn the_host_is_what_is_before_the_colon() {
+    let place = TempTree::new();
+    let (way, note) = noting(&place);
+    let lop = Lop::with(&two());
+    for (typed, told) in [
+        ("nas", "nas"),
+        ("me@nas.example", "me@nas.example"),
+        ("[::1]", "::1"),
+        ("me@[fe80::1%eth0]", "me@fe80::1%eth0"),
+    ] {
+        let to = there(typed, &lop.path("dst"));
+        way.mirror(&lop, &["--delete", "src"]).arg(to).run().success();
+        let noted = fs::read_to_string(&note).expect("noted");
+        let expected = [told, &way.lop.display().to_string(), "mirror-server"];
+        assert_eq!(noted.lines().collect::<Vec<_>>(), expected);
+        let from = there(typed, &lop.path("src"));
+        way.mirror(&lop, &["--delete"]).arg(from).arg("dst").run().success();
+        assert_eq!(fs::read_to_string(&note).expect("noted"), noted);
+    }
+    alike(&lop.path("src"), &lop.path("dst"));
+}
+
+#[test]
+fn a_colon_behind_a_slash_is_of_a_path() {
+    let place = TempTree::new();
+    let (way, note) = noting(&place);
+    let lop = Lop::with(&two());
+    way.mirror(&lop, &["src", "./a:b"]).run().success();
+    alike(&lop.path("src"), &lop.path("a:b"));
+    let absolute = lop.path("c:d");
+    way.mirror(&lop, &["./a:b"]).arg(&absolute).run().success();
+    alike(&lop.path("src"), &absolute);
+    // Of a path there too.
+    way.mirror(&lop, &["src"]).arg(there(HOST, &lop.path("e:f"))).run().success();
+    assert!(note.exists());
+    alike(&lop.path("src"), &lop.path("e:f"));
+    fs::create_dir(lop.path("x:y")).expect("made");
+    way.mirror(&lop, &["x:y", "z:y"]).run().code(2);
+}
+
+#[test]
+fn a_path_there_is_not_for_the_shell_there() {
+    let lop = Lop::with(&two());
+    let way = Way::shell();
+    let names: [&[u8]; 7] = [
+        b"two words",
+        b"it's",
+        b"\"$HOME\" $(touch pwned) `touch pwned`",
+        b"; touch pwned #",
+        b"*",
+        b"-rf",
+        b"new\nline \xff",
+    ];
+    for name in names {
+        let path = lop.path(name);
+        for direction in BOTH {
+            let (from, to) = match direction {
+                Direction::Push => (lop.path("src"), path.clone()),
+                Direction::Pull => (path.clone(), lop.path("back")),
+            };
+            way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
+            alike(&from, &to);
+        }
+        // Of the directory that the shell there begins in.
+        let relative = Path::new(std::ffi::OsStr::new(".")).join(testkit::PathBytes::to_path(name));
+        way.run(&lop, Direction::Push, &[], (&lop.path("src"), &relative)).run().success();
+        alike(&lop.path("src"), &path);
+    }
+    assert!(!lop.path("pwned").exists());
+    let names = ["src", "dst", "back"].len() + names.len();
+    assert_eq!(fs::read_dir(lop.work()).expect("listed").count(), names);
+}
+
+#[test]
+fn no_path_there_is_where_the_shell_there_begins() {
+    let lop = Lop::with(&two());
+    let way = Way::script("cd dst || exit\nexec sh -c \"$*\"");
+    way.run(&lop, Direction::Push, &["--delete"], (&lop.path("src"), Path::new("")))
+        .run()
+        .success();
+    alike(&lop.path("src"), &lop.path("dst"));
+    let back = lop.path("back");
+    way.run(&lop, Direction::Pull, &[], (Path::new(""), &back)).run().success();
+    alike(&lop.path("src"), &back);
+}
+
+#[test]
+fn the_command_is_taken_apart_as_a_shell_would() {
+    let lop = Lop::with(&two());
+    let mut way = Way::shell();
+    let place = TempTree::new();
+    let odd = place.join("it's a \"script\"");
+    write_script(
+        &odd,
+        "test \"$1\" = 'two words' && test \"$2\" = '$x' || exit 9\nshift 3\nexec sh -c \"$*\"\n",
+    );
+    let quoted = odd.display().to_string().replace('\'', "'\\''");
+    way.rsh = format!("sh  '{quoted}' \"two words\" \\$x");
+    way.succeed(&lop, Direction::Push, &["--delete"]);
+    alike(&lop.path("src"), &lop.path("dst"));
+}
+
+#[test]
+fn without_a_word_it_is_ssh_and_lop() {
+    let lop = Lop::with(&two());
+    let place = TempTree::new();
+    write_script(&place.join("ssh"), "shift\nexec sh -c \"$*\"\n");
+    symlink(env!("CARGO_BIN_EXE_lop"), place.join("lop")).expect("linked");
+    let path = format!("{}:/usr/bin:/bin", place.path().display());
+    for direction in BOTH {
+        let to = lop.path(direction.name());
+        let run = lop.command().arg("mirror").args(direction.places(&lop.path("src"), &to));
+        run.env("PATH", path.as_str()).run().success();
+        alike(&lop.path("src"), &to);
+    }
+}
+
+/// Returns the program that has everything take longer, where that was built.
+fn delay() -> Option<std::path::PathBuf> {
+    let path = Path::new(env!("CARGO_BIN_EXE_lop")).parent()?.join("examples/delay");
+    if !path.exists() {
+        skipped("the example `delay` is not built: cargo build -p testkit --example delay");
+        return None;
+    }
+    Some(path)
+}
+
+#[test]
+fn a_host_that_is_far_away_is_mirrored_to_as_well() {
+    let Some(delay) = delay() else { return };
+    let mut tree = two();
+    for i in 0..300u64 {
+        tree = tree.seeded(format!("src/{}/{}/{i}", i % 5, i % 11), i, i * 50);
+    }
+    let lop = Lop::with(&tree.seeded("src/larger", 1, 8 << 20));
+    let mut way = Way::shell();
+    way.rsh = format!("'{}' 25", delay.display());
+    for direction in BOTH {
+        let (from, to) = (lop.path("src"), lop.path(direction.name()));
+        way.run(&lop, direction, &[], (&from, &to)).run().success();
+        alike(&from, &to);
+        super::nothing_was_done(&way.json(&lop, direction, &["--delete"], (&from, &to)));
+        way.lop = "no-such-lop".into();
+        let output = way.run(&lop, direction, &[], (&from, &to)).run();
+        output.code(1);
+        assert!(output.stderr_str().contains(HOST), "{}", output.stderr_str());
+        way.lop = super::binary();
+    }
+}

@@ -1,0 +1,286 @@
+//! Connections that end before their time, on either side: no name has half a file, the other side ends too,
+//! and the next run goes on.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use testkit::{Ending, Output, Signal, Snapshot, TreeBuilder, When, at_random_moments, kill_after};
+
+use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
+use crate::lop::Lop;
+
+/// Has the far side killed with all it has started, so many seconds after its start.
+const KILLS: &str = "(sleep \"$seconds\"; kill -9 \"-$$\") </dev/null >/dev/null 2>&1 &";
+
+/// Files enough for some hundred milliseconds, one of them large.
+fn tree() -> TreeBuilder {
+    let mut tree = TreeBuilder::new().seeded("src/large", 1, 6 << 20);
+    for i in 0..300u64 {
+        tree = tree.seeded(format!("src/{}/{i}", i % 7), i, 500 + 97 * i);
+        tree = tree.hard_link(format!("src/{}/{i}", i % 7), format!("src/{}/link {i}", i % 5));
+    }
+    tree
+}
+
+/// Mirrors to an empty place, and returns how long that takes.
+fn duration(way: &Way, lop: &Lop, direction: Direction) -> Duration {
+    drop(fs::remove_dir_all(lop.path("dst")));
+    let start = Instant::now();
+    way.succeed(lop, direction, &["--delete"]);
+    start.elapsed()
+}
+
+/// Asserts that each file of the destination with a name of its own has all of its content.
+#[track_caller]
+fn all_are_whole(from: &Snapshot, to: &Path) {
+    if !to.exists() {
+        return;
+    }
+    for (path, entry) in &Snapshot::of(to).entries {
+        let is_part = path.split(|&b| b == b'/').any(|name| name.starts_with(b".lop-part-"));
+        let was = from.get(path).map(|from| from.sha256);
+        assert!(is_part || was == Some(entry.sha256), "{}", path.escape_ascii());
+    }
+}
+
+/// Mirrors on, to the end, and asserts that nothing is left to do and nothing is left behind.
+#[track_caller]
+fn converges(way: &Way, lop: &Lop, direction: Direction) {
+    let (from, to) = (lop.path("src"), lop.path("dst"));
+    way.succeed(lop, direction, &["--delete"]);
+    alike(&from, &to);
+    assert!(parts(&to).is_empty(), "{:?}", parts(&to));
+    nothing_was_done(&way.json(lop, direction, &["--delete"], (&from, &to)));
+}
+
+/// Asserts that a run tells that the connection is gone; returns whether it is.
+#[track_caller]
+fn was_lost(output: &Output) -> bool {
+    match output.ending {
+        Ending::Code(0) => return false,
+        Ending::Code(1 | 3) => {}
+        _ => output.fail("neither an end nor a failure"),
+    }
+    let said = output.stderr_str();
+    let tells = |line: &str| line.starts_with("lop: ") && line.contains(HOST);
+    assert!(said.lines().any(tells), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    true
+}
+
+#[test]
+fn the_far_side_is_killed_at_random_moments() {
+    for direction in BOTH {
+        let lop = Lop::with(&tree());
+        let whole_way = Way::shell();
+        let whole = duration(&whole_way, &lop, direction);
+        let from = Snapshot::of(lop.path("src"));
+        at_random_moments(20, 42, whole, |round, delay| {
+            if round % 2 == 0 {
+                drop(fs::remove_dir_all(lop.path("dst")));
+            }
+            let seconds = delay.as_secs_f64();
+            let mut way = Way::script(&format!("seconds={seconds}\n{KILLS}\nexec sh -c \"$*\""));
+            // The process group that is killed is to be its own.
+            way.rsh = format!("setsid {}", way.rsh);
+            let places = (&*lop.path("src"), &*lop.path("dst"));
+            let output = way.run(&lop, direction, &["--delete"], places).run();
+            all_are_whole(&from, &lop.path("dst"));
+            was_lost(&output)
+        });
+        converges(&whole_way, &lop, direction);
+    }
+}
+
+#[test]
+fn the_near_side_is_killed_at_random_moments() {
+    for direction in BOTH {
+        let lop = Lop::with(&tree());
+        let way = Way::shell();
+        let whole = duration(&way, &lop, direction);
+        let from = Snapshot::of(lop.path("src"));
+        at_random_moments(20, 7, whole, |round, delay| {
+            if round % 2 == 0 {
+                drop(fs::remove_dir_all(lop.path("dst")));
+            }
+            let places = (&*lop.path("src"), &*lop.path("dst"));
+            let run = way.run(&lop, direction, &["--delete"], places);
+            // That the other side ends by itself shows in that what it writes errors to is closed.
+            let fired = kill_after(&run, delay).fired;
+            all_are_whole(&from, &lop.path("dst"));
+            fired
+        });
+        converges(&way, &lop, direction);
+    }
+}
+
+/// Cuts the connection when one side has said so many bytes, as a network does that goes down.
+#[test]
+fn the_connection_is_cut_after_any_number_of_bytes() {
+    for direction in BOTH {
+        let lop = Lop::with(&tree());
+        let from = Snapshot::of(lop.path("src"));
+        let mut lost = 0;
+        for bytes in [1, 40, 100, 300, 1_000, 5_000, 30_000, 200_000, 1_000_000, 5_000_000] {
+            for cut in [
+                format!("{{ stdbuf -o0 head -c {bytes}; kill -9 \"-$$\"; }} | sh -c \"$*\""),
+                format!("sh -c \"$*\" | {{ stdbuf -o0 head -c {bytes}; kill -9 \"-$$\"; }}"),
+            ] {
+                drop(fs::remove_dir_all(lop.path("dst")));
+                let places = (&*lop.path("src"), &*lop.path("dst"));
+                let mut way = Way::script(&cut);
+                way.rsh = format!("setsid {}", way.rsh);
+                lost += u32::from(was_lost(&way.run(&lop, direction, &[], places).run()));
+                all_are_whole(&from, &lop.path("dst"));
+            }
+        }
+        assert!(lost > 10, "{direction:?}: {lost}");
+        converges(&Way::shell(), &lop, direction);
+    }
+}
+
+#[test]
+fn ssh_is_killed_in_the_middle() {
+    let Some(mut way) = Way::ssh() else { return };
+    let connects = way.rsh.clone();
+    for direction in BOTH {
+        let lop = Lop::with(&tree());
+        // The far side is known by what it is called.
+        let called = lop.path("lop-of-this-test");
+        symlink(&way.lop, &called).expect("made");
+        let real = std::mem::replace(&mut way.lop, called.clone());
+        let whole = duration(&way, &lop, direction);
+        let from = Snapshot::of(lop.path("src"));
+        let mut lost = 0;
+        for round in 1..8 {
+            drop(fs::remove_dir_all(lop.path("dst")));
+            let seconds = (whole * round / 8).as_secs_f64();
+            way.rsh = format!("timeout -s KILL {seconds} {connects}");
+            let places = (&*lop.path("src"), &*lop.path("dst"));
+            let output = way.run(&lop, direction, &["--delete"], places).run();
+            lost += u32::from(was_lost(&output));
+            until_gone(&called);
+            all_are_whole(&from, &lop.path("dst"));
+        }
+        way.rsh.clone_from(&connects);
+        assert!(lost > 0, "{direction:?}");
+        converges(&way, &lop, direction);
+        way.lop = real;
+    }
+}
+
+/// Waits until no process was told of `path`: that the connection is gone the far side of ssh learns a little
+/// later.
+fn until_gone(path: &Path) {
+    let end = Instant::now() + Duration::from_secs(20);
+    let path = path.as_os_str().as_bytes();
+    let is_told = |process: fs::DirEntry| {
+        let said = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        said.windows(path.len()).any(|part| part == path)
+    };
+    while fs::read_dir("/proc").expect("listed").flatten().any(is_told) {
+        assert!(Instant::now() < end, "somebody is there still");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Runs with a signal at a few moments, and returns how many runs were ended by it.
+fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) -> u32 {
+    let from = Snapshot::of(lop.path("src"));
+    let way = Way::shell();
+    let mut ended = 0;
+    for round in 0..10 {
+        if round % 2 == 0 {
+            drop(fs::remove_dir_all(lop.path("dst")));
+        }
+        let places = (&*lop.path("src"), &*lop.path("dst"));
+        let run = way.run(lop, direction, &["--bwlimit", "8M"], places);
+        let when = When::After(whole * (round + 1) / 11);
+        let output = if group {
+            // Ctrl-C goes to all that a terminal has in the foreground, ssh too.
+            let mut running = run.spawn();
+            if running.wait_for(&when) {
+                let group = format!("-{}", running.pid());
+                let kill = std::process::Command::new("kill").args(["-INT", "--", &group]).status();
+                assert!(kill.is_ok());
+            }
+            running.wait()
+        } else {
+            run.signal(Signal::INT, when).run()
+        };
+        match output.ending {
+            Ending::Signal(2) => ended += 1,
+            _ => drop(output.success()),
+        }
+        assert!(!output.stderr_str().contains("panicked"), "{}", output.stderr_str());
+        all_are_whole(&from, &lop.path("dst"));
+        let small = small_parts(&lop.path("dst"));
+        assert!(small.is_empty(), "{direction:?}, round {round}: {small:?}");
+    }
+    ended
+}
+
+/// Returns files of less than 1 MiB in the source that are there under a name that is not theirs.
+fn small_parts(root: &Path) -> Vec<String> {
+    if !root.exists() {
+        return Vec::new();
+    }
+    let all = Snapshot::of(root).entries;
+    let name = |path: &[u8]| path.rsplit(|&b| b == b'/').next().map(<[u8]>::to_vec);
+    let unfinished = all.into_iter().filter(|(path, entry)| {
+        let is_part = name(path).is_some_and(|name| name.starts_with(b".lop-part-"));
+        is_part && entry.sha256.is_some() && entry.size_bytes < 30_000
+    });
+    unfinished.map(|(path, _)| path.escape_ascii().to_string()).collect()
+}
+
+#[test]
+fn an_interrupt_ends_both_sides() {
+    for direction in BOTH {
+        for group in [false, true] {
+            let lop = Lop::with(&tree());
+            let start = Instant::now();
+            Way::shell().succeed(&lop, direction, &["--bwlimit", "8M"]);
+            let ended = interrupted(&lop, direction, start.elapsed(), group);
+            assert!(ended > 3, "{direction:?}: {ended}");
+            converges(&Way::shell(), &lop, direction);
+        }
+    }
+}
+
+#[test]
+fn a_large_file_is_gone_on_with_or_begun_again_but_never_half() {
+    for direction in BOTH {
+        let lop = Lop::with(&TreeBuilder::new().seeded("src/large", 5, 24 << 20));
+        let from = Snapshot::of(lop.path("src"));
+        let way = Way::shell();
+        for round in 0..3 {
+            let places = (&*lop.path("src"), &*lop.path("dst"));
+            let run = way.run(&lop, direction, &["--bwlimit", "8M"], places);
+            let output = run.signal(Signal::INT, When::After(Duration::from_millis(500))).run();
+            // What was begun before may not take as long.
+            if round == 0 || output.ending != Ending::Code(0) {
+                output.signal(Signal::INT);
+            }
+            all_are_whole(&from, &lop.path("dst"));
+        }
+        converges(&way, &lop, direction);
+        let copy = lop.path("dst/large").metadata().expect("there");
+        assert_eq!(copy.size(), 24 << 20);
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_there_goes() {
+    for direction in BOTH {
+        let lop = Lop::with(&super::two());
+        let left = ["dst/.lop-part-0123456789abcdef", "dst/gone/.lop-part-aaaaaaaaaaaaaaaa"];
+        fs::write(lop.path(left[0]), "half").expect("written");
+        fs::create_dir(lop.path(left[1])).expect("made");
+        fs::write(lop.path(left[1]).join("in"), "half").expect("written");
+        converges(&Way::shell(), &lop, direction);
+    }
+}

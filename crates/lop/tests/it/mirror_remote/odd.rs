@@ -1,0 +1,317 @@
+//! Trees that are odd, that change meanwhile, or that not everybody may read, with another host.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::{
+    Ending, FileSystem, Mount, NOBODY, Snapshot, TempTree, TreeBuilder, hostile_tree, is_root,
+    skipped, without_forks,
+};
+
+use super::{BOTH, Direction, Way, alike, nothing_was_done, two};
+use crate::lop::Lop;
+
+/// Tells somebody to stop when it is dropped, also by an assertion that failed.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+#[test]
+fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
+    if !is_root() {
+        return skipped("what nobody may read can be read by root only");
+    }
+    let lop = Lop::new();
+    fs::create_dir(lop.path("src")).expect("made");
+    hostile_tree(lop.path("src"));
+    TreeBuilder::new().deep_chain(1_000, "chain", "at the bottom").make(lop.path("src/deep"));
+    let long = [b'x'; 250].to_vec();
+    TreeBuilder::new().deep_chain(30, long, "and here").make(lop.path("src/long"));
+    for direction in BOTH {
+        let (from, to) = (lop.path("src"), lop.path(direction.name()));
+        Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
+        alike(&from, &to);
+        nothing_was_done(&Way::shell().json(&lop, direction, &["--delete"], (&from, &to)));
+        // And gone again.
+        fs::create_dir(lop.path("empty")).expect("made");
+        let empty = lop.path("empty");
+        Way::shell().run(&lop, direction, &["--delete"], (&empty, &to)).run().success();
+        assert_eq!(fs::read_dir(&to).expect("listed").count(), 0);
+        fs::remove_dir(empty).expect("removed");
+    }
+}
+
+#[test]
+fn more_names_in_a_directory_than_go_into_a_message() {
+    let lop = Lop::new();
+    let mut tree = TreeBuilder::new();
+    for i in 0..6_000u64 {
+        let name = format!("src/many/{i} {}", "x".repeat((i % 200) as usize));
+        tree = tree.file(name, i.to_string().as_str());
+    }
+    lop.lay(&tree.file("dst/many/surplus", "s"));
+    for direction in BOTH {
+        Way::shell().succeed(&lop, direction, &["--delete"]);
+        alike(&lop.path("src"), &lop.path("dst"));
+        fs::remove_dir_all(lop.path("dst")).expect("removed");
+    }
+}
+
+#[test]
+fn the_trees_may_be_reached_through_links() {
+    for direction in BOTH {
+        let lop = Lop::with(&two());
+        for name in ["src", "dst"] {
+            symlink(name, lop.path(format!("link to {name}"))).expect("linked");
+        }
+        let places = (&*lop.path("link to src"), &*lop.path("link to dst"));
+        Way::shell().run(&lop, direction, &["--delete"], places).run().success();
+        alike(&lop.path("src"), &lop.path("dst"));
+        assert!(lop.path("link to dst").is_symlink());
+    }
+}
+
+#[test]
+fn a_destination_that_is_missing_is_made() {
+    for direction in BOTH {
+        let lop = Lop::with(&two());
+        let to = lop.path("new");
+        Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run().success();
+        alike(&lop.path("src"), &to);
+        // An empty one too.
+        let (from, to) = (lop.path("src/empty"), lop.path("new and empty"));
+        Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
+        alike(&from, &to);
+    }
+}
+
+#[test]
+fn a_file_of_the_destination_that_has_other_names_is_not_written_to() {
+    for direction in BOTH {
+        let tree = TreeBuilder::new()
+            .file("src/content", "new")
+            .file("src/mode", "same")
+            .hard_links("old", &["dst/content", "outside/content"])
+            .hard_links("same", &["dst/mode", "outside/mode"])
+            // Not that of the other one, in which the clock may not have moved.
+            .mtime("src/content", 9, 9)
+            .mtime("src/mode", 5, 5)
+            .mtime("dst/mode", 5, 5)
+            .mode("src/mode", 0o600);
+        let lop = Lop::with(&tree);
+        let outside = Snapshot::of(lop.path("outside"));
+        Way::shell().succeed(&lop, direction, &[]);
+        alike(&lop.path("src"), &lop.path("dst"));
+        let now = Snapshot::of(lop.path("outside"));
+        testkit::assert_same(&outside, &now, testkit::Compare::ALL);
+        assert_eq!(lop.path("outside/mode").metadata().expect("there").nlink(), 1);
+    }
+}
+
+#[test]
+fn holes_stay_holes() {
+    let tree = TreeBuilder::new()
+        .sparse("src/sparse", 40 << 20, &[(9 << 20, b"island"), ((40 << 20) - 1, b"!")])
+        .sparse("src/hole", 64 << 20, &[])
+        .sparse("src/tail", 8 << 20, &[(0, b"head")])
+        .sparse("src/changed", 8 << 20, &[(4 << 20, b"x")])
+        .seeded("dst/changed", 1, 8 << 20);
+    let lop = Lop::with(&tree);
+    for direction in BOTH {
+        Way::shell().succeed(&lop, direction, &[]);
+        alike(&lop.path("src"), &lop.path("dst"));
+        for name in ["sparse", "hole", "tail", "changed"] {
+            let blocks = |side: &str| lop.path(side).join(name).metadata().expect("there").blocks();
+            let (of, is) = (blocks("src"), blocks("dst"));
+            assert!(is <= of + 400, "{name}, {direction:?}: {of} blocks became {is}");
+        }
+        fs::remove_dir_all(lop.path("dst")).expect("removed");
+    }
+}
+
+#[test]
+fn a_file_that_grows_is_sent_as_it_was_at_a_time_and_again_later() {
+    for direction in BOTH {
+        let lop = Lop::new();
+        fs::create_dir(lop.path("src")).expect("made");
+        fs::write(lop.path("src/log"), vec![b'.'; 4 << 20]).expect("written");
+        let done = AtomicBool::new(false);
+        let mut changed = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let log = fs::OpenOptions::new().append(true).open(lop.path("src/log"));
+                let mut log = log.expect("opened");
+                while !done.load(Relaxed) {
+                    log.write_all(b".").expect("written");
+                }
+            });
+            let ends = Ends(&done);
+            let start = Instant::now();
+            let enough = |changed| Duration::from_secs(if changed > 0 { 2 } else { 60 });
+            while start.elapsed() < enough(changed) {
+                let places = (&*lop.path("src"), &*lop.path("dst"));
+                let output = Way::shell().run(&lop, direction, &[], places).run();
+                if output.ending != Ending::Code(0) {
+                    output.code(3);
+                    assert!(output.stderr_str().starts_with("lop: log: "), "{output:?}");
+                    changed += 1;
+                }
+                let copy = fs::read(lop.path("dst/log")).expect("there");
+                assert!(copy.len() >= 4 << 20 && copy.iter().all(|&byte| byte == b'.'));
+            }
+            drop(ends);
+        });
+        assert!(changed > 0, "it was at rest each time");
+        Way::shell().succeed(&lop, direction, &[]);
+        alike(&lop.path("src"), &lop.path("dst"));
+    }
+}
+
+#[test]
+fn names_that_come_and_go_meanwhile_are_no_failure() {
+    for direction in BOTH {
+        let mut tree = TreeBuilder::new();
+        for i in 0..400 {
+            tree = tree.file(format!("src/{}/{i}", i % 20), "x");
+        }
+        let lop = Lop::with(&tree);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0u64.. {
+                    if done.load(Relaxed) {
+                        return;
+                    }
+                    let dir = lop.path(format!("src/{}", number % 20));
+                    let moved = lop.path(format!("src/{} moved", number % 20));
+                    fs::write(dir.join("new"), "new").expect("written");
+                    fs::rename(&dir, &moved).expect("moved");
+                    fs::remove_file(moved.join("new")).expect("removed");
+                    fs::rename(&moved, &dir).expect("moved back");
+                }
+            });
+            let ends = Ends(&done);
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(2) {
+                Way::shell().succeed(&lop, direction, &["--delete"]);
+            }
+            drop(ends);
+        });
+        Way::shell().succeed(&lop, direction, &["--delete"]);
+        alike(&lop.path("src"), &lop.path("dst"));
+    }
+}
+
+/// Returns the program where everybody can reach it.
+fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
+    let path = place.join("lop");
+    // Whoever is forked while it is written has it open, and then it cannot be run.
+    let _alone = without_forks();
+    fs::copy(env!("CARGO_BIN_EXE_lop"), &path).expect("copied");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+    path
+}
+
+#[test]
+fn an_ordinary_user_mirrors_what_it_may() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let place = TempTree::new();
+    let mut way = Way::shell();
+    way.lop = binary_for_others(&place);
+    let tree = TreeBuilder::new()
+        .file("src/mine", "m")
+        .file("src/roots", "r")
+        .mode("src/roots", 0o6755)
+        .file("src/secret", "s")
+        .mode("src/secret", 0o600)
+        .file("src/closed/in", "i")
+        .mode("src/closed", 0o555)
+        .owner("src/mine", NOBODY, NOBODY)
+        .dir("dst")
+        .owner("dst", NOBODY, NOBODY)
+        .file("dst/surplus", "s");
+    for direction in BOTH {
+        let lop = Lop::with(&tree);
+        let run = || {
+            let places = (&*lop.path("src"), &*lop.path("dst"));
+            way.run(&lop, direction, &["--delete"], places).as_user(NOBODY, NOBODY).run()
+        };
+        let output = run();
+        output.code(3);
+        let said = output.stderr_str();
+        let expected = "lop: secret: cannot open the source: Permission denied\n";
+        assert!(said.starts_with(expected), "{direction:?}: {said}");
+        assert!(said.contains("1 name of the destination that the source has not stay"), "{said}");
+        let stat = |name: &str| lop.path(name).metadata().expect("there");
+        // The rights of another owner are not for this one.
+        assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
+        assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
+        assert!(lop.path("dst/surplus").exists());
+        fs::remove_file(lop.path("src/secret")).expect("removed");
+        fs::write(lop.path("src/closed/more"), "more").expect("written");
+        run().success();
+        assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/surplus").exists());
+        let again = run();
+        again.success();
+        let said = again.stderr_str();
+        assert!(said.ends_with("nothing to change\n"), "{direction:?}: {said}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported_and_leaves_whole_files() {
+    if !is_root() {
+        return skipped("file systems can be mounted by root only");
+    }
+    let mut tree = TreeBuilder::new();
+    for i in 0..30 {
+        tree = tree.seeded(format!("src/{}/{i}", i % 3), i, 150_000);
+    }
+    let lop = Lop::with(&tree);
+    for direction in BOTH {
+        let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(&reason),
+        };
+        let to = mount.path().join("dst");
+        let output = Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run();
+        output.code(3);
+        let said = output.stderr_str();
+        assert!(said.contains("cannot write the copy: No space left on device"), "{said}");
+        let (from, to) = (Snapshot::of(lop.path("src")), Snapshot::of(&to));
+        let mut files = 0;
+        for (path, entry) in to.entries.iter().filter(|(_, entry)| entry.sha256.is_some()) {
+            let original = from.get(path).expect("a name of the source");
+            assert_eq!(original.sha256, entry.sha256, "{}", path.escape_ascii());
+            files += 1;
+        }
+        assert!(files > 5, "{direction:?}: {files}");
+    }
+}
+
+#[test]
+fn more_than_one_pair_of_hosts_at_a_time() {
+    let lop = Lop::with(&two());
+    let way = Way::shell();
+    let running: Vec<_> = (0..4)
+        .map(|number| {
+            let to = lop.path(format!("to {number}"));
+            let direction = if number % 2 == 0 { Direction::Push } else { Direction::Pull };
+            (way.run(&lop, direction, &[], (&lop.path("src"), &to)).spawn(), to)
+        })
+        .collect();
+    for (running, to) in running {
+        running.wait().success();
+        alike(&lop.path("src"), &to);
+    }
+}

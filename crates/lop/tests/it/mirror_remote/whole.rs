@@ -1,0 +1,131 @@
+//! Whole trees between hosts: alike afterwards, whatever happened to them before.
+
+use std::path::Path;
+
+use proptest::prelude::{ProptestConfig, proptest};
+use testkit::{FileSystem, Mount, TempTree, is_root, random_tree, skipped};
+
+use super::changes::changes;
+use super::{BOTH, Way, alike, nothing_was_done, parts};
+use crate::lop::Lop;
+use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
+
+/// Changes after which programs of others judge too: they take their time.
+const JUDGED: usize = 12;
+
+/// Mirrors from `home` in both directions, to where `other` is too, and again after so many changes each time,
+/// until there was every kind of change.
+fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
+    let lop = Lop::new();
+    let from = home.join("from");
+    tree().make(&from);
+    add_rights(&from);
+    let first: [super::changes::Change; 1] = [("at first", |_| ())];
+    let changes = changes();
+    for (number, some) in [&first[..]].into_iter().chain(changes.chunks(at_once)).enumerate() {
+        for (_, change) in some {
+            change(&from);
+        }
+        let what: Vec<&str> = some.iter().map(|(what, _)| *what).collect();
+        for direction in BOTH {
+            let to = other.join(direction.name());
+            let told = format!("{what:?}, {} on {whose}", direction.name());
+            let done = way.json(&lop, direction, &["--delete"], (&from, &to));
+            let figures =
+                ["files_copied", "linked", "dirs_made", "others_made", "adjusted", "removed"];
+            assert!(
+                figures.iter().any(|figure| done["summary"][figure] != 0),
+                "{told}: {}",
+                done["summary"]
+            );
+            alike(&from, &to);
+            if (number * at_once).is_multiple_of(JUDGED) {
+                assert_alike(&from, &to);
+            }
+            nothing_was_done(&way.json(&lop, direction, &["--delete"], (&from, &to)));
+            assert!(parts(&to).is_empty(), "{told}: {:?}", parts(&to));
+        }
+    }
+}
+
+/// Returns why the tree of all that there is cannot be made or judged here.
+fn lacking() -> Option<String> {
+    if !is_root() {
+        return Some("what is mirrored has owners and devices, which only root can make".into());
+    }
+    missing().map(|tool| format!("{tool} is not installed"))
+}
+
+#[test]
+fn every_file_system_takes_every_change_from_another_host() {
+    if let Some(reason) = lacking() {
+        return skipped(reason);
+    }
+    let way = Way::shell();
+    for kind in FileSystem::ALL {
+        match Mount::new(kind, 330 << 20) {
+            Ok(mount) => every_change(&way, (mount.path(), mount.path()), 1, kind.name()),
+            Err(reason) => skipped(reason),
+        }
+    }
+}
+
+#[test]
+fn from_one_file_system_to_another() {
+    if let Some(reason) = lacking() {
+        return skipped(reason);
+    }
+    let (one, other) =
+        match (Mount::new(FileSystem::Btrfs, 0), Mount::new(FileSystem::Ext4, 200 << 20)) {
+            (Ok(one), Ok(other)) => (one, other),
+            (Err(reason), _) | (_, Err(reason)) => return skipped(reason),
+        };
+    every_change(&Way::shell(), (one.path(), other.path()), 3, "ext4 from btrfs");
+}
+
+#[test]
+fn over_ssh_it_is_the_same() {
+    if let Some(reason) = lacking() {
+        return skipped(reason);
+    }
+    let Some(way) = Way::ssh() else { return };
+    let place = TempTree::new();
+    every_change(&way, (place.path(), place.path()), 3, "the other end of ssh");
+}
+
+#[test]
+fn whoever_runs_this_mirrors_over_ssh() {
+    let Some(way) = Way::ssh() else { return };
+    for direction in BOTH {
+        let lop = Lop::with(&super::two());
+        way.succeed(&lop, direction, &["--delete"]);
+        alike(&lop.path("src"), &lop.path("dst"));
+        let places = (&*lop.path("src"), &*lop.path("dst"));
+        nothing_was_done(&way.json(&lop, direction, &["--delete"], places));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 16, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_tree_becomes_any_other_on_another_host(
+        one in random_tree(40), other in random_tree(40)
+    ) {
+        let (lop, way) = (Lop::new(), Way::shell());
+        for direction in BOTH {
+            let place = TempTree::new();
+            let to = place.join("to");
+            for (name, tree) in [("one", &one), ("other", &other)] {
+                let from = place.join(name);
+                std::fs::create_dir(&from).expect("made");
+                tree.make(&from);
+                way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
+                alike(&from, &to);
+                nothing_was_done(&way.json(&lop, direction, &["--delete"], (&from, &to)));
+            }
+        }
+    }
+}
