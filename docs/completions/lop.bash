@@ -43,6 +43,9 @@ _lop() {
             lop,mirror)
                 cmd="lop__subcmd__mirror"
                 ;;
+            lop,mirror-server)
+                cmd="lop__subcmd__mirror__subcmd__server"
+                ;;
             lop,purge)
                 cmd="lop__subcmd__purge"
                 ;;
@@ -96,6 +99,9 @@ _lop() {
                 ;;
             lop__subcmd__help,mirror)
                 cmd="lop__subcmd__help__subcmd__mirror"
+                ;;
+            lop__subcmd__help,mirror-server)
+                cmd="lop__subcmd__help__subcmd__mirror__subcmd__server"
                 ;;
             lop__subcmd__help,purge)
                 cmd="lop__subcmd__help__subcmd__purge"
@@ -155,7 +161,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -367,7 +373,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh generate help"
+            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -493,6 +499,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__mirror)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__mirror__subcmd__server)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -713,7 +733,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__mirror)
-            opts="-n -i -c -x -q -v -h --dry-run --itemize --delete --max-delete --checksum --verify --fsync --link-dest --one-file-system --include --exclude --bwlimit --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -i -c -x -q -v -h --dry-run --itemize --delete --max-delete --checksum --verify --fsync --link-dest --reuse --one-file-system --include --exclude --bwlimit --rsh --remote-lop --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -739,6 +759,14 @@ _lop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --rsh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remote-lop)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --io)
                     COMPREPLY=($(compgen -W "auto hdd ssd cached" -- "${cur}"))
                     return 0
@@ -747,6 +775,32 @@ _lop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --catalog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__mirror__subcmd__server)
+            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --catalog)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

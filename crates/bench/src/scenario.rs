@@ -14,6 +14,8 @@ pub enum Work {
     Link,
     /// Copy a tree with its hard links.
     Mirror,
+    /// Copy a tree that has none: to others, each link would be a file of its own.
+    Copy,
     /// Copy a tree to where that copy already is: nothing to do.
     Again,
     /// Delete a tree.

@@ -115,13 +115,18 @@ const fn lop_acts(name: &'static str, role: Role, command: &'static str) -> Entr
     Entrant { role, ..peer(name, Work::Link, Source::Here, command, Answer::None) }
 }
 
+/// lop that copies.
+const fn lop_copies(work: Work, command: &'static str) -> Entrant {
+    Entrant { role: Role::Ours, ..peer("lop", work, Source::Here, command, Answer::None) }
+}
+
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
-use Work::{Again, Delete, Find, Link, Mirror};
+use Work::{Again, Copy, Delete, Find, Link, Mirror};
 
 /// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
 /// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 24] = [
+pub const ENTRANTS: [Entrant; 30] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -182,8 +187,14 @@ pub const ENTRANTS: [Entrant; 24] = [
         "fclones -q group --hidden --no-ignore -o FILE DIR && fclones -q link < FILE",
         Nothing,
     ),
+    lop_copies(Mirror, "lop mirror -q SRC DST"),
     peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
     peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
+    lop_copies(Copy, "lop mirror -q SRC DST"),
+    peer("rsync", Copy, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
+    peer("cp", Copy, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
+    peer("xcp", Copy, Crate("xcp"), "xcp -r -o --no-progress -T SRC DST", Nothing),
+    lop_copies(Again, "lop mirror -q --delete SRC DST"),
     peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
     Entrant {
         role: Role::Ours,

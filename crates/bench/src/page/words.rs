@@ -31,7 +31,7 @@ pub(super) fn tree(scenario: &Scenario) -> String {
     let done = match scenario.work {
         Work::Find => corpus.clone(),
         Work::Link => format!("Hard linking the duplicates of {corpus}"),
-        Work::Mirror => format!("Copying the tree {corpus}"),
+        Work::Mirror | Work::Copy => format!("Copying the tree {corpus}"),
         Work::Again => format!("Copying the tree {corpus} again, with nothing to do"),
         Work::Delete => format!("Deleting the tree {corpus}"),
     };

@@ -23,11 +23,12 @@ impl Drop for Scratch {
 }
 
 impl Race {
-    /// Copies: the tree is mounted all the time, the copy goes to an empty image, or for
+    /// Copies: the tree is mounted all the time, on the arm if there is one, the copy goes to an empty image, or for
     /// [`Work::Again`] to one that this tool has filled in its untimed run.
     pub(super) fn mirror(&mut self, lineup: &Lineup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
-        let source = image.mount(&self.options.store.join("mnt"), None)?;
+        let arm = arm_of(lineup.device);
+        let source = image.mount(&self.options.store.join("mnt"), arm.as_ref())?;
         let entrants = self.entrants(lineup.work);
         let _copies: Vec<Scratch> =
             entrants.iter().map(|entrant| Scratch(self.copy_of(entrant))).collect();
@@ -144,8 +145,10 @@ impl Race {
         }
         ready(source, &source.path().join("tree"), cache, lineup.work)?;
         let places = self.places(source.path().join("tree"));
+        let before = source.usage();
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
-        self.record(scenario, entrant, round, &usage, None);
+        let arm = source.usage().zip(before).map(|(after, before)| after - before);
+        self.record(scenario, entrant, round, &usage, arm);
         Ok(())
     }
 }

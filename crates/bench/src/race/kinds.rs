@@ -102,12 +102,18 @@ pub const KINDS: [Kind; 11] = [
     },
     Kind {
         name: "mirror",
-        about: "copies of hard-linked trees, first and again",
+        about: "copies of trees of hard links, of small files and of large ones, first and again",
         rows: || {
             vec![
                 (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
                 (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
+                // The whole of it takes minutes for each of the others.
+                (Work::Mirror, "links", None, 1.0, Created, Ext4, WARM, 1),
                 (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
+                (Work::Copy, "few-dups-762", Some(150_000), 0.016, Created, Ext4, BOTH, 3),
+                (Work::Copy, "vm-images", None, 0.5, Created, Ext4, BOTH, 3),
+                (Work::Mirror, "snapshots", Some(60_000), 1.0, Shuffled, Arm, COLD, 1),
+                (Work::Copy, "few-dups-762", Some(30_000), 0.05, Shuffled, Arm, COLD, 1),
             ]
         },
     },
@@ -157,6 +163,7 @@ pub const KINDS: [Kind; 11] = [
                 (Work::Link, "server2018", Some(1_500), 0.1, Created, Ext4, WARM, 1),
                 (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
+                (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Arm, COLD, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
             ]
         },

@@ -140,7 +140,7 @@ impl Race {
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
             let held = match lineup.work {
                 Work::Find => self.find(&lineup),
-                Work::Mirror | Work::Again => self.mirror(&lineup),
+                Work::Mirror | Work::Copy | Work::Again => self.mirror(&lineup),
                 Work::Link | Work::Delete => self.in_place(&lineup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
@@ -278,7 +278,7 @@ fn verb(work: Work) -> &'static str {
     match work {
         Work::Find => "searched",
         Work::Link => "hard linked",
-        Work::Mirror => "copied",
+        Work::Mirror | Work::Copy => "copied",
         Work::Again => "copied again",
         Work::Delete => "deleted",
     }
