@@ -18,6 +18,10 @@ pub enum Work {
     Copy,
     /// Copy a tree to where that copy already is: nothing to do.
     Again,
+    /// Copy a tree with its hard links to another host, which is this one by way of ssh.
+    Push,
+    /// Copy such a tree from there.
+    Pull,
     /// Delete a tree.
     Delete,
 }

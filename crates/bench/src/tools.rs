@@ -50,7 +50,8 @@ pub struct Entrant {
     /// Where it can be had.
     pub source: Source,
     /// `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, not there at the start) and `EMPTY` (a
-    /// directory) stand for what differs by run, as does `lop`; with `&&` in it, it is for a shell.
+    /// directory) stand for what differs by run, as do `RSH`, which is followed by a host, and `lop`; with
+    /// `&&` in it, it is for a shell.
     command: &'static str,
     /// Whether `FILE` stays from the run before.
     pub remembers: bool,
@@ -71,10 +72,20 @@ pub struct Places {
     pub empty: PathBuf,
     /// The binary of lop.
     pub lop: PathBuf,
+    /// `RSH`: the command that connects to a host, if there is one.
+    pub rsh: String,
 }
+
+/// A word that begins so is a path on the host that is reached with `RSH`.
+const HOST: &str = "localhost:";
 
 impl Places {
     fn fill(&self, word: &str) -> OsString {
+        if let Some(path) = word.strip_prefix(HOST) {
+            let mut place = OsString::from(HOST);
+            place.push(self.fill(path));
+            return place;
+        }
         let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
         let place = match stem {
             "DIR" | "SRC" => &self.tree,
@@ -82,6 +93,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "lop" => &self.lop,
+            "RSH" => return OsString::from(&self.rsh),
             _ => return OsString::from(word),
         };
         let mut path = place.clone().into_os_string();
@@ -122,11 +134,11 @@ const fn lop_copies(work: Work, command: &'static str) -> Entrant {
 
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
-use Work::{Again, Copy, Delete, Find, Link, Mirror};
+use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
 
 /// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
 /// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 30] = [
+pub const ENTRANTS: [Entrant; 34] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -196,6 +208,10 @@ pub const ENTRANTS: [Entrant; 30] = [
     peer("xcp", Copy, Crate("xcp"), "xcp -r -o --no-progress -T SRC DST", Nothing),
     lop_copies(Again, "lop mirror -q --delete SRC DST"),
     peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
+    lop_copies(Push, "lop mirror -q --rsh RSH --remote-lop lop SRC localhost:DST"),
+    peer("rsync", Push, Debian("rsync"), "rsync -aHAXS -e RSH SRC/ localhost:DST/", Nothing),
+    lop_copies(Pull, "lop mirror -q --rsh RSH --remote-lop lop localhost:SRC DST"),
+    peer("rsync", Pull, Debian("rsync"), "rsync -aHAXS -e RSH localhost:SRC/ DST/", Nothing),
     Entrant {
         role: Role::Ours,
         ..peer("lop", Delete, Source::Here, "lop purge -q --yes DIR", Nothing)
@@ -393,6 +409,7 @@ mod tests {
             file: PathBuf::from("/f"),
             empty: PathBuf::from("/e"),
             lop: PathBuf::from("/bin/lop"),
+            rsh: "ssh -p 7".into(),
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -406,6 +423,7 @@ mod tests {
             r#"fclones -q group --hidden --no-ignore -o "$1" "$2" && fclones -q link < "$3""#;
         assert_eq!(line("fclones", Work::Link), format!("sh -c {script} sh /f /t /f"));
         assert_eq!(line("cp", Work::Mirror), "cp -a -T /t /c");
+        assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");
     }
 
     #[test]

@@ -28,7 +28,9 @@ and rdfind compare checksums. **lop, quarantine** moves the same files aside ins
 cannot do.
 
 Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes; only what copies
-again removes what is surplus. Tools that delete leave nothing.
+again removes what is surplus. The host that is reached with ssh is this one, by a server of the race's
+own on the loopback device, so that both ends share the processors; of the far end only the time counts, not
+the memory and the processor's. Tools that delete leave nothing.
 
 **The same answers.** Before anything is timed, the groups that each finder gives are compared, as
 groups of inodes, with those that the tree was made to hold, and each copy is read back and compared

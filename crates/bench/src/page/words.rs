@@ -33,6 +33,8 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Link => format!("Hard linking the duplicates of {corpus}"),
         Work::Mirror | Work::Copy => format!("Copying the tree {corpus}"),
         Work::Again => format!("Copying the tree {corpus} again, with nothing to do"),
+        Work::Push => format!("Copying the tree {corpus} to a host, through ssh"),
+        Work::Pull => format!("Copying the tree {corpus} from a host, through ssh"),
         Work::Delete => format!("Deleting the tree {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {

@@ -44,7 +44,7 @@ const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
 /// All kinds. Sizes are such that all of it takes about five hours on two cores.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [Kind; 12] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -118,6 +118,20 @@ pub const KINDS: [Kind; 11] = [
         },
     },
     Kind {
+        name: "mirror-ssh",
+        about: "copies to and from a host that is reached with ssh, which is this one",
+        rows: || {
+            vec![
+                (Work::Push, "links", Some(327_670), 1.0, Created, Ext4, WARM, 3),
+                (Work::Pull, "links", Some(327_670), 1.0, Created, Ext4, WARM, 3),
+                (Work::Push, "links", None, 1.0, Created, Ext4, WARM, 1),
+                (Work::Pull, "links", None, 1.0, Created, Ext4, WARM, 1),
+                (Work::Push, "few-dups-762", Some(150_000), 0.016, Created, Ext4, WARM, 3),
+                (Work::Pull, "few-dups-762", Some(150_000), 0.016, Created, Ext4, WARM, 3),
+            ]
+        },
+    },
+    Kind {
         name: "delete",
         about: "trees deleted, from a hundred thousand to ten million names, on ext4",
         rows: || {
@@ -164,6 +178,8 @@ pub const KINDS: [Kind; 11] = [
                 (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Arm, COLD, 1),
+                (Work::Push, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
+                (Work::Pull, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
             ]
         },

@@ -18,6 +18,8 @@ use std::time::Duration;
 pub use kinds::{KINDS, Kind, Lineup};
 pub use machine::today;
 
+use testkit::Sshd;
+
 use crate::Failure;
 use crate::corpus::Counts;
 use crate::measure::{self, Task, Usage};
@@ -55,6 +57,8 @@ pub struct Race {
     interrupted: Arc<AtomicBool>,
     /// What must not be: answers of lop that are wrong, line-ups that broke off.
     complaints: Vec<String>,
+    /// A host to be reached with ssh, in races that go to one.
+    server: Option<Sshd>,
     _announced: Option<Announced>,
 }
 
@@ -117,6 +121,7 @@ impl Race {
             record,
             interrupted,
             complaints: Vec::new(),
+            server: None,
             _announced: announced,
         })
     }
@@ -137,10 +142,18 @@ impl Race {
                 println!("skipped: {reason}");
                 continue;
             }
+            if matches!(lineup.work, Work::Push | Work::Pull) && self.server.is_none() {
+                self.server = Sshd::start();
+                if self.server.is_none() {
+                    continue;
+                }
+            }
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
             let held = match lineup.work {
                 Work::Find => self.find(&lineup),
-                Work::Mirror | Work::Copy | Work::Again => self.mirror(&lineup),
+                Work::Mirror | Work::Copy | Work::Again | Work::Push | Work::Pull => {
+                    self.mirror(&lineup)
+                }
                 Work::Link | Work::Delete => self.in_place(&lineup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
@@ -202,6 +215,7 @@ impl Race {
             file: self.options.store.join("file"),
             empty: self.options.store.join("empty"),
             lop: self.options.lop.clone(),
+            rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
         }
     }
 
@@ -280,6 +294,8 @@ fn verb(work: Work) -> &'static str {
         Work::Link => "hard linked",
         Work::Mirror | Work::Copy => "copied",
         Work::Again => "copied again",
+        Work::Push => "copied through ssh to",
+        Work::Pull => "copied through ssh from",
         Work::Delete => "deleted",
     }
 }
