@@ -134,7 +134,7 @@ impl Worker<'_> {
         }
         let stat = one.opened.dir.stat().map_err(Reason::failed(Op::Stat))?;
         let mut times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        times.entry(stat.key()).or_insert((stat.atime_ns, stat.mtime_ns));
+        times.entry(stat.key()).or_insert((stat.atime, stat.mtime));
         self.touched.insert(stat.key(), one.opened.dir.clone());
         Ok(())
     }

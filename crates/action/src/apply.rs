@@ -86,7 +86,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stores: &'a Stores,
     pub(crate) watch: &'a Watch,
     /// The times of directories before the run touched them, if they are to be given back.
-    pub(crate) times: Mutex<HashMap<FileKey, (i64, i64)>>,
+    pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
 }
 
 /// One thread's state.

@@ -92,7 +92,7 @@ impl Former {
     pub(crate) fn new(stat: &Stat, xattrs: Vec<fsops::Xattr>) -> Former {
         Former {
             version: stat.into(),
-            atime_ns: stat.atime_ns,
+            atime_ns: stat.atime.as_ns(),
             mode: stat.mode,
             uid: stat.uid,
             gid: stat.gid,

@@ -2,7 +2,7 @@
 //! file that was kept for it.
 
 use content::Digest;
-use fsops::{File, Interrupted, Kind as Entry, Op, Stat};
+use fsops::{File, Interrupted, Kind as Entry, Op, Stat, Time};
 
 use crate::copy::{Copy, equal};
 use crate::error::Reason;
@@ -42,7 +42,8 @@ impl Undo<'_> {
         let former = &intent.was;
         let like = Stat {
             size: former.version.size,
-            atime_ns: former.atime_ns,
+            atime: Time::from_ns(former.atime_ns),
+            mtime: Time::from_ns(former.version.mtime_ns),
             mtime_ns: former.version.mtime_ns,
             mode: former.mode,
             uid: former.uid,

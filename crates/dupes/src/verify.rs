@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, ReadError, Stretch, read_head, read_on};
-use fsops::{FileKey, Interrupted, Kind, Op, Stage, Stat};
+use fsops::{FileKey, Interrupted, Kind, Op, Stage, Stat, Time};
 use walk::{FileId, Problem, Reason, Tree};
 
 use crate::parallel::Work;
@@ -61,9 +61,10 @@ impl Attributes {
             size: record.size,
             allocated,
             links: links.get(),
+            mtime: Time::from_ns(record.mtime_ns),
             mtime_ns: record.mtime_ns,
             ctime_ns: record.ctime_ns,
-            atime_ns: 0,
+            atime: Time::default(),
             mode,
             uid,
             gid,

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::dir::Dir;
 use crate::file::File;
+use crate::stat::Time;
 use crate::written::NewFile;
 
 /// Counts a change, which a test may want to fail or to be the last.
@@ -164,10 +165,10 @@ impl Dir {
         Ok(rustix::fs::syncfs(self)?)
     }
 
-    /// Sets the directory's times of access and modification, nanoseconds since the epoch.
-    pub fn set_times(&self, atime_ns: i64, mtime_ns: i64) -> io::Result<()> {
+    /// Sets the directory's times of access and modification.
+    pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
-        Ok(rustix::fs::futimens(self, &timestamps(atime_ns, mtime_ns))?)
+        Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
     }
 }
 
@@ -177,10 +178,7 @@ impl AsFd for Dir {
     }
 }
 
-pub(crate) fn timestamps(atime_ns: i64, mtime_ns: i64) -> Timestamps {
-    let time = |ns: i64| Timespec {
-        tv_sec: ns.div_euclid(1_000_000_000),
-        tv_nsec: ns.rem_euclid(1_000_000_000),
-    };
-    Timestamps { last_access: time(atime_ns), last_modification: time(mtime_ns) }
+pub(crate) fn timestamps(atime: Time, mtime: Time) -> Timestamps {
+    let time = |time: Time| Timespec { tv_sec: time.s, tv_nsec: time.ns.into() };
+    Timestamps { last_access: time(atime), last_modification: time(mtime) }
 }

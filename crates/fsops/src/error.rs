@@ -30,6 +30,14 @@ pub enum Op {
     Sync,
     /// Setting metadata.
     Change,
+    /// Setting the owner or the group.
+    SetOwner,
+    /// Setting permissions.
+    SetMode,
+    /// Setting extended attributes, ACLs among them.
+    SetAttributes,
+    /// Setting times.
+    SetTimes,
     /// Making files share their extents.
     Share,
     /// Comparing two files.
@@ -52,6 +60,10 @@ impl Op {
             Op::Write => "write",
             Op::Sync => "sync",
             Op::Change => "change",
+            Op::SetOwner => "set the owner of",
+            Op::SetMode => "set the permissions of",
+            Op::SetAttributes => "set the attributes of",
+            Op::SetTimes => "set the times of",
             Op::Share => "share the extents of",
             Op::Compare => "compare",
         }

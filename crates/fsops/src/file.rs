@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
 
 use crate::extents::SharedLayout;
-use crate::stat::{MASK, Stat};
+use crate::stat::{Kind, MASK, Stat};
 
 /// A file open for reading.
 ///
@@ -38,12 +38,33 @@ impl File {
     }
 
     pub(crate) fn open_at(dir: BorrowedFd<'_>, name: &CStr, how: OFlags) -> io::Result<File> {
-        let fd = rustix::fs::openat(dir, name, FLAGS | how, Mode::empty())?;
-        Ok(File {
+        Ok(File::called(name, rustix::fs::openat(dir, name, FLAGS | how, Mode::empty())?))
+    }
+
+    /// Looks what `name` is before it is opened: see [`crate::Dir::open_regular`].
+    pub(crate) fn open_regular_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = File::called(name, rustix::fs::openat(dir, name, flags, Mode::empty())?);
+        if found.stat()?.kind != Kind::File {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // A link to the very file that was looked at, not to a name.
+        let path = format!("/proc/thread-self/fd/{}", found.fd.as_raw_fd());
+        let flags = FLAGS.difference(OFlags::NOFOLLOW);
+        let opened = match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
+            Err(rustix::io::Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
+            opened => opened,
+        };
+        Ok(File::called(name, opened?))
+    }
+
+    #[cfg_attr(not(feature = "faults"), expect(unused_variables, reason = "for faults"))]
+    fn called(name: &CStr, fd: OwnedFd) -> File {
+        File {
             fd,
             #[cfg(feature = "faults")]
             name: name.to_bytes().to_vec(),
-        })
+        }
     }
 
     pub(crate) fn from_fd(fd: OwnedFd) -> File {

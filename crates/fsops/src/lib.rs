@@ -55,7 +55,7 @@ pub use priority::{idle_io_class, keep_open_files_to_itself};
 pub use publish::{Lock, create_dir_private, publish_new, remove_file};
 pub use share::Shared;
 pub use signals::SignalsElsewhere;
-pub use stat::{FileKey, Kind, Stat};
+pub use stat::{FileKey, Kind, Stat, Time};
 pub use usage::{ThreadUsage, process_cpu};
 pub use volume::Volume;
 pub use waiting::{Waiting, waiting};

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::change::{about_to_change, timestamps};
 use crate::dir::Dir;
 use crate::file::File;
-use crate::stat::{Kind, Stat};
+use crate::stat::{Kind, Stat, Time};
 use crate::written::{NewFile, Xattr};
 use crate::xattr;
 
@@ -35,6 +35,24 @@ impl Dir {
             Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
             opened => opened,
         }
+    }
+
+    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file: to open a device can
+    /// have it do something, and somebody else may decide what has the name.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if it is something else, which was not opened then.
+    pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::Open, name.to_bytes())?;
+        File::open_regular_at(self.as_fd(), name)
+    }
+
+    /// Has listings of the directory leave its time of access as it is, where this process may have that.
+    pub fn list_quietly(&self) {
+        // No other flag that can be set means anything for a directory.
+        let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
     }
 
     /// Makes the FIFO, socket or device `name` for the owner alone; `like` says which.
@@ -120,10 +138,10 @@ impl Dir {
         )
     }
 
-    /// Sets the times of access and modification of `name`, a link itself, nanoseconds since the epoch.
-    pub fn set_child_times(&self, name: &CStr, atime_ns: i64, mtime_ns: i64) -> io::Result<()> {
+    /// Sets the times of access and modification of `name`, a link itself.
+    pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
-        let times = timestamps(atime_ns, mtime_ns);
+        let times = timestamps(atime, mtime);
         Ok(rustix::fs::utimensat(self, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
@@ -155,7 +173,11 @@ impl Dir {
     /// Returns whether new files in the directory get an ACL from it.
     pub fn hands_down_acl(&self) -> bool {
         let name = c"system.posix_acl_default";
-        rustix::fs::fgetxattr_query(self, name).is_ok_and(|length| length > 0)
+        match rustix::fs::fgetxattr_query(self, name) {
+            Ok(length) => length > 0,
+            // What is not known may be so: then each new file is looked at.
+            Err(e) => !matches!(e, Errno::NODATA | Errno::OPNOTSUPP),
+        }
     }
 
     /// Locks the directory, until [`Dir::unlock`] or until all descriptors are closed that are copies of this
@@ -207,10 +229,10 @@ impl NewFile {
         xattr::all(self.as_fd())
     }
 
-    /// Sets its times of access and modification, nanoseconds since the epoch.
-    pub fn set_times(&self, atime_ns: i64, mtime_ns: i64) -> io::Result<()> {
+    /// Sets its times of access and modification.
+    pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
-        Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime_ns, mtime_ns))?)
+        Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
     }
 
     /// Writes all of `bytes` at `offset`.
@@ -258,9 +280,15 @@ impl NewFile {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
                 // Not between these two file systems, or not on this one.
-                Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => {
-                    return Ok(None);
-                }
+                // A swap file in use is none that the kernel copies.
+                Err(
+                    Errno::XDEV
+                    | Errno::INVAL
+                    | Errno::OPNOTSUPP
+                    | Errno::NOSYS
+                    | Errno::PERM
+                    | Errno::TXTBSY,
+                ) => return Ok(None),
                 Err(e) => return Err(e.into()),
             }
         }
@@ -307,5 +335,36 @@ impl Kind {
     /// Returns whether it is a FIFO, a socket or a device: an inode without content.
     pub fn is_special(self) -> bool {
         matches!(self, Kind::Fifo | Kind::Socket | Kind::Device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use crate::Dir;
+
+    #[test]
+    fn only_a_regular_file_is_opened() {
+        let temp = tempfile::tempdir().expect("a directory");
+        std::fs::write(temp.path().join("file"), "f").expect("written");
+        std::fs::create_dir(temp.path().join("dir")).expect("made");
+        std::os::unix::fs::symlink("file", temp.path().join("link")).expect("made");
+        let dir = Dir::open(temp.path()).expect("it is there");
+        let mut byte = [0];
+        let file = dir.open_regular(c"file").expect("it is opened");
+        assert_eq!(file.read_at(&mut byte, 0).expect("it is read"), 1);
+        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("there") };
+        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("made");
+        for name in [c"dir", c"link", c"fifo"] {
+            let refused = dir.open_regular(name).expect_err("it is no file");
+            assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
+        }
+        // A device of no driver: to open it fails otherwise.
+        let device = crate::Stat { special: 240 << 8 | 77, ..like(libc::S_IFCHR) };
+        if dir.make_node(c"device", &device).is_ok() {
+            let refused = dir.open_regular(c"device").expect_err("it is no file");
+            assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+        }
     }
 }

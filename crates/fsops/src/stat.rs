@@ -32,6 +32,30 @@ pub enum Kind {
     Unknown,
 }
 
+/// A moment, in any year that a file system can keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Seconds since the epoch.
+    pub s: i64,
+    /// Nanoseconds after that, less than a second.
+    pub ns: u32,
+}
+
+impl Time {
+    /// Returns the moment so many nanoseconds after the epoch.
+    pub fn from_ns(ns: i64) -> Time {
+        let rest = u32::try_from(ns.rem_euclid(SECOND)).unwrap_or(0);
+        Time { s: ns.div_euclid(SECOND), ns: rest }
+    }
+
+    /// Returns nanoseconds since the epoch; saturates at the years 1677 and 2262, where they leave 64 bits.
+    pub fn as_ns(self) -> i64 {
+        self.s.saturating_mul(SECOND).saturating_add(i64::from(self.ns))
+    }
+}
+
+const SECOND: i64 = 1_000_000_000;
+
 /// Metadata of one inode at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -49,12 +73,14 @@ pub struct Stat {
     pub allocated: u64,
     /// Names the inode has.
     pub links: u32,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time.
+    pub mtime: Time,
+    /// The same in nanoseconds since the epoch, as [`Time::as_ns`] has it.
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// Access time, nanoseconds since the epoch.
-    pub atime_ns: i64,
+    /// Access time.
+    pub atime: Time,
     /// File type and permissions, as in `st_mode`.
     pub mode: u32,
     /// The owner's number.
@@ -114,10 +140,7 @@ impl Stat {
 
 impl From<Statx> for Stat {
     fn from(raw: Statx) -> Stat {
-        let time = |t: rustix::fs::StatxTimestamp| {
-            // Saturates at the years 1677 and 2262, where nanoseconds leave 64 bits.
-            t.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(t.tv_nsec))
-        };
+        let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };
         Stat {
             device: u64::from(raw.stx_dev_major) << 32 | u64::from(raw.stx_dev_minor),
             inode: raw.stx_ino,
@@ -126,13 +149,14 @@ impl From<Statx> for Stat {
             size: raw.stx_size,
             allocated: raw.stx_blocks.saturating_mul(512),
             links: raw.stx_nlink,
-            mtime_ns: time(raw.stx_mtime),
-            ctime_ns: time(raw.stx_ctime),
-            atime_ns: time(raw.stx_atime),
+            mtime: time(raw.stx_mtime),
+            mtime_ns: time(raw.stx_mtime).as_ns(),
+            ctime_ns: time(raw.stx_ctime).as_ns(),
+            atime: time(raw.stx_atime),
             mode: u32::from(raw.stx_mode),
             uid: raw.stx_uid,
             gid: raw.stx_gid,
-            born_ns: time(raw.stx_btime),
+            born_ns: time(raw.stx_btime).as_ns(),
             special: rustix::fs::makedev(raw.stx_rdev_major, raw.stx_rdev_minor),
         }
     }

@@ -133,7 +133,7 @@ impl NewFile {
         about_to_change()?;
         rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
         self.set_xattrs(xattrs)?;
-        Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime_ns, like.mtime_ns))?)
+        Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime, like.mtime))?)
     }
 
     fn set_xattrs(&self, wanted: &[Xattr]) -> io::Result<()> {

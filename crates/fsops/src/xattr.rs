@@ -96,23 +96,24 @@ where
     }
 }
 
-/// Makes attributes that are `now` those that are `wanted`.
+/// Makes attributes that are `now` those that are `wanted`; those that cannot be do not keep others from it.
 pub(crate) fn set(
     now: &[Xattr],
     wanted: &[Xattr],
     remove: impl Fn(&[u8]) -> Result<(), Errno>,
     set: impl Fn(&[u8], &[u8]) -> Result<(), Errno>,
 ) -> io::Result<()> {
+    let mut all = Ok(());
     for (name, _) in now.iter().filter(|(name, _)| !wanted.iter().any(|(w, _)| w == name)) {
         // An ACL that it inherited, for one. What a security module keeps there is its own.
         if !name.starts_with(b"security.") {
-            remove(name)?;
+            all = all.and(remove(name));
         }
     }
     for (name, value) in wanted.iter().filter(|xattr| !now.contains(xattr)) {
-        set(name, value)?;
+        all = all.and(set(name, value));
     }
-    Ok(())
+    Ok(all?)
 }
 
 pub(crate) fn set_on(fd: BorrowedFd<'_>, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {

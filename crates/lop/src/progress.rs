@@ -1,5 +1,7 @@
 //! The line of progress: what is being done, how far it is, how fast, and how long it will take.
 //!
+//! Counts may be those that another host says: they may be anything, and may go down.
+//!
 //! Drawn by hand: one line that fits the terminal needs a carriage return and "erase to the end
 //! of the line" (ECMA-48), which also serves `--progress always` on what is no terminal.
 
@@ -77,7 +79,7 @@ impl Progress {
     }
 
     fn walking(&self, watch: &Watch, now: Sample) -> String {
-        let rate = rate(now.entries - self.older.entries, now.at - self.older.at);
+        let rate = rate(now.entries.saturating_sub(self.older.entries), now.at - self.older.at);
         let bytes = size(watch.bytes_seen.load(Relaxed));
         format!("Finding files: {} entries, {bytes}, {}/s", count(now.entries), count(rate))
     }
@@ -89,7 +91,8 @@ impl Progress {
         if all_files == 0 {
             return "Comparing".to_string();
         }
-        let rate = rate(now.bytes_read - self.older.bytes_read, now.at - self.older.at);
+        let rate =
+            rate(now.bytes_read.saturating_sub(self.older.bytes_read), now.at - self.older.at);
         let mut text = format!(
             "Comparing: {} of {} files, {} of {}, {}/s",
             count(files.min(all_files)),
@@ -110,7 +113,8 @@ impl Progress {
             // Some may have been added since they were counted.
             all => format!("Removing: {done} of {} entries", count(all.max(now.files_done))),
         };
-        let rate = rate(now.files_done - self.older.files_done, now.at - self.older.at);
+        let rate =
+            rate(now.files_done.saturating_sub(self.older.files_done), now.at - self.older.at);
         let _infallible = write!(text, ", {}/s", count(rate));
         if all > 0 {
             self.add_left(&mut text, now, |sample| sample.files_done, all);
@@ -130,13 +134,14 @@ impl Progress {
             of(names, count(names.max(now.files_done))),
             size(now.bytes_done),
             of(names, size(all)),
-            size(rate(now.bytes_done - self.older.bytes_done, now.at - self.older.at))
+            size(rate(
+                now.bytes_done.saturating_sub(self.older.bytes_done),
+                now.at - self.older.at
+            ))
         );
         if names > 0 {
-            // A name takes about as long as so many bytes.
-            const NAME: u64 = 64 << 10;
-            let done = |sample: &Sample| sample.bytes_done + sample.files_done * NAME;
-            self.add_left(&mut text, now, done, all + names.max(now.files_done) * NAME);
+            let done = |sample: &Sample| weight(sample.files_done, sample.bytes_done);
+            self.add_left(&mut text, now, done, weight(names.max(now.files_done), all));
         }
         text
     }
@@ -183,6 +188,13 @@ fn step_of(stage: Stage) -> Step {
     }
 }
 
+/// Returns how much work names and bytes are, in bytes.
+fn weight(names: u64, bytes: u64) -> u64 {
+    // A name takes about as long as so many bytes.
+    const NAME: u64 = 64 << 10;
+    names.saturating_mul(NAME).saturating_add(bytes)
+}
+
 fn acting(watch: &Watch) -> String {
     format!("Changing files: {} done", count(watch.files_done.load(Relaxed)))
 }
@@ -217,6 +229,20 @@ mod tests {
         let at = progress.since.at + Duration::from_secs(2);
         let text = progress.text(&watch, at);
         assert_eq!(text, "Finding files: 20,000 entries, 3.0 GiB, 10,000/s");
+    }
+
+    #[test]
+    fn counts_may_be_anything() {
+        let (watch, mut progress) = (Watch::default(), Progress::new());
+        watch.enter(Stage::Mirror);
+        let mut at = progress.since.at;
+        for said in [0, 1 << 40, u64::MAX, 7, 0] {
+            for counter in [&watch.files_total, &watch.files_done, &watch.bytes_done] {
+                counter.store(said, Relaxed);
+            }
+            at += Duration::from_secs(2);
+            assert!(progress.text(&watch, at).starts_with("Mirroring: "));
+        }
     }
 
     #[test]

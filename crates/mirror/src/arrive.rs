@@ -139,18 +139,22 @@ impl Worker<'_> {
 
     fn apply(&mut self, far: &Far, site: Arc<Site>, said: Said) {
         match said {
-            Said::Names(window) => {
+            Said::Names(mut window) => {
+                site.put_in_order(&mut window);
                 site.hold();
                 self.line_up(far, Arrived::Names(Arc::new(Shared { site, window })));
             }
-            Said::Failed(name, loss, _room) => self.note_loss(&site.node, &name, loss),
+            Said::Failed(name, loss, _room) => {
+                self.outcome.names += u64::from(!name.is_empty());
+                self.note_loss(&site.node, &name, loss);
+            }
             Said::Left { whole, skipped } => {
                 self.outcome.skipped = self.outcome.skipped.saturating_add(skipped);
                 site.whole.store(whole, Relaxed);
                 self.line_up(far, Arrived::Left(site));
             }
             // It was entered, so neither is said any more.
-            Said::Entered(_) | Said::Closed(_) => {}
+            Said::Entered(_) | Said::Closed(..) => {}
         }
     }
 
@@ -213,7 +217,7 @@ impl Worker<'_> {
         instead: Option<Differs>,
         basis: Basis,
     ) -> Result<Settled, Failure> {
-        let file = dir.open_file(name.name).map_err(destination(Op::Open))?;
+        let file = dir.open_regular(name.name).map_err(destination(Op::Open))?;
         let digest = self.digest(&file, length)?;
         let only = self.imagines(name.site);
         self.ask(name, instead, Some(Have { length, digest, only }), basis)
@@ -288,15 +292,28 @@ impl Worker<'_> {
                 } else {
                     Ok(())
                 };
-                adjusted.map(|()| now.inode)
+                adjusted.map(|()| Settled::Is(now.inode))
             }
-            (Basis::Base, Some(record)) => self
-                .link_to_like(name, &record.stat, asked.instead)
-                .and_then(|linked| linked.ok_or(Some(Reason::Changed))),
+            (Basis::Base, Some(record)) => {
+                match self.link_to_like(name, &record.stat, asked.instead) {
+                    Ok(None) => self.ask_instead(asked),
+                    linked => linked.map(|inode| Settled::Is(inode.unwrap_or(0))),
+                }
+            }
             _ => Err(Some(Reason::Changed)),
         };
-        self.conclude(name, &asked.listed(), settled.map(Settled::Is));
+        self.conclude(name, &asked.listed(), settled);
         self.leave(&asked.waiter.shared.site);
+    }
+
+    /// Asks for all of a file, as what is like it is of no use.
+    pub(crate) fn ask_instead(&mut self, asked: &Asked) -> Result<Settled, Failure> {
+        let name = asked.name();
+        if self.imagines(name.site) {
+            self.note_made(name, &asked.listed(), asked.instead);
+            return Ok(Settled::Is(0));
+        }
+        self.ask(name, asked.instead, None, Basis::Nothing)
     }
 
     /// Makes another copy of a file that has too many names, of the one that is there.
@@ -313,7 +330,7 @@ impl Worker<'_> {
             };
         }
         let dir = self.open(Side::Destination, &leader.node).map_err(destination(Op::Open))?;
-        let source = dir.open_file(&leader.name).map_err(destination(Op::Open))?;
+        let source = dir.open_regular(&leader.name).map_err(destination(Op::Open))?;
         let now = source.stat().map_err(destination(Op::Stat))?;
         let instead = name.there.map(|_| Differs { links: true, ..Differs::default() });
         let mut making = self.begin_copy(name, stat, instead.is_some())?;

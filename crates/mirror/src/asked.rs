@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use fsops::{Kind, Stat};
+use fsops::{Kind, Stat, Time};
 use wire::{Have, Loss, Meta};
 
 use crate::name::Name;
@@ -53,15 +53,21 @@ pub(crate) fn stat_of(meta: &Meta) -> Stat {
         size: meta.size,
         allocated: if meta.sparse { 0 } else { meta.size },
         links: meta.links,
-        mtime_ns: meta.mtime_ns,
+        mtime: time_of(meta.mtime),
+        mtime_ns: time_of(meta.mtime).as_ns(),
         ctime_ns: 0,
-        atime_ns: meta.atime_ns,
+        atime: time_of(meta.atime),
         mode: meta.mode,
         uid: meta.uid,
         gid: meta.gid,
         born_ns: meta.born_ns,
         special: meta.special,
     }
+}
+
+fn time_of(said: wire::Time) -> Time {
+    // More would be something else than a time to the kernel.
+    Time { s: said.s, ns: said.ns.min(999_999_999) }
 }
 
 impl Asked {

@@ -20,6 +20,9 @@ impl Worker<'_> {
         if differs.kind {
             return Ok(differs);
         }
+        let node = &name.site.node;
+        differs.time =
+            differs.time && self.has_other_time(node, stat.mtime, (now.mtime, now.device));
         let to = self.open(Side::Destination, &name.site.node);
         let to = to.map_err(destination(Op::Open))?;
         differs.content |= match stat.kind {
@@ -52,7 +55,7 @@ impl Worker<'_> {
             kind,
             content: stat.kind == Kind::File && stat.size != now.size
                 || stat.kind == Kind::Device && stat.special != now.special,
-            time: stat.mtime_ns != now.mtime_ns,
+            time: stat.mtime != now.mtime,
             mode: stat.kind != Kind::Symlink && rights.mode(owner, stat) != now.mode & 0o7777,
             owner: rights.owner(owner, stat).is_some(),
             ..Differs::default()
@@ -70,7 +73,7 @@ impl Worker<'_> {
             return Ok(false);
         }
         let one = self.source_file(name)?;
-        let other = to.open_file(name.name).map_err(destination(Op::Open))?;
+        let other = to.open_regular(name.name).map_err(destination(Op::Open))?;
         self.unlike(&one, &other, size)
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr};
 
@@ -33,6 +34,17 @@ pub(crate) struct Making {
     aside: bool,
     pub(crate) new: NewFile,
     now: Option<Stat>,
+}
+
+/// How bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Read and written.
+    Buffered,
+    /// By the kernel, if it can.
+    InKernel,
+    /// By the kernel, from a file of the destination: what bandwidth there is to the source does not matter.
+    Within,
 }
 
 /// What a file was filled with.
@@ -93,12 +105,42 @@ impl Worker<'_> {
         stat: &Stat,
         instead: bool,
     ) -> Result<Making, Failure> {
-        let to = self.open(Side::Destination, &name.site.node);
-        let to = to.map_err(destination(Op::Open))?;
         let aside = instead || !name.site.manner.direct;
         let made = if aside { part_name(name.name) } else { name.name.to_owned() };
+        self.begin_copy_called(name, stat, made, aside)
+    }
+
+    /// Makes an empty file that is called `made`, which is its name for what is not ready if it is `aside`.
+    pub(crate) fn begin_copy_called(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        made: CString,
+        aside: bool,
+    ) -> Result<Making, Failure> {
+        let to = self.open(Side::Destination, &name.site.node);
+        let to = to.map_err(destination(Op::Open))?;
         let (new, now) = self.create(name.site, &to, &made, stat)?;
         Ok(Making { to, made, aside, new, now })
+    }
+
+    /// Has a file that is being made be called otherwise.
+    pub(crate) fn rename(
+        &self,
+        name: Name<'_>,
+        making: &mut Making,
+        called: CString,
+    ) -> Result<(), Failure> {
+        let renamed = match making.to.replace(&making.made, &called) {
+            Err(e) if e.kind() == ErrorKind::IsADirectory => {
+                let cleared = self.clear(&name.site.node, &making.to, &called);
+                cleared.and_then(|()| making.to.replace(&making.made, &called))
+            }
+            renamed => renamed,
+        };
+        renamed.map_err(destination(Op::Rename))?;
+        making.made = called;
+        Ok(())
     }
 
     /// Gives a file that is filled its metadata and its name; returns its inode if it is to be known.
@@ -110,10 +152,12 @@ impl Worker<'_> {
     ) -> Result<u64, Failure> {
         let Filled { stat, is_stable, xattrs, proof } = filled;
         let Making { new, now, .. } = making;
-        self.dress_new(name.site, new, &xattrs, &stat, now)?;
+        self.dress_new(name, new, &xattrs, &stat, now)?;
         if self.job.options.verify {
             self.verify(new, &proof, &stat)?;
         }
+        // To read it is to access it.
+        new.set_times(stat.atime, stat.mtime).map_err(destination(Op::SetTimes))?;
         if self.job.options.fsync {
             new.sync().map_err(destination(Op::Sync))?;
         }
@@ -191,7 +235,7 @@ impl Worker<'_> {
                 if e.kind() == ErrorKind::AlreadyExists
                     && crate::part::is_part(made.to_bytes()) =>
             {
-                to.remove_name(made).and_then(|()| open())
+                self.clear(&site.node, to, made).and_then(|()| open())
             }
             new => new,
         };
@@ -206,35 +250,45 @@ impl Worker<'_> {
         Ok((new, now))
     }
 
-    /// Gives a new file the metadata of `stat` and these attributes.
+    /// Gives a new file the metadata of `stat`, but for times, and these attributes.
     fn dress_new(
         &mut self,
-        site: &Site,
+        name: Name<'_>,
         new: &NewFile,
         wanted: &[Xattr],
         stat: &Stat,
         now: &mut Option<Stat>,
     ) -> Result<(), Failure> {
-        let failed = || destination(Op::Change);
-        let rights = &self.job.rights;
+        let (site, rights) = (name.site, &self.job.rights);
         let owner =
             now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
         let owner = owner.unwrap_or_default();
         let to_be = rights.owner(owner, stat);
         if let Some(Owner { user, group }) = to_be {
-            new.set_owner_to(user, group).map_err(failed())?;
+            new.set_owner_to(user, group).map_err(destination(Op::SetOwner))?;
         }
         let mode = rights.mode(owner, stat);
         let made_with =
             now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
-        if to_be.is_some() || made_with != mode {
-            new.set_mode(mode).map_err(failed())?;
+        let has_others = site.manner.hands_down_acl || !wanted.is_empty();
+        // While it may be written to: later its own rights may forbid that.
+        if has_others {
+            let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
+            let set = new.set_xattrs_to(&self.job.rights.settable(has), wanted);
+            self.note_unset(name, set);
         }
-        if site.manner.hands_down_acl || !wanted.is_empty() {
-            let has = self.job.rights.settable(new.xattrs().map_err(failed())?);
-            new.set_xattrs_to(&has, wanted).map_err(failed())?;
+        if to_be.is_some() || has_others || made_with != mode {
+            new.set_mode(mode).map_err(destination(Op::SetMode))?;
         }
-        new.set_times(stat.atime_ns, stat.mtime_ns).map_err(failed())
+        Ok(())
+    }
+
+    /// Notes that attributes could not be set: what has them is worth having without them.
+    pub(crate) fn note_unset(&mut self, name: Name<'_>, set: io::Result<()>) {
+        if let Err(source) = set {
+            let reason = Reason::Destination { op: Op::SetAttributes, source };
+            self.fail(&name.site.node, name.name.to_bytes(), reason);
+        }
     }
 
     /// Copies the bytes.
@@ -254,48 +308,66 @@ impl Worker<'_> {
         }
         let has_holes = stat.allocated < stat.size;
         if stat.size <= SMALL && !has_holes {
-            return self.copy_stretch(source, new, 0, stat.size, false);
+            return self.copy_stretch((source, new), (0, stat.size), How::Buffered);
         }
         let mut at = 0;
         while let Some((from, to)) = next_stretch(source, stat, at)? {
-            self.copy_stretch(source, new, from, to, true)?;
+            self.copy_stretch((source, new), (from, to), How::InKernel)?;
             at = to;
         }
-        if has_holes { new.set_size(stat.size) } else { Ok(()) }
+        if at < stat.size { new.set_size(stat.size) } else { Ok(()) }
     }
 
     /// Copies the bytes from one place to another.
     pub(crate) fn copy_stretch(
         &mut self,
-        source: &File,
-        new: &NewFile,
-        mut at: u64,
-        end: u64,
-        mut in_kernel: bool,
+        (source, new): (&File, &NewFile),
+        (mut at, end): (u64, u64),
+        how: How,
     ) -> io::Result<()> {
+        let mut in_kernel = how != How::Buffered;
         while at < end {
-            let step = self.step().min(end - at);
-            if !self.job.options.bandwidth.pass_some(step, self.job.watch) || self.stopped() {
+            if self.stopped() {
                 return Err(ErrorKind::Interrupted.into());
             }
-            if in_kernel {
-                match new.copy_range(source, at, step)? {
-                    Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                    Some(copied) => at += copied,
-                    None => in_kernel = false,
-                }
-                continue;
-            }
-            let buffer = self.buffer.get(&self.job.buffers);
-            let length = usize::try_from(step).unwrap_or(usize::MAX).min(buffer.len());
-            let read = source.read_at(&mut buffer[..length], at)?;
-            if read == 0 {
+            let step = if how == How::Within { STEP } else { self.step() }.min(end - at);
+            let copied = if in_kernel { new.copy_range(source, at, step)? } else { None };
+            in_kernel = copied.is_some();
+            let copied = match copied {
+                Some(copied) => copied,
+                None => self.copy_buffered((source, new), at, step)?,
+            };
+            if copied == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            new.write_at(&buffer[..read], at)?;
-            at += read as u64;
+            at += copied;
+            if how != How::Within {
+                self.pass(copied)?;
+            }
         }
         Ok(())
+    }
+
+    /// Copies some bytes by reading and writing them.
+    fn copy_buffered(
+        &mut self,
+        (source, new): (&File, &NewFile),
+        at: u64,
+        most: u64,
+    ) -> io::Result<u64> {
+        let buffer = self.buffer.get(&self.job.buffers);
+        let length = usize::try_from(most).unwrap_or(usize::MAX).min(buffer.len());
+        let read = source.read_at(&mut buffer[..length], at)?;
+        new.write_at(&buffer[..read], at)?;
+        Ok(read as u64)
+    }
+
+    /// Counts bytes that were copied, and waits until more may be, if there is a limit.
+    fn pass(&mut self, copied: u64) -> io::Result<()> {
+        self.ahead += copied;
+        self.job.watch.bytes_done.fetch_add(copied, Relaxed);
+        let passes = self.job.options.bandwidth.pass_some(copied, self.job.watch);
+        if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
     }
 
     /// Returns how many bytes to copy at once: a fraction of a second's, if there is a limit.
@@ -356,9 +428,6 @@ pub(crate) fn is_gone(before: &Stat, after: &Stat) -> bool {
 pub(crate) fn next_stretch(source: &File, stat: &Stat, at: u64) -> io::Result<Option<(u64, u64)>> {
     if at >= stat.size {
         return Ok(None);
-    }
-    if stat.allocated >= stat.size {
-        return Ok(Some((at, stat.size)));
     }
     let Some(from) = source.next_data(at)?.filter(|&from| from < stat.size) else {
         return Ok(None);

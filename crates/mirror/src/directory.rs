@@ -112,7 +112,11 @@ impl Worker<'_> {
             return Ok(None);
         }
         if node.is(THERE) {
-            return self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open));
+            let opened = match self.open(Side::Destination, node) {
+                Err(e) if e.kind() == ErrorKind::PermissionDenied => self.open_closed(node, e),
+                opened => opened,
+            };
+            return opened.map(Some).map_err(destination(Op::Open));
         }
         if self.job.options.dry_run {
             node.set(IMAGINED);
@@ -140,6 +144,23 @@ impl Worker<'_> {
         self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open))
     }
 
+    /// Opens a directory of the destination whose rights are those of its owner, who has none.
+    fn open_closed(
+        &mut self,
+        node: &Arc<Node>,
+        refused: std::io::Error,
+    ) -> std::io::Result<Rc<Dir>> {
+        let Some(parent) = node.parent() else { return Err(refused) };
+        if self.job.options.dry_run {
+            return Err(refused);
+        }
+        let above = self.open(Side::Destination, parent)?;
+        let now = above.stat_child(node.name())?;
+        above.set_child_mode(node.name(), now.mode | OWNER)?;
+        node.set(TOUCHED);
+        self.open(Side::Destination, node)
+    }
+
     /// Lets the owner put things into a directory that only others may change: see to it that it gets its
     /// rights back.
     fn open_up(&self, to: &Dir, node: &Node, now: &Stat) -> Result<(), Failure> {
@@ -147,7 +168,7 @@ impl Worker<'_> {
             return Ok(());
         }
         node.set(TOUCHED);
-        to.set_mode(now.mode | OWNER).map_err(destination(Op::Change))
+        to.set_mode(now.mode | OWNER).map_err(destination(Op::SetMode))
     }
 
     /// Gives up a directory that could not be entered.
@@ -189,9 +210,11 @@ impl Worker<'_> {
         let now = facts.there;
         let mut differs =
             now.map_or_else(Differs::default, |now| self.of_metadata(&facts.stat, &now));
-        if !self.job.options.dry_run {
+        if let Some(now) = now {
+            let times = (now.mtime, now.device);
+            differs.time = differs.time && self.has_other_time(node, facts.stat.mtime, times);
             let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
-            differs.xattrs = self.dress_dir(&to, facts)?;
+            differs.xattrs = self.dress_dir(&to, node, facts)?;
             if node.is(ASIDE) {
                 self.give_name(node)?;
             }
@@ -207,6 +230,9 @@ impl Worker<'_> {
 
     /// Tells of a directory that had other metadata.
     fn tell_adjusted(&mut self, node: &Node, mut differs: Differs) {
+        if node.parent().is_none() && self.job.roots.made {
+            return node.set(TOUCHED);
+        }
         // Its time may differ just because something in it did.
         differs.time &= !node.is(TOUCHED);
         if differs.at_all() {
@@ -221,25 +247,30 @@ impl Worker<'_> {
     }
 
     /// Gives a directory owner, rights and attributes; returns whether the attributes were others.
-    fn dress_dir(&self, to: &Dir, facts: &Facts) -> Result<bool, Failure> {
-        let failed = || destination(Op::Change);
+    fn dress_dir(&mut self, to: &Dir, node: &Node, facts: &Facts) -> Result<bool, Failure> {
         let rights = &self.job.rights;
         let Some(now) = facts.there else { return Ok(false) };
+        let has = rights.settable(to.xattrs().map_err(destination(Op::Read))?);
+        let has_others = has != facts.xattrs;
+        if self.job.options.dry_run {
+            return Ok(has_others);
+        }
         let owner = (now.uid, now.gid);
         let to_be = rights.owner(owner, &facts.stat);
         if let Some(Owner { user, group }) = to_be {
-            to.set_owner(user, group).map_err(failed())?;
+            to.set_owner(user, group).map_err(destination(Op::SetOwner))?;
         }
         let mode = rights.mode(owner, &facts.stat);
-        if to_be.is_some() || mode | OWNER != now.mode & 0o7777 && mode != now.mode & 0o7777 {
-            to.set_mode(mode | OWNER).map_err(failed())?;
+        let set = if has_others { to.set_xattrs(&has, &facts.xattrs) } else { Ok(()) };
+        // An ACL has some of the rights.
+        let others = to_be.is_some() || has_others;
+        if others || mode | OWNER != now.mode & 0o7777 && mode != now.mode & 0o7777 {
+            to.set_mode(mode | OWNER).map_err(destination(Op::SetMode))?;
         }
-        let has = rights.settable(to.xattrs().map_err(failed())?);
-        if has != facts.xattrs {
-            to.set_xattrs(&has, &facts.xattrs).map_err(failed())?;
-            return Ok(true);
+        if let Err(source) = set {
+            self.fail(node, b"", Reason::Destination { op: Op::SetAttributes, source });
         }
-        Ok(false)
+        Ok(has_others)
     }
 
     /// Gives a directory that was filled its name.
@@ -306,15 +337,26 @@ impl Worker<'_> {
 }
 
 impl Job<'_> {
+    /// Lets the owner remove things from a directory that is finished.
+    pub(crate) fn open_up(&self, to: &Dir) -> Result<(), Failure> {
+        if self.rights.is_root() || self.options.dry_run {
+            return Ok(());
+        }
+        let now = to.stat().map_err(destination(Op::Stat))?;
+        if now.mode & OWNER == OWNER {
+            return Ok(());
+        }
+        to.set_mode(now.mode | OWNER).map_err(destination(Op::SetMode))
+    }
+
     /// Gives a directory that nothing is put into any more its rights, which may not allow that, and times.
     pub(crate) fn dress_finally(&self, to: &Dir, facts: &Facts) -> Result<(), Failure> {
-        let failed = || destination(Op::Change);
         let owner = facts.there.map_or((0, 0), |now| (now.uid, now.gid));
         let mode = self.rights.mode(owner, &facts.stat);
         if mode & OWNER != OWNER {
-            to.set_mode(mode).map_err(failed())?;
+            to.set_mode(mode).map_err(destination(Op::SetMode))?;
         }
-        to.set_times(facts.stat.atime_ns, facts.stat.mtime_ns).map_err(failed())
+        to.set_times(facts.stat.atime, facts.stat.mtime).map_err(destination(Op::SetTimes))
     }
 }
 

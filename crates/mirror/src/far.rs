@@ -22,11 +22,13 @@ use crate::window::Window;
 const UNWRITTEN: usize = 2 << 20;
 
 /// Directories that were listed and not begun: what a sender may have us remember.
-const MOST_DIRS: usize = 4 << 20;
+const MOST_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 
 /// Directories of which something was said, and whose listing was not dealt with: more than fit in the listings that
 /// may be under way.
 const MOST_UNLISTED: usize = 1 << 16;
+
+const TOO_MANY: Broken = Broken::Nonsense("more directories than can be");
 
 /// How long to wait before looking again whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -44,6 +46,8 @@ pub(crate) struct Far {
     unwritten: Mutex<usize>,
     written: Condvar,
     is_broken: AtomicBool,
+    /// Why, if that was found out here.
+    why: Mutex<Option<Broken>>,
     is_done: AtomicBool,
 }
 
@@ -59,6 +63,7 @@ struct Dirs {
 struct Expected {
     node: Option<Arc<Node>>,
     facts: Option<Box<Entered>>,
+    was_entered: bool,
     site: Option<Arc<Site>>,
     /// What was said before it was begun.
     early: Vec<Said>,
@@ -82,7 +87,7 @@ pub(crate) enum Said {
     /// It is so.
     Entered(Box<Entered>),
     /// It cannot be gone into.
-    Closed(Loss),
+    Closed(Loss, Room),
     /// It has these names.
     Names(Window),
     /// Something of it could not be read.
@@ -155,21 +160,22 @@ impl Far {
             unwritten: Mutex::default(),
             written: Condvar::new(),
             is_broken: AtomicBool::new(false),
+            why: Mutex::default(),
             is_done: AtomicBool::new(false),
         })
     }
 
     /// Says something; that nobody listens any more shows soon where messages are read.
     pub(crate) fn say(&self, message: &FromReceiver<'_>) {
-        if self.out.say(message, &[]).is_err() {
-            self.is_broken.store(true, Relaxed);
+        if let Err(why) = self.out.say(message, &[]) {
+            self.break_off(why);
         }
     }
 
     /// Sends what was said.
     pub(crate) fn flush(&self) {
-        if self.out.flush().is_err() {
-            self.is_broken.store(true, Relaxed);
+        if let Err(why) = self.out.flush() {
+            self.break_off(why);
         }
     }
 
@@ -191,6 +197,17 @@ impl Far {
     /// Returns whether there is nobody to talk to.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Relaxed)
+    }
+
+    /// Ends the conversation.
+    pub(crate) fn break_off(&self, why: Broken) {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.set_broken();
+    }
+
+    /// Returns why it was ended here.
+    pub(crate) fn why(&self) -> Option<Broken> {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(crate) fn set_broken(&self) {
@@ -222,6 +239,10 @@ impl Far {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
+        if !was_said && dirs.len() >= MOST_DIRS {
+            self.break_off(TOO_MANY);
+            return Next::Close(node, Loss::Changed);
+        }
         let expected = dirs.entry(number).or_default();
         if expected.node.is_some() || expected.is_lost {
             // No honest sender says that twice.
@@ -229,7 +250,7 @@ impl Far {
         }
         *unlisted -= usize::from(was_said);
         let closed = expected.early.iter().find_map(|said| match said {
-            Said::Closed(loss) => Some(*loss),
+            Said::Closed(loss, _) => Some(*loss),
             _ => None,
         });
         if let Some(loss) = closed {
@@ -245,6 +266,10 @@ impl Far {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
+        if !was_said && dirs.len() >= MOST_DIRS {
+            self.break_off(TOO_MANY);
+            return Vec::new();
+        }
         let expected = dirs.entry(number).or_default();
         if expected.node.is_none() && !expected.is_lost {
             *unlisted -= usize::from(was_said);
@@ -269,7 +294,7 @@ impl Far {
         if !dirs.contains_key(&number) {
             *unlisted += 1;
             if dirs.len() >= MOST_DIRS || *unlisted > MOST_UNLISTED {
-                return Err(Broken::Nonsense("more directories than can be"));
+                return Err(TOO_MANY);
             }
         }
         let expected = dirs.entry(number).or_default();
@@ -286,14 +311,18 @@ impl Far {
             return Ok(Next::Do(site, said));
         }
         match (said, expected.node.clone()) {
-            (Said::Entered(_), _) if expected.facts.is_some() => {
+            (Said::Entered(_) | Said::Closed(..), _) if expected.was_entered => {
                 Err(Broken::Nonsense("a directory that was entered before"))
+            }
+            _ if expected.early.iter().any(Said::is_last) => {
+                Err(Broken::Nonsense("something behind the end of a directory"))
             }
             (Said::Entered(facts), node) => {
                 expected.facts = Some(facts);
+                expected.was_entered = true;
                 Ok(node.map_or(Next::Nothing, Next::Begin))
             }
-            (Said::Closed(loss), Some(node)) if expected.facts.is_none() => {
+            (Said::Closed(loss, _room), Some(node)) => {
                 dirs.remove(&number);
                 Ok(Next::Close(node, loss))
             }
@@ -385,6 +414,48 @@ impl Far {
 impl Said {
     /// Returns whether nothing more is said of the directory.
     fn is_last(&self) -> bool {
-        matches!(self, Said::Left { .. } | Said::Closed(_))
+        matches!(self, Said::Left { .. } | Said::Closed(..))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use wire::{Broken, Loss, Outgoing};
+
+    use super::{Far, MOST_DIRS, Next, Room, Said};
+    use crate::node::Node;
+
+    fn far() -> Arc<Far> {
+        let nowhere = File::options().write(true).open("/dev/null").expect("there");
+        Far::new(Arc::new(Outgoing::new(nowhere)))
+    }
+
+    #[test]
+    fn there_are_only_so_many_directories() {
+        for is_lost in [false, true] {
+            let far = far();
+            for number in 0..2 * MOST_DIRS as u64 {
+                if is_lost {
+                    far.lost(number);
+                } else {
+                    far.listed(number, Node::top());
+                }
+            }
+            assert_eq!(far.dirs().expected.len(), MOST_DIRS);
+            assert!(far.is_broken() && matches!(far.why(), Some(Broken::Nonsense(_))));
+        }
+    }
+
+    #[test]
+    fn nothing_comes_behind_the_end() {
+        let far = far();
+        let closed = || Said::Closed(Loss::Vanished, Room::default());
+        assert!(matches!(far.heard(7, closed()), Ok(Next::Nothing)));
+        assert!(matches!(far.heard(7, closed()), Err(Broken::Nonsense(_))));
+        assert!(matches!(far.listed(7, Node::top()), Next::Close(_, Loss::Vanished)));
+        assert!(far.dirs().expected.is_empty());
     }
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use device::Pace;
 use fsops::{Kind, Op, Stat, Xattr};
@@ -39,6 +40,8 @@ struct Coming {
     failure: Option<Failure>,
     /// It is like the one that there is.
     is_alike: bool,
+    /// Bytes that have come.
+    came: u64,
 }
 
 type AllComing = HashMap<u64, Coming>;
@@ -53,7 +56,11 @@ impl Worker<'_> {
     ) -> (Outcome, Result<(), Broken>) {
         let _guard = self.job.queue.close_on_panic();
         let mut coming = AllComing::new();
-        let ended = self.hear_all(far, incoming, &mut coming);
+        let watch = self.job.watch;
+        let ended = self.hear_all(far, incoming, &mut coming).map_err(|why| match why {
+            Broken::Stopped if !watch.stopped() => far.why().unwrap_or(Broken::Lost),
+            why => why,
+        });
         self.pass_on();
         for making in coming.into_values().filter_map(|coming| coming.making) {
             // The next run goes on with what is worth it.
@@ -101,7 +108,8 @@ impl Worker<'_> {
                     self.tell_of_dir(far, dir, Said::Entered(entered))?;
                 }
                 FromSender::Closed { dir, loss } => {
-                    self.tell_of_dir(far, dir, Said::Closed(loss))?;
+                    let room = self.make_room(far, ROOM_OF_EACH)?;
+                    self.tell_of_dir(far, dir, Said::Closed(loss, room))?;
                 }
                 FromSender::Names(names) => {
                     if names.window != windows {
@@ -132,7 +140,10 @@ impl Worker<'_> {
                     coming.insert(request, begun);
                 }
                 FromSender::Piece { request, at } => {
-                    write_piece(of(coming, request)?, at, bytes)?;
+                    let coming = of(coming, request)?;
+                    write_piece(coming, at, bytes)?;
+                    coming.came = coming.came.saturating_add(bytes.len() as u64);
+                    job.watch.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
                 }
                 FromSender::Again { request, meta } => {
                     self.begin_again(of(coming, request)?, &meta);
@@ -201,7 +212,7 @@ impl Worker<'_> {
         let instead = asked.instead.is_some();
         let making = match have {
             _ if stat.kind != Kind::File => Err(Some(Reason::Changed)),
-            Some(have) => self.begin_copy_with(name, stat, instead, (&asked.basis, &have)),
+            Some(have) => self.begin_copy_with(name, stat, (&asked.basis, &have)),
             None => self.begin_copy(name, stat, instead),
         };
         match making {
@@ -224,6 +235,7 @@ impl Worker<'_> {
     }
 
     fn end_coming(&mut self, mut coming: Coming, is_stable: bool, digest: Option<[u8; 32]>) {
+        self.ahead = coming.came;
         if coming.is_alike && matches!(coming.asked.basis, Basis::Elsewhere(_)) {
             return self.leave_reuse(coming.asked, coming.stat, is_stable);
         }
@@ -247,6 +259,7 @@ impl Worker<'_> {
     }
 
     fn give_up_coming(&mut self, coming: &Coming, failure: Failure) {
+        self.ahead = coming.came;
         if let Some(making) = &coming.making {
             making.undo();
         }
@@ -256,7 +269,14 @@ impl Worker<'_> {
 
 impl Coming {
     fn nothing(asked: Asked) -> Coming {
-        Coming { stat: asked.listed(), asked, making: None, failure: None, is_alike: false }
+        Coming {
+            stat: asked.listed(),
+            asked,
+            making: None,
+            failure: None,
+            is_alike: false,
+            came: 0,
+        }
     }
 
     fn fail(&mut self, failure: Failure) {

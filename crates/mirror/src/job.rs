@@ -16,6 +16,7 @@ use crate::arrive::Arrived;
 use crate::claimed::Claimed;
 use crate::contents::Contents;
 use crate::far::Far;
+use crate::grain::Grains;
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Change, Outcome};
@@ -62,6 +63,8 @@ pub(crate) struct Job<'a> {
     pub(crate) placed: AtomicU64,
     /// Where the source is, if that is another host.
     pub(crate) far: Option<Arc<Far>>,
+    /// How exactly the destination keeps times.
+    pub(crate) grains: Grains,
     /// Files that were put off and not copied yet.
     pub(crate) put_off: AtomicUsize,
     /// There was a trial of the source's disk.
@@ -186,6 +189,7 @@ impl<'a> Job<'a> {
             clones: OnceLock::new(),
             placed: AtomicU64::new(0),
             far,
+            grains: Grains::default(),
             put_off: AtomicUsize::new(0),
             is_tried: AtomicBool::new(false),
             surplus: Mutex::default(),

@@ -31,6 +31,7 @@ mod contents;
 mod copy;
 mod directory;
 mod far;
+mod grain;
 mod hear;
 mod held;
 mod job;

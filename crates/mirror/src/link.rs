@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::PoisonError;
 
-use fsops::{Kind, Op, Stat};
+use fsops::{FileKey, Kind, Op, Stat};
 
 use crate::compare::destination;
 use crate::held::Side;
@@ -72,14 +72,16 @@ impl Worker<'_> {
     /// Returns whether what is there is the leader's file already, or another copy of one that has too many
     /// names.
     fn is_linked(&mut self, name: Name<'_>, leader: &Leader, key: Key) -> Result<bool, Failure> {
-        let Some(mut there) = name.there else { return Ok(false) };
+        let Some(there) = name.there else { return Ok(false) };
         let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
+        let mut there =
+            FileKey { device: name.site.node.device_there().unwrap_or(0), inode: there.inode };
         if !name.site.manner.there_tells_inodes {
             let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-            there.inode = now.inode;
+            there = now.key();
         }
         let links = &self.job.links;
-        if there.inode == leader.inode || links.is_copy(key, there.inode) {
+        if there == leader.key() || links.is_copy(key, there) {
             return Ok(true);
         }
         if !links.is_split(key) {
@@ -87,8 +89,30 @@ impl Worker<'_> {
         }
         let stat = self.source_stat(name)?;
         let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-        let is_alike = !self.compare(name, &stat, &now)?.at_all();
+        let is_alike = !self.compare(name, &stat, &now)?.at_all()
+            && self.reads_like_leader(name, leader, &stat)?;
         Ok(is_alike && links.take_for_copy(key, now.key(), &self.job.claimed))
+    }
+
+    /// Returns whether a name has the content of the leader's file, if contents count and the source is on another
+    /// host: with that the leader was compared.
+    fn reads_like_leader(
+        &mut self,
+        name: Name<'_>,
+        leader: &Leader,
+        stat: &Stat,
+    ) -> Result<bool, Failure> {
+        let counts = self.job.options.checksum && name.record.is_some() && stat.size > 0;
+        if !counts || stat.kind != Kind::File {
+            return Ok(true);
+        }
+        let opened = |dir: std::rc::Rc<fsops::Dir>, name| dir.open_regular(name);
+        let failed = || destination(Op::Open);
+        let there = self.open(Side::Destination, &name.site.node).map_err(failed())?;
+        let there = opened(there, name.name).map_err(failed())?;
+        let leading = self.open(Side::Destination, &leader.node).map_err(failed())?;
+        let leading = opened(leading, &leader.name).map_err(failed())?;
+        Ok(!self.unlike(&leading, &there, stat.size)?)
     }
 
     fn try_to_link(&mut self, name: Name<'_>, leader: &Leader) -> io::Result<()> {
@@ -121,6 +145,13 @@ impl Worker<'_> {
             None => self.source_stat(name)?,
         };
         let copies = self.outcome.files + self.outcome.others;
+        if name.record.is_some() {
+            // What is there may be a copy of its own already.
+            job.links.expect_split(key);
+            if self.is_linked(name, before, key)? {
+                return Ok(());
+            }
+        }
         let inode = if name.record.is_some() {
             self.copy_leader(name, &stat, before)?
         } else {
@@ -133,7 +164,7 @@ impl Worker<'_> {
             }
         };
         let next = leader(&name.site.node, &name.called_there(), inode, &stat);
-        job.links.lead(key, &next, before.inode);
+        job.links.lead(key, &next, before.key());
         self.outcome.split += self.outcome.files + self.outcome.others - copies;
         Ok(())
     }

@@ -32,6 +32,11 @@ pub(crate) struct Leader {
 }
 
 impl Leader {
+    /// Returns its inode as the destination has it.
+    pub(crate) fn key(&self) -> FileKey {
+        FileKey { device: self.node.device_there().unwrap_or(0), inode: self.inode }
+    }
+
     /// Returns whether the two are one name.
     pub(crate) fn is(&self, other: &Leader) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.name == other.name
@@ -62,7 +67,7 @@ struct Inner {
     names: Names,
     holders: Holders,
     /// Groups that take more than one file at the destination, and the inodes that their names may have.
-    split: HashMap<Key, Vec<u64>>,
+    split: HashMap<Key, Vec<FileKey>>,
 }
 
 /// The directories that leaders are in.
@@ -141,9 +146,9 @@ impl Links {
     }
 
     /// Has further names linked to another leader.
-    pub(crate) fn lead(&self, key: Key, leader: &Leader, full: u64) {
+    pub(crate) fn lead(&self, key: Key, leader: &Leader, full: FileKey) {
         let mut inner = self.lock();
-        inner.split.entry(key).or_default().extend([full, leader.inode]);
+        inner.split.entry(key).or_default().extend([full, leader.key()]);
         let Some(group) = inner.table.get(key) else { return };
         inner.forget(group);
         inner.put(key, leader, group.left);
@@ -159,9 +164,9 @@ impl Links {
         self.lock().split.contains_key(&key)
     }
 
-    /// Returns whether `inode` is known as one that names of the file may have.
-    pub(crate) fn is_copy(&self, key: Key, inode: u64) -> bool {
-        self.lock().is_copy(key, inode)
+    /// Returns whether `there` is known as an inode that names of the file may have.
+    pub(crate) fn is_copy(&self, key: Key, there: FileKey) -> bool {
+        self.lock().is_copy(key, there)
     }
 
     /// Takes an inode that is alike for one that names of the file may have; returns false if it is
@@ -169,12 +174,12 @@ impl Links {
     pub(crate) fn take_for_copy(&self, key: Key, there: FileKey, claimed: &Claimed) -> bool {
         // In one step: of two names of it that are seen at the same time both have to hear that it is.
         let mut inner = self.lock();
-        if inner.is_copy(key, there.inode) {
+        if inner.is_copy(key, there) {
             return true;
         }
         let is_free = claimed.claim(there);
         if is_free {
-            inner.split.entry(key).or_default().push(there.inode);
+            inner.split.entry(key).or_default().push(there);
         }
         is_free
     }
@@ -207,8 +212,8 @@ impl Inner {
         if self.busy.contains_key(&key) { Known::Busy } else { Known::No }
     }
 
-    fn is_copy(&self, key: Key, inode: u64) -> bool {
-        self.split.get(&key).is_some_and(|copies| copies.contains(&inode))
+    fn is_copy(&self, key: Key, there: FileKey) -> bool {
+        self.split.get(&key).is_some_and(|copies| copies.contains(&there))
     }
 
     fn end_wait(&mut self, key: Key) -> Vec<Waiter> {

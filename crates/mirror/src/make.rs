@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 
 use fsops::{Dir, Kind, Op, Stat, Xattr};
 
@@ -9,9 +10,13 @@ use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
+use crate::node::Node;
 use crate::outcome::{Differs, What};
-use crate::part::part_name;
+use crate::part::{is_part, part_name};
 use crate::worker::Worker;
+
+/// Right of the owner to write.
+const WRITE: u32 = 0o200;
 
 impl Worker<'_> {
     /// Makes what has these metadata in the source; `instead` says how what is there differs, if anything
@@ -69,13 +74,13 @@ impl Worker<'_> {
         let made = if instead { part.as_c_str() } else { name.name };
         if stat.kind == Kind::Symlink {
             let target = self.source_target(name)?;
-            anew(&to, made, || to.make_symlink(&target, made))
+            self.anew(node, (&to, made), || to.make_symlink(&target, made))
         } else {
-            anew(&to, made, || to.make_node(made, stat))
+            self.anew(node, (&to, made), || to.make_node(made, stat))
         }
         .map_err(destination(Op::Create))?;
         let wanted = self.source_xattrs(name);
-        let dressed = wanted.and_then(|wanted| self.dress(&to, made, stat, &wanted));
+        let dressed = wanted.and_then(|wanted| self.dress(name, (&to, made), stat, &wanted));
         let placed =
             dressed.and_then(|()| if instead { self.put_in_place(name, &to) } else { Ok(()) });
         if placed.is_err() {
@@ -92,42 +97,50 @@ impl Worker<'_> {
     /// Gives a name its metadata, without following a link.
     fn dress(
         &mut self,
-        dir: &Dir,
-        made: &CStr,
+        name: Name<'_>,
+        (dir, made): (&Dir, &CStr),
         stat: &Stat,
         wanted: &[Xattr],
     ) -> Result<(), Failure> {
         let now = dir.stat_child(made).map_err(destination(Op::Stat))?;
-        self.dress_as(dir, made, stat, &now, wanted)
+        self.dress_as(name, (dir, made), stat, &now, wanted)
     }
 
     fn dress_as(
-        &self,
-        dir: &Dir,
-        made: &CStr,
+        &mut self,
+        name: Name<'_>,
+        (dir, made): (&Dir, &CStr),
         stat: &Stat,
         now: &Stat,
         wanted: &[Xattr],
     ) -> Result<(), Failure> {
-        let failed = || destination(Op::Change);
         let rights = &self.job.rights;
         let owner = (now.uid, now.gid);
         let to_be = rights.owner(owner, stat);
         if let Some(owner) = to_be {
-            dir.set_child_owner(made, owner.user, owner.group).map_err(failed())?;
+            let set = dir.set_child_owner(made, owner.user, owner.group);
+            set.map_err(destination(Op::SetOwner))?;
         }
         let wanted_mode = rights.mode(owner, stat);
-        // To give a file away takes some rights off it.
-        let other = to_be.is_some() || wanted_mode != now.mode & 0o7777;
-        if stat.kind != Kind::Symlink && other {
-            dir.set_child_mode(made, wanted_mode).map_err(failed())?;
-        }
-        let has = dir.child_xattrs(made).map_err(failed())?;
+        let mut rights_now = now.mode & 0o7777;
+        let has = dir.child_xattrs(made).map_err(destination(Op::SetAttributes))?;
         let has = rights.settable(has);
-        if has != wanted {
-            dir.set_child_xattrs(made, &has, wanted).map_err(failed())?;
+        let has_others = has != wanted;
+        if has_others {
+            if !rights.is_root() && stat.kind == Kind::File && rights_now & WRITE == 0 {
+                // Who may not write to it may not set attributes either.
+                rights_now |= WRITE;
+                dir.set_child_mode(made, rights_now).map_err(destination(Op::SetMode))?;
+            }
+            let set = dir.set_child_xattrs(made, &has, wanted);
+            self.note_unset(name, set);
         }
-        dir.set_child_times(made, stat.atime_ns, stat.mtime_ns).map_err(failed())
+        // To give a file away takes some rights off it, and an ACL has some of them.
+        let other = to_be.is_some() || has_others || wanted_mode != rights_now;
+        if stat.kind != Kind::Symlink && other {
+            dir.set_child_mode(made, wanted_mode).map_err(destination(Op::SetMode))?;
+        }
+        dir.set_child_times(made, stat.atime, stat.mtime).map_err(destination(Op::SetTimes))
     }
 
     /// Gives what is there the metadata of the source, which it has no other name to get by.
@@ -142,7 +155,7 @@ impl Worker<'_> {
             let to = self.open(Side::Destination, &name.site.node);
             let to = to.map_err(destination(Op::Open))?;
             let wanted = self.source_xattrs(name)?;
-            self.dress_as(&to, name.name, stat, now, &wanted)?;
+            self.dress_as(name, (&to, name.name), stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
         self.changed(name, What::Adjusted, differs);
@@ -192,6 +205,11 @@ impl Worker<'_> {
         if self.of_metadata(stat, &there).at_all() {
             return Ok(None);
         }
+        let elsewhere = self.job.roots.device.is_some_and(|device| device != there.device);
+        if self.imagines(name.site) && elsewhere {
+            // There it could not be done.
+            return Ok(None);
+        }
         // Two files of the source that are one there are to be two.
         if there.links > 1 && !self.job.claimed.claim(there.key()) {
             return Ok(None);
@@ -225,7 +243,7 @@ impl Worker<'_> {
             }
         }
         let part = part_name(name.name);
-        anew(to, &part, || to.link_name(from, of, &part))?;
+        self.anew(&name.site.node, (to, &part), || to.link_name(from, of, &part))?;
         if self.waits_for_its_place(name) {
             return Ok(());
         }
@@ -237,21 +255,40 @@ impl Worker<'_> {
         placed
     }
 
+    /// Makes something under a name that nothing has, or what a run left that was killed.
+    pub(crate) fn anew(
+        &self,
+        node: &Arc<Node>,
+        (dir, name): (&Dir, &CStr),
+        make: impl Fn() -> io::Result<()>,
+    ) -> io::Result<()> {
+        match make() {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_part(name.to_bytes()) => {
+                self.clear(node, dir, name)?;
+                make()
+            }
+            answer => answer,
+        }
+    }
+
+    /// Has nothing bear a name for what is not ready, which a run left that was killed.
+    pub(crate) fn clear(&self, node: &Arc<Node>, dir: &Dir, part: &CStr) -> io::Result<()> {
+        match dir.remove_name(part) {
+            Err(e) if e.kind() == ErrorKind::IsADirectory => {
+                // A directory takes longer: it goes at the end.
+                let aside = part_name(part);
+                dir.replace(part, &aside)?;
+                self.job.surplus().leave_behind(node, &aside);
+                Ok(())
+            }
+            removed => removed,
+        }
+    }
+
     /// Returns whether a file of the tree that may be linked to has the content of the source.
     fn reads_alike(&mut self, name: Name<'_>, base: &Dir, stat: &Stat) -> Result<bool, Failure> {
         let one = self.source_file(name)?;
-        let Ok(other) = base.open_file(name.name) else { return Ok(false) };
+        let Ok(other) = base.open_regular(name.name) else { return Ok(false) };
         Ok(!self.unlike(&one, &other, stat.size)?)
-    }
-}
-
-/// Makes something under a name that nothing has, or what a run left that was killed.
-pub(crate) fn anew(dir: &Dir, name: &CStr, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
-    match make() {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists && crate::part::is_part(name.to_bytes()) => {
-            dir.remove_name(name)?;
-            make()
-        }
-        answer => answer,
     }
 }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
+use wire::Broken;
 
 use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
+use crate::job::takes;
 use crate::links::{Known, born, leader};
 use crate::node::{IMAGINED, TOUCHED};
 use crate::outcome::{Change, Differs, Reason, What};
@@ -75,11 +77,22 @@ impl Worker<'_> {
     pub(crate) fn deal_with(&mut self, shared: &Arc<Shared>, index: usize) {
         let Listed { inode, is_dir, .. } = shared.window.get(index);
         let name = Name::of(shared, index);
+        if let Some(far) = &self.job.far
+            && !self.is_taken(name, is_dir)
+        {
+            return far.break_off(Broken::Nonsense("a name that is to be left out"));
+        }
         if is_dir {
             return self.add_child(name, inode);
         }
         let inode = name.site.manner.tells_inodes.then_some(inode);
         self.put(name, inode);
+    }
+
+    /// Returns whether a name that another host says is one to be mirrored: patterns hold here too.
+    fn is_taken(&self, name: Name<'_>, is_dir: bool) -> bool {
+        let bytes = name.name.to_bytes();
+        takes(self.job.options, bytes, || joined(&name.site.node, bytes), is_dir)
     }
 
     /// Notes a directory in a directory.
@@ -160,7 +173,8 @@ impl Worker<'_> {
         };
         self.note_content(name, settled.is_ok());
         if stat.kind == Kind::File {
-            self.job.watch.bytes_done.fetch_add(stat.size, Relaxed);
+            let rest = stat.size.saturating_sub(std::mem::take(&mut self.ahead));
+            self.job.watch.bytes_done.fetch_add(rest, Relaxed);
         }
         if stat.links < 2 {
             return self.done(name, settled.err().flatten());

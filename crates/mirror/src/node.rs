@@ -103,6 +103,11 @@ impl Node {
         self.facts.get().map(Box::as_ref)
     }
 
+    /// Returns the device of the destination that it is on; nothing as long as it is not there.
+    pub(crate) fn device_there(&self) -> Option<u64> {
+        self.facts()?.there.map(|there| there.device)
+    }
+
     /// Notes one thing more to be done in the directory.
     pub(crate) fn hold(&self) {
         self.pending.fetch_add(1, Relaxed);

@@ -65,7 +65,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     pub(crate) fn run(mut self) -> Result<(), Broken> {
         while let Some((number, node)) = self.rest.pop() {
             if self.sending.is_over() {
-                return Ok(());
+                return Err(Broken::Stopped);
             }
             match self.enter(number, &node) {
                 Ok(Some(place)) => self.list(&place)?,
@@ -74,6 +74,10 @@ impl<'s, 'a> Walk<'s, 'a> {
                     self.sending.out.say(&left, &[])?;
                 }
                 Err(Ok(loss)) => {
+                    // The top one was there when this began.
+                    let gone = Loss::Failed(Op::Open, wire::Error(libc::ENOENT));
+                    let is_top = number == 0 && loss == Loss::Vanished;
+                    let loss = if is_top { gone } else { loss };
                     self.sending.out.say(&FromSender::Closed { dir: number, loss }, &[])?;
                 }
                 Err(Err(broken)) => return Err(broken),
@@ -119,8 +123,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             let (window, more) = Window::fill(&place.dir, &place.node, options, listing);
             self.offer(place, &window)?;
             match more {
-                Ok(true) if !self.sending.is_over() => {}
-                Ok(more) => break !more,
+                Ok(true) => {}
+                Ok(false) => break true,
                 Err(e) => {
                     self.fail(place, b"", loss_of(Op::List, &e))?;
                     break false;
@@ -133,10 +137,14 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// Sends names, in as many listings as there have to be.
+    ///
+    /// # Errors
+    ///
+    /// Also that it is time to stop: what was not sent MUST NOT be taken for what is not there.
     fn offer(&mut self, place: &Place, window: &Window) -> Result<(), Broken> {
         let mut next = 0;
         while next < window.len() {
-            let Some(number) = self.sending.wait_for_room()? else { return Ok(()) };
+            let number = self.sending.wait_for_room()?;
             let mut groups = Vec::new();
             let mut bytes = 0;
             while next < window.len() && bytes < ENOUGH {
@@ -310,7 +318,9 @@ pub(crate) fn open(held: &mut Held, top: &Dir, node: &Arc<Node>) -> std::io::Res
             None => top.open_below(&node.path()),
         },
     };
-    Ok(held.put(Side::Source, node, dir?))
+    let dir = dir?;
+    dir.list_quietly();
+    Ok(held.put(Side::Source, node, dir))
 }
 
 fn borrowed(xattrs: &[Xattr]) -> Vec<wire::Xattr<'_>> {

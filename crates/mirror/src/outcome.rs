@@ -4,7 +4,7 @@ use std::io;
 
 use fsops::Op;
 
-/// Failures that are kept with their reasons, and bytes of their paths; more are counted.
+/// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
 const KEPT: usize = 10_000;
 const KEPT_BYTES: usize = 2 << 20;
 
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub problems: Vec<Problem>,
     /// Whether anything of the source could not be read.
     pub source_failed: bool,
-    path_bytes: usize,
+    kept_bytes: usize,
 }
 
 /// Something that could not be mirrored.
@@ -86,6 +86,9 @@ pub enum Reason {
     /// The destination has a directory of the name, and something is in it.
     #[error("a directory is in its place; --delete has it replaced")]
     Obstructed,
+    /// The destination has a directory of the name, and nothing is removed this time.
+    #[error("a directory is in its place, and nothing is removed")]
+    Kept,
     /// What a receiver on another host says.
     #[error("{0}")]
     Said(String),
@@ -159,9 +162,10 @@ impl Outcome {
     }
 
     pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
+        if self.problems.len() < KEPT && self.kept_bytes < KEPT_BYTES {
             let problem = problem();
-            self.path_bytes += problem.path.len();
+            let said = if let Reason::Said(text) = &problem.reason { text.len() } else { 0 };
+            self.kept_bytes += problem.path.len() + said;
             self.problems.push(problem);
         }
     }
@@ -192,5 +196,20 @@ impl Outcome {
         for problem in other.problems {
             self.keep(|| problem);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT_BYTES, Outcome, Problem, Reason};
+
+    #[test]
+    fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
+        let mut outcome = Outcome::default();
+        for _ in 0..1000 {
+            let reason = Reason::Said("x".repeat(100_000));
+            outcome.keep(|| Problem { path: vec![b'p'; 1000], reason });
+        }
+        assert_eq!(outcome.problems.len(), KEPT_BYTES.div_ceil(101_000));
     }
 }

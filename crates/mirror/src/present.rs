@@ -59,11 +59,24 @@ impl Present {
 
     /// Returns what is there under a name that the source has too.
     pub(crate) fn find(&self, wanted: &CStr) -> Option<There> {
-        let hash = self.hasher.hash_one(wanted.to_bytes());
-        let is_it = |&index: &u32| name(&self.names, &self.items[index as usize]) == wanted;
-        let item = &self.items[*self.by_name.find(hash, is_it)? as usize];
+        let item = self.item(wanted)?;
         item.wanted.store(true, Relaxed);
         Some(item.there)
+    }
+
+    /// Returns what is there under a name that nobody asks for by that.
+    pub(crate) fn peek(&self, unwanted: &CStr) -> Option<There> {
+        self.item(unwanted).map(|item| item.there)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    fn item(&self, called: &CStr) -> Option<&Item> {
+        let hash = self.hasher.hash_one(called.to_bytes());
+        let is_it = |&index: &u32| name(&self.names, &self.items[index as usize]) == called;
+        Some(&self.items[*self.by_name.find(hash, is_it)? as usize])
     }
 
     /// Returns the names that nobody asked for.
@@ -92,6 +105,7 @@ mod tests {
         let present = Present::list(&dir, &mut fsops::DirBuffer::default()).expect("it is listed");
         assert_eq!(present.find(c"b").map(|there| there.kind), Some(Kind::Dir));
         assert_eq!(present.find(c"d"), None);
+        assert_eq!(present.peek(c"a").map(|there| there.kind), Some(Kind::File));
         let mut unwanted: Vec<_> = present.unwanted().collect();
         unwanted.sort_by_key(|(name, _)| *name);
         assert_eq!(unwanted, [(c"a", Kind::File), (c"c", Kind::Symlink)]);

@@ -41,8 +41,8 @@ pub fn push(
                 }
             }
             FromReceiver::Progress { names, bytes } => {
-                watch.files_done.store(sane(*names), Relaxed);
-                watch.bytes_done.store(sane(*bytes), Relaxed);
+                watch.files_done.fetch_max(sane(*names), Relaxed);
+                watch.bytes_done.fetch_max(sane(*bytes), Relaxed);
             }
             FromReceiver::Problem(problem) => outcome.keep(|| Problem {
                 path: problem.path.to_vec(),
@@ -95,7 +95,11 @@ pub fn receive_and_report(
     for problem in &outcome.problems {
         let text = text(&problem.reason);
         let problem = wire::Problem { path: &problem.path, text: &text };
-        out.say(&FromReceiver::Problem(problem), &[])?;
+        match out.say(&FromReceiver::Problem(problem), &[]) {
+            // Its path is longer than a message; it is counted.
+            Ok(()) | Err(Broken::Nonsense(_)) => {}
+            lost => lost?,
+        }
     }
     let stopped = matches!(ended, Err(Broken::Stopped));
     out.say(&FromReceiver::Finished(Summary { stopped, ..outcome.summary() }), &[])?;

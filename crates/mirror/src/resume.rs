@@ -4,17 +4,19 @@
 //! compares, sends what is behind it or all. The beginning is then copied into a new file, and digested again there.
 
 use std::ffi::CString;
+use std::io::ErrorKind;
 
 use fsops::{File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::asked::Basis;
 use crate::compare::destination;
-use crate::copy::{Making, next_stretch};
+use crate::copy::{How, Making, next_stretch};
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
 use crate::outcome::{Differs, Reason};
 use crate::part::part_name;
+use crate::present::There;
 use crate::worker::Worker;
 
 /// Bytes for which it pays to read them here, and there, and to wait for the answer.
@@ -45,18 +47,19 @@ impl Worker<'_> {
         stat: &Stat,
     ) -> Result<Option<(CString, Have)>, Failure> {
         let part = part_name(name.name);
-        let called = if name.site.present.find(&part).is_some() {
+        let is_file = |there: There| there.kind == Kind::File;
+        let called = if name.site.present.peek(&part).is_some_and(is_file) {
             part
-        } else if name.there.is_some_and(|there| there.kind == Kind::File) {
+        } else if name.there.is_some_and(is_file) {
             name.name.to_owned()
         } else {
             return Ok(None);
         };
         let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
         // It is of use if it can be read; if not, it is in nobody's way.
-        let Ok(file) = dir.open_file(&called) else { return Ok(None) };
+        let Ok(file) = dir.open_regular(&called) else { return Ok(None) };
         let Ok(now) = file.stat() else { return Ok(None) };
-        if now.kind != Kind::File || now.size < ENOUGH || now.size >= stat.size {
+        if now.kind != Kind::File || now.size < ENOUGH || now.size > stat.size {
             return Ok(None);
         }
         let digest = self.digest(&file, now.size)?;
@@ -68,13 +71,14 @@ impl Worker<'_> {
         &mut self,
         name: Name<'_>,
         stat: &Stat,
-        instead: bool,
         (basis, have): (&Basis, &Have),
     ) -> Result<Making, Failure> {
-        // Held open: the new file may take its name.
+        // What there is stays until the new file has all of it.
         let file = self.open_basis(name, basis)?;
-        let making = self.begin_copy(name, stat, instead)?;
-        let begun = self.copy_beginning(&file, &making, have);
+        let part = part_name(name.name);
+        let mut making = self.begin_copy_called(name, stat, part_name(&part), true)?;
+        let copied = self.copy_beginning(&file, &making, have);
+        let begun = copied.and_then(|()| self.rename(name, &mut making, part));
         begun.inspect_err(|_| making.undo())?;
         Ok(making)
     }
@@ -91,7 +95,7 @@ impl Worker<'_> {
             }
         };
         let dir = self.open(side, &name.site.node).map_err(destination(Op::Open))?;
-        dir.open_file(called).map_err(destination(Op::Open))
+        dir.open_regular(called).map_err(destination(Op::Open))
     }
 
     /// Fills a new file with the first bytes of another one, and makes sure that they are those.
@@ -115,12 +119,18 @@ impl Worker<'_> {
     }
 
     fn copy_stretches(&mut self, file: &File, making: &Making, have: &Have) -> Result<(), Failure> {
-        let failed = || destination(Op::Write);
+        let failed = || {
+            |e: std::io::Error| match e.kind() {
+                // Who asked to stop need not be told.
+                ErrorKind::Interrupted => None,
+                _ => destination(Op::Write)(e),
+            }
+        };
         let stat = file.stat().map_err(destination(Op::Stat))?;
         let mut at = 0;
         while let Some((from, to)) = next_stretch(file, &stat, at).map_err(failed())? {
             let to = to.min(have.length);
-            self.copy_stretch(file, &making.new, from, to, true).map_err(failed())?;
+            self.copy_stretch((file, &making.new), (from, to), How::Within).map_err(failed())?;
             at = to.max(from);
             if at >= have.length {
                 break;

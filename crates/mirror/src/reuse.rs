@@ -20,7 +20,6 @@ use crate::contents::{Holder, Needed, SMALLEST};
 use crate::copy::{Filled, Making, Proof};
 use crate::held::Side;
 use crate::job::takes;
-use crate::make::anew;
 use crate::name::{Failure, Name, Settled};
 use crate::node::TOUCHED;
 use crate::outcome::{Change, Differs, What};
@@ -123,7 +122,7 @@ impl Worker<'_> {
                 (Rc::new(dir.ok()?), CString::new(name).ok()?)
             }
         };
-        let file = dir.open_file(&name).ok()?;
+        let file = dir.open_regular(&name).ok()?;
         let stat = file.stat().ok()?;
         let fits = stat.kind == Kind::File && stat.size == size;
         fits.then_some(Found { dir, name, file, stat })
@@ -277,7 +276,8 @@ impl Worker<'_> {
         }
         let to = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
         let part = part_name(name.name);
-        if anew(&to, &part, || to.link_name(&found.dir, &found.name, &part)).is_err() {
+        let link = || to.link_name(&found.dir, &found.name, &part);
+        if self.anew(&name.site.node, (&to, &part), link).is_err() {
             return Ok(None);
         }
         let is_it = to.stat_child(&part).is_ok_and(|now| now.same_content(&found.stat));
@@ -293,7 +293,7 @@ impl Worker<'_> {
     pub(crate) fn reuse_asked(&mut self, asked: &Asked, stat: &Stat, is_stable: bool) {
         let name = asked.name();
         let settled = match self.reuse_far(asked, stat, is_stable) {
-            Ok(None) => self.ask(name, asked.instead, None, Basis::Nothing),
+            Ok(None) => self.ask_instead(asked),
             Ok(Some(inode)) => Ok(Settled::Is(inode)),
             Err(failure) => Err(failure),
         };

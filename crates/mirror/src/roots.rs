@@ -11,7 +11,7 @@ use walk::STORE_PREFIX;
 impl Refusal {
     /// Returns whether it could be done, but will not be.
     pub fn is_on_purpose(&self) -> bool {
-        !matches!(self, Refusal::Open { .. } | Refusal::Create { .. })
+        !matches!(self, Refusal::Open { .. } | Refusal::Base { .. } | Refusal::Create { .. })
     }
 }
 
@@ -22,6 +22,8 @@ pub struct Roots {
     pub(crate) source: Option<Source>,
     /// Nothing in a dry run, if there is none.
     pub(crate) destination: Option<Top>,
+    /// The device that it is on, or will be.
+    pub(crate) device: Option<u64>,
     /// A tree whose files may be linked to.
     pub(crate) base: Option<Dir>,
     /// The destination was made.
@@ -50,6 +52,14 @@ pub enum Refusal {
     /// One of them cannot be opened.
     #[error("cannot open {}", path.display())]
     Open {
+        /// Which.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The tree whose files may be linked to cannot be opened.
+    #[error("cannot open {}, for files to link to", path.display())]
+    Base {
         /// Which.
         path: PathBuf,
         /// What the system answered.
@@ -108,6 +118,18 @@ impl Source {
         Ok(())
     }
 
+    /// Refuses a destination on this host that would have the source changed.
+    fn suits_top(&self, there: &Top) -> Result<(), Refusal> {
+        self.suits(there.stat.key())?;
+        // By another mount it may be there too.
+        let mounts = Mounts::read();
+        let place = |top: &Top| mounts.place(top.absolute.as_os_str().as_bytes());
+        match (place(&self.top), place(there)) {
+            (Some(source), Some(there)) if source.is_below(&there) => Err(Refusal::SourceInside),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
     /// Returns which directory it is, if it is on this host.
     ///
@@ -160,23 +182,24 @@ impl Roots {
     ) -> Result<Roots, Refusal> {
         let missing =
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
+        // Before anything is made.
+        let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
         if missing && !dry_run {
             make(destination)?;
         }
         let there = if missing && dry_run { None } else { Some(opened(destination)?) };
         if let Some(there) = &there {
-            source.as_ref().map_or(Ok(()), |source| source.suits(there.stat.key()))?;
+            source.as_ref().map_or(Ok(()), |source| source.suits_top(there))?;
             is_no_store(there)?;
             if !dry_run && !there.dir.lock().unwrap_or(true) {
                 return Err(Refusal::Locked);
             }
         }
-        let base = base.map(|path| {
-            // As rsync has it: relative to the destination.
-            let path = if path.is_absolute() { path.into() } else { destination.join(path) };
-            Dir::open(&path).map_err(|source| Refusal::Open { path, source })
-        });
-        Ok(Roots { source, destination: there, base: base.transpose()?, made: missing })
+        let device = match &there {
+            Some(there) => Some(there.stat.device),
+            None => Stat::of_path(above(destination)).ok().map(|stat| stat.device),
+        };
+        Ok(Roots { source, destination: there, device, base, made: missing })
     }
 
     /// Returns the source, if it is on this host.
@@ -227,10 +250,25 @@ impl Top {
 fn make(destination: &Path) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let above = destination.parent().filter(|above| !above.as_os_str().is_empty());
-    let above = Dir::open_to_reach(above.unwrap_or(Path::new("."))).map_err(failed)?;
+    let above = Dir::open_to_reach(above(destination)).map_err(failed)?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
     above.make_dir(&name).map_err(failed)
+}
+
+/// Returns the directory that a path is in.
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Opens a tree whose files may be linked to. As rsync has it, a path is relative to the destination.
+fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refusal> {
+    let from = match path.strip_prefix("..") {
+        _ if path.is_absolute() => path.into(),
+        // What is not there has no `..`.
+        Ok(rest) if missing => above(destination).join(rest),
+        _ => destination.join(path),
+    };
+    Dir::open(&from).map_err(|source| Refusal::Base { path: from, source })
 }
 
 fn is_no_store(there: &Top) -> Result<(), Refusal> {

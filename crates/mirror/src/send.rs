@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Stage, Stat, Watch};
+use fsops::{FileKey, Stage, Stat, Time, Watch};
 use wire::{Broken, FromReceiver, FromSender, Have, Incoming, Loss, Meta, Outgoing, decode};
 
 use crate::Options;
@@ -47,6 +47,8 @@ pub(crate) struct Sending<'a> {
     requests: Mutex<VecDeque<Request>>,
     asked: Condvar,
     is_over: AtomicBool,
+    /// Why a thread could not go on.
+    broken: Mutex<Option<Broken>>,
 }
 
 /// Listings that the receiver has not released.
@@ -106,6 +108,7 @@ pub fn send(
         requests: Mutex::default(),
         asked: Condvar::new(),
         is_over: AtomicBool::new(false),
+        broken: Mutex::default(),
     };
     let heard = std::thread::scope(|scope| {
         let _walker = scope.spawn(|| sending.run(|| Walk::new(&sending).run()));
@@ -116,7 +119,15 @@ pub fn send(
         sending.end();
         heard
     });
-    heard?;
+    let why = sending.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    heard.map_err(|heard| match heard {
+        Broken::Stopped if !watch.stopped() => why.unwrap_or(Broken::Lost),
+        heard => heard,
+    })?;
+    // Without a farewell the receiver removes nothing.
+    if watch.stopped() {
+        return Err(Broken::Stopped);
+    }
     out.say(&FromSender::Bye, &[])?;
     out.flush()?;
     let mut is_finished = !reports;
@@ -133,7 +144,12 @@ impl Sending<'_> {
     /// Does the work of a thread; if that fails, the others end too.
     fn run(&self, work: impl FnOnce() -> Result<(), Broken>) {
         fsops::own_descriptor_table();
-        if work().is_err() {
+        if let Err(why) = work() {
+            let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+            if !matches!(why, Broken::Stopped) {
+                broken.get_or_insert(why);
+            }
+            drop(broken);
             self.end();
         }
     }
@@ -201,8 +217,12 @@ impl Sending<'_> {
         }
     }
 
-    /// Returns the number of the next listing when there is room for one; nothing if there is to be none.
-    pub(crate) fn wait_for_room(&self) -> Result<Option<u64>, Broken> {
+    /// Returns the number of the next listing when there is room for one.
+    ///
+    /// # Errors
+    ///
+    /// That there is to be none.
+    pub(crate) fn wait_for_room(&self) -> Result<u64, Broken> {
         let mut windows = self.windows();
         if windows.taken >= wire::CREDIT {
             drop(windows);
@@ -213,9 +233,12 @@ impl Sending<'_> {
             let waited = self.room.wait_timeout(windows, LOOK);
             windows = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        if self.is_over() {
+            return Err(Broken::Stopped);
+        }
         let number = windows.next;
         windows.next += 1;
-        Ok(if self.is_over() { None } else { Some(number) })
+        Ok(number)
     }
 
     /// Keeps a listing that is about to be sent.
@@ -257,17 +280,21 @@ pub(crate) fn meta_of(stat: &Stat, device: u16) -> Meta {
         gid: stat.gid,
         size: stat.size,
         sparse: stat.allocated < stat.size,
-        mtime_ns: stat.mtime_ns,
-        atime_ns: stat.atime_ns,
+        mtime: time_of(stat.mtime),
+        atime: time_of(stat.atime),
         born_ns: stat.born_ns,
         special: stat.special,
     }
 }
 
-/// Returns how a call failed, as it is said.
+fn time_of(time: Time) -> wire::Time {
+    wire::Time { s: time.s, ns: time.ns }
+}
+
+/// Returns how a call failed, as it is said. What is gone is no failure, unless part of it was listed already.
 pub(crate) fn loss_of(op: wire::Op, error: &io::Error) -> Loss {
     match error.kind() {
-        io::ErrorKind::NotFound => Loss::Vanished,
+        io::ErrorKind::NotFound if op != wire::Op::List => Loss::Vanished,
         _ => Loss::Failed(op, wire::Error(error.raw_os_error().unwrap_or(0))),
     }
 }

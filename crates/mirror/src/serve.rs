@@ -67,15 +67,25 @@ impl<'s, 'a> Server<'s, 'a> {
             return Err(Stop::Loss(Loss::Changed));
         }
         let has_holes = stat.allocated < stat.size;
+        let mut stat = stat;
         if stat.size <= PIECE as u64 && !has_holes && request.have.is_none() {
-            return self.send_small(request.number, &file, stat);
+            match self.send_small(request.number, &file, stat)? {
+                None => return Ok(()),
+                Some(now) => stat = now,
+            }
         }
         let large = &self.sending.large;
         let _turn = large.lock().unwrap_or_else(PoisonError::into_inner);
         self.send_large(request, &file, stat)
     }
 
-    fn send_small(&mut self, request: u64, file: &File, mut stat: Stat) -> Result<(), Stop> {
+    /// Sends a file as a whole; returns its metadata if it has become too large for that.
+    fn send_small(
+        &mut self,
+        request: u64,
+        file: &File,
+        mut stat: Stat,
+    ) -> Result<Option<Stat>, Stop> {
         let failed = |e: io::Error| Stop::Loss(loss_of(Op::Read, &e));
         for attempt in 0..=ATTEMPTS {
             let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(PIECE);
@@ -89,14 +99,15 @@ impl<'s, 'a> Server<'s, 'a> {
                 let digest = self.sending.options.verify.then(|| blake3::hash(bytes).into());
                 let meta = meta_of(&stat, 0);
                 let message = FromSender::File { request, meta, stable, digest };
-                return Ok(self.sending.out.say(&message, bytes)?);
+                self.sending.out.say(&message, bytes)?;
+                return Ok(None);
             }
             if is_gone(&stat, &after) {
                 return Err(Stop::Loss(Loss::Vanished));
             }
             stat = after;
-            if stat.size > PIECE as u64 {
-                break;
+            if stat.size > PIECE as u64 && stat.kind == Kind::File {
+                return Ok(Some(stat));
             }
         }
         Err(Stop::Loss(Loss::Changed))
@@ -153,10 +164,15 @@ impl<'s, 'a> Server<'s, 'a> {
             return Ok((0, fresh()));
         };
         let mut hasher = blake3::Hasher::new();
-        self.read(file, (0, have.length), |_, _, bytes| {
+        let read = self.read(file, (0, have.length), |_, _, bytes| {
             hasher.update(bytes);
             Ok(())
-        })?;
+        });
+        match read {
+            // It has become shorter, which will be seen.
+            Err(Stop::Loss(Loss::Changed)) => return Ok((0, fresh())),
+            read => read?,
+        }
         if hasher.finalize().as_bytes() == &have.digest {
             Ok((have.length, Some(hasher).filter(|_| verifies)))
         } else {

@@ -57,7 +57,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     /// Returns the number of the listing that the sender has it in, and its place there.
     pub(crate) fn place(&self) -> (u64, u32) {
-        (self.shared.window.number, u32::try_from(self.index).unwrap_or(u32::MAX))
+        (self.shared.window.number, self.shared.window.place(self.index))
     }
 }
 
@@ -115,6 +115,13 @@ impl Site {
             open: AtomicU32::new(1),
             in_turn: Mutex::default(),
         })
+    }
+
+    /// Has names of it be dealt with in the order that is best with what is there.
+    pub(crate) fn put_in_order(&self, window: &mut Window) {
+        if !self.present.is_empty() {
+            window.begin_with(|name| self.present.peek(name).is_some());
+        }
     }
 
     /// Does some work, and what comes meanwhile; leaves it to another worker if one is at it.

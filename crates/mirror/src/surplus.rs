@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use fsops::{Dir, Kind, Op};
-use purge::{Deed, Guard, Target};
+use purge::{Deed, Guard, Target, Why};
 
 use crate::job::Job;
 use crate::node::Node;
@@ -44,7 +44,12 @@ impl Surplus {
         if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
             return;
         }
-        let mut removal = Removal { job, guard: Guard::new(None, &[]), outcome };
+        let mut guard = Guard::new(None, &[]);
+        if let Some(source) = &job.roots.source {
+            // It may be in the destination by another mount.
+            guard.keep(&source.top.absolute, Why::Source);
+        }
+        let mut removal = Removal { job, guard, outcome };
         let ready: HashSet<(usize, CString)> =
             self.obstacles.iter().map(|(node, name)| part_of(node, part_name(name))).collect();
         for (node, name) in &self.parts {
@@ -96,6 +101,9 @@ impl Removal<'_, '_> {
                 return self.outcome.fail(|| node.path(), reason);
             }
         };
+        if let Err(Some(reason)) = self.job.open_up(&dir) {
+            self.outcome.fail(|| node.path(), reason);
+        }
         act(self, &dir);
         if self.job.options.dry_run {
             return;
@@ -140,7 +148,7 @@ impl Removal<'_, '_> {
         let names: usize = surplus.names.iter().map(|(_, names)| split(names).count()).sum();
         self.outcome.spared += (names + surplus.obstacles.len()) as u64;
         for (node, name) in &surplus.obstacles {
-            self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Obstructed);
+            self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
                 self.in_dir(node, |removal, dir| {
                     removal.remove(node, dir, &part_name(name), false);
@@ -174,7 +182,7 @@ impl Removal<'_, '_> {
             }
         };
         let dry_run = self.job.options.dry_run;
-        let removed = if stat.kind == Kind::Dir && !dry_run {
+        let removed = if stat.kind == Kind::Dir {
             self.remove_dir(dir, node, name)
         } else if dry_run {
             Ok(1)
@@ -200,7 +208,8 @@ impl Removal<'_, '_> {
         let given = joined(node, name.to_bytes());
         let target = self.guard.check_in(Arc::clone(dir), &path, &given);
         let target = target.map_err(purge::Reason::from)?;
-        let (outcome, _) = self.purge(&target, Deed::Remove);
+        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+        let (outcome, _) = self.purge(&target, deed);
         self.outcome.failed += outcome.failed;
         let problems = outcome.problems.into_iter();
         self.outcome.problems.extend(

@@ -48,6 +48,8 @@ struct Item {
     at: u32,
     is_dir: bool,
     record: u32,
+    /// Where it was listed.
+    place: u32,
 }
 
 /// One name.
@@ -110,7 +112,8 @@ impl Window {
 
     fn add(&mut self, name: &CStr, inode: u64, is_dir: bool, record: u32) {
         let at = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.items.push(Item { inode, at, is_dir, record });
+        let place = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        self.items.push(Item { inode, at, is_dir, record, place });
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
@@ -151,6 +154,27 @@ impl Window {
         self.items.sort_unstable();
     }
 
+    /// Has each file that has several names here dealt with under one first that the destination has too: others
+    /// are then linked to what is there, and nothing is copied.
+    pub(crate) fn begin_with(&mut self, has: impl Fn(&CStr) -> bool) {
+        let Window { items, names, .. } = self;
+        let is_there = |item: &Item| has(name_at(names, item.at));
+        for group in items.chunk_by_mut(|one, next| one.inode == next.inode) {
+            if group.len() > 1
+                && !group[0].is_dir
+                && !is_there(&group[0])
+                && let Some(first) = group.iter().position(is_there)
+            {
+                group.swap(0, first);
+            }
+        }
+    }
+
+    /// Returns where the sender listed a name.
+    pub(crate) fn place(&self, index: usize) -> u32 {
+        self.items[index].place
+    }
+
     /// Returns which names a worker takes next.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
@@ -162,10 +186,14 @@ impl Window {
     }
 
     pub(crate) fn get(&self, index: usize) -> Listed<'_> {
-        let Item { inode, at, is_dir, record } = self.items[index];
-        let name = CStr::from_bytes_until_nul(&self.names[at as usize..]).unwrap_or_default();
+        let Item { inode, at, is_dir, record, .. } = self.items[index];
+        let name = name_at(&self.names, at);
         Listed { name, inode, is_dir, record: self.records.get(record as usize) }
     }
+}
+
+fn name_at(names: &[u8], at: u32) -> &CStr {
+    CStr::from_bytes_until_nul(&names[at as usize..]).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -186,5 +214,17 @@ mod tests {
         assert_eq!(all, (0..1000).collect::<Vec<_>>());
         assert_eq!(taken.last().map(ExactSizeIterator::len), Some(1));
         assert!(all.iter().all(|&index| window.get(index).inode == index as u64));
+    }
+
+    #[test]
+    fn of_names_of_a_file_one_that_is_there_comes_first() {
+        let mut window = Window::default();
+        for (name, inode) in [(c"a", 1), (c"b", 2), (c"c", 2), (c"d", 2), (c"e", 3), (c"f", 3)] {
+            window.push(&DirItem { name, kind: Kind::File, inode }, Kind::File);
+        }
+        window.begin_with(|name| [c"d", c"e", c"f"].contains(&name));
+        let names: Vec<_> = (0..6).map(|index| window.get(index).name).collect();
+        assert_eq!(names, [c"a", c"d", c"c", c"b", c"e", c"f"]);
+        assert_eq!((window.place(1), window.place(3)), (3, 1));
     }
 }

@@ -39,8 +39,10 @@ pub(crate) struct Worker<'a> {
     pub(crate) sure: Option<Key>,
     /// What it copies it copies at once.
     pub(crate) at_once: bool,
-    /// What was counted in `job.watch` already.
+    /// What was counted in `job.watch` already: names,
     counted: u64,
+    /// and bytes of the file that it is at.
+    pub(crate) ahead: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -58,6 +60,7 @@ impl<'a> Worker<'a> {
             sure: None,
             at_once: false,
             counted: 0,
+            ahead: 0,
         }
     }
 
@@ -147,7 +150,13 @@ impl<'a> Worker<'a> {
                     }
                     std::thread::yield_now();
                 }
-                opened => return Ok(self.held.put(side, node, opened?)),
+                opened => {
+                    let dir = opened?;
+                    if side == Side::Source {
+                        dir.list_quietly();
+                    }
+                    return Ok(self.held.put(side, node, dir));
+                }
             }
         }
     }
@@ -205,7 +214,8 @@ impl<'a> Worker<'a> {
         };
         loop {
             let listing = (&mut self.listing, &mut self.outcome.skipped);
-            let (window, more) = Window::fill(&dir, &site.node, self.job.options, listing);
+            let (mut window, more) = Window::fill(&dir, &site.node, self.job.options, listing);
+            site.put_in_order(&mut window);
             let shared = Arc::new(Shared { site: Arc::clone(site), window });
             if shared.window.len() > 1 && self.job.queue.has_free() {
                 site.hold();

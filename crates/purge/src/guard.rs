@@ -26,6 +26,8 @@ pub enum Why {
     WorkingDirectory,
     /// It is or holds lop's catalog, or its journals.
     Catalog,
+    /// It is or holds what is mirrored.
+    Source,
 }
 
 impl Why {
@@ -34,6 +36,7 @@ impl Why {
             Why::Root => "is the root directory",
             Why::WorkingDirectory => "is or holds the working directory",
             Why::Catalog => "is or holds lop's catalog",
+            Why::Source => "is or holds what is mirrored",
         }
     }
 }
@@ -174,7 +177,7 @@ impl Guard {
     }
 
     /// Keeps an absolute path without links, and what it is in.
-    fn keep(&mut self, path: &Path, why: Why) {
+    pub fn keep(&mut self, path: &Path, why: Why) {
         for dir in path.ancestors() {
             if let Ok(stat) = Stat::of_path(dir) {
                 self.keys.insert(stat.key(), why);

@@ -20,7 +20,7 @@ pub use frame::{Broken, Incoming, MOST, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
 pub use message::{
     Answer, Content, Enter, Error, Facts, FromReceiver, FromSender, Have, Item, Loss, Meta, Names,
-    Op, Open, Place, Record, Role, Xattr, is_name,
+    Op, Open, Place, Record, Role, Time, Xattr, is_name,
 };
 pub use report::{Change, Problem, Summary, What};
 

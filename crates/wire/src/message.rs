@@ -225,6 +225,15 @@ pub struct Facts<'a> {
 /// An extended attribute: name and value.
 pub type Xattr<'a> = (&'a [u8], &'a [u8]);
 
+/// A moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Time {
+    /// Seconds since the epoch.
+    pub s: i64,
+    /// Nanoseconds after that.
+    pub ns: u32,
+}
+
 /// Metadata of an inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
@@ -244,11 +253,11 @@ pub struct Meta {
     pub size: u64,
     /// Whether there are holes in it.
     pub sparse: bool,
-    /// Time of modification, nanoseconds since the epoch.
-    pub mtime_ns: i64,
+    /// Time of modification.
+    pub mtime: Time,
     /// Time of access.
-    pub atime_ns: i64,
-    /// Time of birth; 0 if that is not known.
+    pub atime: Time,
+    /// Time of birth, nanoseconds since the epoch; 0 if that is not known.
     pub born_ns: i64,
     /// Which device it is, if it is one, as in `st_rdev`.
     pub special: u64,

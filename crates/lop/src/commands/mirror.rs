@@ -68,8 +68,9 @@ impl Run<'_> {
         if let Some(source) = roots.source() {
             self.look_ahead(source);
         }
-        let options =
-            self.with_memory(roots.source().map(Source::absolute), roots.destination())?;
+        let options = self
+            .with_memory(roots.source().map(Source::absolute), roots.destination())
+            .inspect_err(|_| roots.undo())?;
         self.carry_out(&mut |tell| {
             let (outcome, ended) = mirror::mirror(&roots, &options, watch, tell);
             (outcome, ended.map_err(CommandError::from))
@@ -179,9 +180,9 @@ impl Run<'_> {
 fn refused(refusal: Refusal) -> CommandError {
     let (text, on_purpose) = (refusal.to_string(), refusal.is_on_purpose());
     match refusal {
-        Refusal::Open { source, .. } | Refusal::Create { source, .. } => {
-            CommandError::failed(text).because(source)
-        }
+        Refusal::Open { source, .. }
+        | Refusal::Base { source, .. }
+        | Refusal::Create { source, .. } => CommandError::failed(text).because(source),
         _ if on_purpose => CommandError::new(Exit::Refused, format!("{text}; nothing was changed")),
         _ => CommandError::failed(text),
     }

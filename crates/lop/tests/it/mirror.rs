@@ -35,7 +35,7 @@ fn a_tree_is_mirrored_and_what_was_done_is_said() {
     let (names, what) = said.split_once("; ").expect("two parts");
     assert!(names.starts_with("6 names in "), "{said}");
     let expected = "3 files copied (9.8 KiB), 1 linked, 1 directory made, \
-                    1 links and special files made, 1 removed\n";
+                    1 link or special file made, 1 removed\n";
     assert_eq!(what, expected);
     assert!(output.stdout.is_empty());
     alike(&lop);
@@ -166,6 +166,45 @@ fn an_ordinary_user_mirrors_what_it_may() {
     let again = run();
     again.success();
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
+}
+
+/// Files that may not be written to, with attributes; directories that nothing may be put into, or not even be
+/// looked into.
+#[test]
+fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let mut tree = TreeBuilder::new()
+        .file("src/read-only", "r")
+        .xattr("src/read-only", "user.one", b"1")
+        .mode("src/read-only", 0o444)
+        .file("src/closed/in", "i")
+        .mode("src/closed", 0o555)
+        .file("src/dark/in", "i")
+        .file("dst/closed/surplus", "s")
+        .file("dst/closed/in", "i")
+        .mode("dst/closed", 0o555)
+        .file("dst/dark/other", "o")
+        .mode("dst/dark", 0o000);
+    let all = ["src", "src/read-only", "src/closed", "src/closed/in", "src/dark", "src/dark/in"];
+    let there = ["dst", "dst/closed", "dst/closed/in", "dst/closed/surplus", "dst/dark"];
+    for name in all.into_iter().chain(there).chain(["dst/dark/other"]) {
+        tree = tree.owner(name, 65534, 65534);
+    }
+    let lop = Lop::with(&tree);
+    let run =
+        || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
+    run().success();
+    alike(&lop);
+    let set = std::process::Command::new("setfattr")
+        .args(["-n", "user.one", "-v", "another"])
+        .arg(lop.path("src/read-only"))
+        .status();
+    if set.is_ok_and(|status| status.success()) {
+        run().success();
+        alike(&lop);
+    }
 }
 
 #[test]

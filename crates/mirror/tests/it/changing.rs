@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mirror::Reason;
+use mirror::{Options, Reason};
+use purge::Throttle;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::world::{Ends, assert_alike, deleting, run, try_to, usual, with};
@@ -46,6 +48,31 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
         drop(ends);
     });
     assert!(changed > 0, "it was at rest each time");
+    run(&from, place.join("to"), &usual());
+    assert_alike(&from, place.join("to"));
+}
+
+#[test]
+pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
+    let place = TempTree::new();
+    let from = place.join("from");
+    fs::create_dir(&from).expect("made");
+    for name in ["a", "b", "c"] {
+        fs::write(from.join(name), vec![b'.'; 150_000]).expect("written");
+    }
+    let rate = std::num::NonZeroU64::new(400_000);
+    let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // The first has passed then, and the others wait for their turn.
+            thread::sleep(Duration::from_millis(150));
+            for name in ["a", "b", "c"] {
+                let log = fs::OpenOptions::new().append(true).open(from.join(name));
+                log.expect("opened").write_all(&vec![b'.'; 300_000]).expect("written");
+            }
+        });
+        run(&from, place.join("to"), &slow);
+    });
     run(&from, place.join("to"), &usual());
     assert_alike(&from, place.join("to"));
 }

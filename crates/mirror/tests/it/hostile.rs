@@ -160,6 +160,15 @@ fn replay(
     messages: impl Iterator<Item = Vec<u8>> + Send,
     patience: Duration,
 ) -> Result<(), Broken> {
+    replay_with(&one(), to, messages, patience)
+}
+
+fn replay_with(
+    options: &Options,
+    to: &std::path::Path,
+    messages: impl Iterator<Item = Vec<u8>> + Send,
+    patience: Duration,
+) -> Result<(), Broken> {
     let roots = Roots::of_far(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
     // Threads have copies of descriptors, by which a pipe would stay open.
@@ -199,7 +208,7 @@ fn replay(
         });
         let mut says = Incoming::new(OwnedFd::from(says).into());
         let watch = Watch::default();
-        let (_, ended) = mirror::receive(&roots, &one(), &watch, None, (&mut says, &out));
+        let (_, ended) = mirror::receive(&roots, options, &watch, None, (&mut says, &out));
         drop(says);
         ended
     });
@@ -252,8 +261,11 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
     };
     let failed = |dir| wire::encode(&FromSender::Failed { dir, name: &value, loss: Loss::Changed });
     let left = |dir| wire::encode(&FromSender::Leave { dir, whole: true, skipped: u64::MAX });
+    let closed = |dir| wire::encode(&FromSender::Closed { dir, loss: Loss::Changed });
+    let (again, closed_again) = (|_| left(1), |_| closed(1));
     let place = TempTree::new();
-    let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, Broken> + Sync); 3] = [&enter, &failed, &left];
+    let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, Broken> + Sync); 6] =
+        [&enter, &failed, &left, &closed, &again, &closed_again];
     for (number, message) in ways.into_iter().enumerate() {
         // Directories that were never listed, until nobody hears of more: of 100,000 there would be 6 GB.
         let messages = (1..100_000).map(|dir| {
@@ -265,6 +277,54 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
         // Not all at once in memory either.
         let ended = replay(&to, messages, SHORT);
         assert!(matches!(ended, Err(Broken::Nonsense(_))), "{ended:?}");
+    }
+}
+
+/// What a sender of other patterns lists.
+fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
+    let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
+    let facts = |mode| Facts { meta: meta(mode, 0), xattrs: Vec::new() };
+    let item = if is_dir { Item::Dir(1) } else { Item::Other(facts(0o100_644), b"") };
+    let records = vec![Record { item, names: vec![name], content: None }];
+    let enter = |dir| Enter { dir, facts: facts(0o040_755), is_entered: true };
+    let left = |dir| FromSender::Leave { dir, whole: true, skipped: 0 };
+    let mut said = vec![
+        FromSender::Enter(enter(0)),
+        FromSender::Names(Names { dir: 0, window: 0, records }),
+        left(0),
+    ];
+    if is_dir {
+        said.extend([FromSender::Enter(enter(1)), left(1)]);
+    }
+    said.push(FromSender::Bye);
+    said
+}
+
+fn framed(message: &FromSender<'_>) -> Vec<u8> {
+    let message = wire::encode(message).expect("it is encoded");
+    let length = u32::try_from(message.len()).expect("it is short");
+    [&length.to_le_bytes()[..], &message].concat()
+}
+
+#[test]
+fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
+    let globs = |text: &str| walk::Globs::new(&[text.to_string()]).expect("a pattern");
+    for (name, is_dir, taken) in [
+        (&b"secret"[..], false, false),
+        (b"secret", true, false),
+        (b"plain", false, true),
+        (b"plain", true, true),
+        (b".lop-quarantine-0", true, false),
+    ] {
+        let place = TempTree::new();
+        let options = Options { exclude: globs("secret"), ..one() };
+        let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
+        let to = place.join("to");
+        let ended = replay_with(&options, &to, messages.into_iter(), LONG);
+        let is_there = to.join(std::str::from_utf8(name).expect("text")).exists();
+        assert_eq!(is_there, taken, "{} {ended:?}", name.escape_ascii());
+        let refused = matches!(ended, Err(Broken::Nonsense(_)));
+        assert_eq!(refused, !taken, "{} {ended:?}", name.escape_ascii());
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mirror::Reason;
+use mirror::{Options, Reason};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};
@@ -67,6 +67,18 @@ pub(crate) fn more_names_than_a_file_can_have() {
             let again = run(tmpfs.path(), &to, &with(threads));
             assert_eq!((again.changes(), again.split), (0, 0));
         }
+        // A copy that has lost its content, which only the bytes tell.
+        let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);
+        let damaged = fewer.expect("there are two");
+        let time = damaged.metadata().and_then(|stat| stat.modified()).expect("there");
+        let file = fs::OpenOptions::new().write(true).open(damaged).expect("opened");
+        std::os::unix::fs::FileExt::write_at(&file, b"?", 3).expect("written");
+        file.set_modified(time).expect("set");
+        drop(file);
+        let checks = Options { checksum: true, ..with(threads) };
+        assert!(run(tmpfs.path(), &to, &checks).changes() > 0);
+        assert_eq!(fs::read(damaged).expect("read"), b"content");
+        assert_eq!(run(tmpfs.path(), &to, &checks).changes(), 0);
     }
 }
 

@@ -68,8 +68,13 @@ pub(crate) fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
 pub(crate) fn copies_can_be_verified_and_synced() {
     let place = TempTree::new();
     everything().make(place.join("from"));
+    // Long before the last change: to read the copy would set it anew.
+    let large = place.join("from/large");
+    let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
+    fs::File::open(&large).and_then(|open| open.set_times(times)).expect("set");
     let options = Options { verify: true, fsync: true, ..usual() };
     run(place.join("from"), place.join("to"), &options);
+    assert_eq!(place.join("to/large").metadata().expect("there").atime(), 0);
     assert_alike(place.join("from"), place.join("to"));
 }
 
@@ -115,9 +120,13 @@ pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
     run(&from, &before_that, &usual());
     fs::remove_file(before_that.join("z/a2")).expect("removed");
     fs::hard_link(before_that.join("a1"), before_that.join("z/a2")).expect("linked");
-    let (outcome, _) = tell(&from, &wednesday, Some(&before_that), &usual());
-    assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
-    assert_alike(&from, &wednesday);
+    for checksum in [false, true] {
+        let (to, options) = (wednesday.join(checksum.to_string()), Options { checksum, ..usual() });
+        fs::create_dir_all(&wednesday).expect("made");
+        let (outcome, _) = tell(&from, &to, Some(&before_that), &options);
+        assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+        assert_alike(&from, &to);
+    }
     run(&from, &tuesday, &usual());
     // Again, with nothing to do; and a change of what is linked changes this backup alone.
     let again = |from: &std::path::Path| {
@@ -129,6 +138,23 @@ pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
     assert_eq!(again(&from).failed, 0);
     assert_alike(&from, &tuesday);
     assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
+}
+
+#[test]
+pub(crate) fn a_backup_on_another_file_system_is_of_no_use() {
+    let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    let place = TreeBuilder::new().file("from/a", "a").seeded("from/b", 1, 300_000).make_temp();
+    run(place.join("from"), mount.path(), &usual());
+    let checks = Options { checksum: true, ..usual() };
+    for options in [Options { dry_run: true, ..checks.clone() }, checks] {
+        let (from, to) = (place.join("from"), place.join("to"));
+        let (outcome, _) = tell(&from, &to, Some(mount.path()), &options);
+        assert_eq!((outcome.files, outcome.linked, outcome.failed), (2, 0, 0));
+    }
+    assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]

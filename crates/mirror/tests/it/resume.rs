@@ -1,9 +1,12 @@
 //! What the destination has of a file already is not sent again.
 
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
 
 use mirror::Options;
+use purge::Throttle;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::world::{assert_alike, deleting, from_afar, run, sent, usual};
@@ -19,7 +22,8 @@ fn place() -> TempTree {
 
 /// Leaves the first bytes of the source's file at the destination under a name.
 fn leave(place: &TempTree, name: &str, bytes: u64) {
-    let all = fs::read(place.join("from/a")).expect("read");
+    let mut all = fs::read(place.join("from/a")).expect("read");
+    all.push(0);
     let some = usize::try_from(bytes).expect("fits");
     fs::write(place.join("to").join(name), &all[..some]).expect("written");
 }
@@ -47,11 +51,49 @@ fn a_file_that_was_cut_off_goes_on() {
 
 #[test]
 fn too_little_or_too_much_is_no_beginning() {
-    for (name, bytes) in [(PART, MB - 1), ("a", MB - 1), (PART, 5 * MB)] {
+    for (name, bytes) in [(PART, MB - 1), ("a", MB - 1), (PART, 5 * MB + 1), ("a", 5 * MB + 1)] {
         let place = place();
         leave(&place, name, bytes);
         assert_eq!(sends(&place, &deleting()), 5 * MB, "{name} {bytes}");
     }
+}
+
+#[test]
+fn all_of_it_need_not_be_sent_again() {
+    for name in [PART, "a"] {
+        let place = place();
+        leave(&place, name, 5 * MB);
+        assert_eq!(sends(&place, &usual()), 0, "{name}");
+        assert!(!Path::new(&place.join("to").join(PART)).exists());
+    }
+}
+
+#[test]
+fn what_is_no_file_is_in_nobodys_way() {
+    for is_from_afar in [true, false] {
+        let place = TreeBuilder::new()
+            .seeded("from/a", 1, 5 * MB)
+            .symlink("from/b", "a")
+            .file(format!("to/{PART}/in/it"), "left")
+            .file("to/.lop-part-af63df4c8601f1a5/in", "left")
+            .make_temp();
+        let mirror = || drop(run(place.join("from"), place.join("to"), &usual()));
+        if is_from_afar {
+            from_afar(mirror);
+        } else {
+            mirror();
+        }
+        assert_alike(place.join("from"), place.join("to"));
+    }
+}
+
+#[test]
+fn what_is_there_is_not_held_back_by_a_limit() {
+    let place = place();
+    leave(&place, PART, 5 * MB - 1);
+    // Months for all of it.
+    let slow = Options { bandwidth: Arc::new(Throttle::new(NonZeroU64::new(1))), ..usual() };
+    assert_eq!(sends(&place, &slow), 1);
 }
 
 #[test]

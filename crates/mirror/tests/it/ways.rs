@@ -39,6 +39,15 @@ ways! {
         a_file_of_the_destination_that_has_other_names_is_not_written_to
         a_run_leaves_access_times_of_the_source_alone
     }
+    places {
+        a_number_on_another_device_is_another_file
+        times_of_any_year_are_kept
+        where_times_are_coarse_nothing_is_copied_again
+        a_file_whose_attributes_do_not_fit_is_copied_without
+        a_dry_run_sees_attributes_of_directories_too
+        further_names_of_a_file_that_is_there_are_linked_to_it
+        a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted
+    }
     deletion {
         nothing_is_removed_unless_asked_for
         more_than_was_allowed_is_not_removed_at_all
@@ -54,12 +63,14 @@ ways! {
         copies_can_be_verified_and_synced
         a_limit_is_kept
         files_are_linked_to_those_of_the_backup_before
+        a_backup_on_another_file_system_is_of_no_use
         what_is_mounted_in_the_source_can_be_left_out
         a_destination_inside_the_source_is_not_mirrored_into_itself
         changes_say_what_they_are
     }
     changing {
         a_file_that_grows_is_copied_as_it_was_and_again_later
+        a_small_file_that_grows_large_is_copied_too
         names_that_come_and_go_are_no_failure
         directories_take_the_place_of_other_things
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use mirror::Options;
 use proptest::prelude::{ProptestConfig, proptest};
 use testkit::{FileSystem, Mount, TempTree, hostile_tree, is_root, random_tree, skipped};
 
@@ -247,11 +248,16 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
 #[test]
 pub(crate) fn a_run_leaves_access_times_of_the_source_alone() {
     let place = testkit::TreeBuilder::new().file("from/a", "a").make_temp();
-    let file = place.join("from/a");
+    let (file, dir) = (place.join("from/a"), place.join("from"));
     // Long before the last change: reading it would set it even on a file system that seldom does.
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&file).and_then(|open| open.set_times(times)).expect("set");
+    fs::File::open(&dir).and_then(|open| open.set_times(times)).expect("set");
     run(place.join("from"), place.join("to"), &usual());
     assert_eq!(file.metadata().expect("there").atime(), 0);
+    assert_eq!(dir.metadata().expect("there").atime(), 0);
+    let checks = Options { checksum: true, ..usual() };
+    run(place.join("from"), place.join("to"), &checks);
+    assert_eq!(dir.metadata().expect("there").atime(), 0);
     assert_eq!(place.join("to/a").metadata().expect("there").atime(), 0);
 }

@@ -88,11 +88,18 @@ impl Account {
                 self.dirs_made,
                 if self.dirs_made == 1 { "directory made" } else { "directories made" },
             ),
-            (self.others_made, "links and special files made"),
+            (
+                self.others_made,
+                if self.others_made == 1 {
+                    "link or special file made"
+                } else {
+                    "links and special files made"
+                },
+            ),
             (self.adjusted, "given other metadata"),
             (self.removed, "removed"),
-            (self.split, "copied again, as files had too many names"),
-            (self.vanished, "gone before they could be copied"),
+            (self.split, "copied again, as no more names could be linked"),
+            (self.vanished, "gone before being copied"),
             (self.skipped, "left out, as they are the destination or what a run left"),
             (self.failed, "failed"),
         ];

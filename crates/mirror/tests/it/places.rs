@@ -1,0 +1,200 @@
+//! Destinations that are not like the source: of several devices, with coarse times, without room for attributes;
+//! sources in odd places.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use mirror::{Options, Reason, Refusal, Roots, What};
+use testkit::{FileSystem, Mount, TreeBuilder, skipped};
+
+use crate::whole::set_time;
+use crate::world::{assert_alike, deleting, is_from_afar, run, tell, try_to, usual};
+
+fn mounts<const N: usize>(kind: FileSystem) -> Result<[Mount; N], String> {
+    let mounts: Result<Vec<Mount>, String> = (0..N).map(|_| Mount::new(kind, 4 << 20)).collect();
+    mounts.map(|mounts| mounts.try_into().expect("so many were made"))
+}
+
+#[test]
+pub(crate) fn a_number_on_another_device_is_another_file() {
+    let [one, two] = match mounts(FileSystem::Tmpfs) {
+        Ok(mounts) => mounts,
+        Err(reason) => return skipped(&reason),
+    };
+    let tree = TreeBuilder::new().hard_links("same", &["from/x/a", "from/y/b"]);
+    let place = tree.dir("to/x").dir("to/y").make_temp();
+    let bound = [("to/x", &one), ("to/y", &two)].map(|(at, mount)| {
+        Mount::bind(mount.path(), place.join(at)).expect("it can be mounted again")
+    });
+    fs::write(place.join("to/x/a"), "same").expect("written");
+    fs::write(place.join("to/y/b"), "another").expect("written");
+    let inode = |name| place.join(name).metadata().expect("there").ino();
+    assert_eq!(inode("to/x/a"), inode("to/y/b"), "the test has to be of equal numbers");
+    for name in ["from/x/a", "to/x/a"] {
+        set_time(&place.join(name), 1000);
+    }
+    for checksum in [false, true] {
+        run(place.join("from"), place.join("to"), &Options { checksum, ..usual() });
+        assert_eq!(fs::read_to_string(place.join("to/y/b")).expect("read"), "same");
+    }
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).changes(), 0);
+    drop(bound);
+}
+
+#[test]
+pub(crate) fn times_of_any_year_are_kept() {
+    let place = TreeBuilder::new().file("from/a", "a").file("from/b", "aaaa").make_temp();
+    let year_2300 = SystemTime::UNIX_EPOCH + Duration::new(10_413_792_000, 7);
+    let set = |name: &str, time| {
+        let file = fs::File::open(place.join(name)).expect("opened");
+        file.set_times(fs::FileTimes::new().set_modified(time).set_accessed(time)).expect("set");
+    };
+    let time = |name: &str| place.join(name).metadata().and_then(|stat| stat.modified());
+    set("from/a", year_2300);
+    set("from/b", year_2300);
+    if time("from/a").ok() != Some(year_2300) {
+        return skipped("times here end before");
+    }
+    run(place.join("from"), place.join("to"), &usual());
+    assert_eq!(time("to/a").expect("there"), year_2300);
+    fs::write(place.join("from/b"), "bbbb").expect("written");
+    set("from/b", year_2300 + Duration::from_secs(86_400));
+    run(place.join("from"), place.join("to"), &usual());
+    assert_eq!(fs::read_to_string(place.join("to/b")).expect("read"), "bbbb");
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).changes(), 0);
+}
+
+/// File systems that keep seconds only: each time would be another one for ever.
+#[test]
+pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
+    let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
+    let (small, exact) = match small.and_then(|small| Ok((small, mounts::<1>(FileSystem::Ext4)?))) {
+        Ok((small, [exact])) => (small, exact),
+        Err(reason) => return skipped(&reason),
+    };
+    let place = TreeBuilder::new()
+        .file("a", "a")
+        .file("d/b", "b")
+        .hard_link("a", "d/link")
+        .mtime("a", 1_000, 123_456_789)
+        .mtime("d/b", 1_001, 999_999_999)
+        .mtime("d", 1_000, 5)
+        .make_temp();
+    let to = small.path().join("to");
+    run(place.path(), &to, &usual());
+    assert_eq!(run(place.path(), &to, &Options { dry_run: true, ..usual() }).changes(), 0);
+    let top = to.metadata().expect("there").modified().expect("known");
+    let again = run(place.path(), &to, &usual());
+    assert_eq!(again.changes(), 0, "{again:?}");
+    assert_eq!(to.metadata().expect("there").modified().expect("known"), top);
+    // Where they are not, a time that looks like it is another one.
+    let to = exact.path().join("to");
+    run(place.path(), &to, &usual());
+    set_time(&to.join("a"), 1_000);
+    assert_eq!(run(place.path(), &to, &usual()).files, 1);
+    assert_alike(place.path(), &to);
+}
+
+#[test]
+pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without() {
+    let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
+        (Ok(xfs), Ok(ext4)) => (xfs, ext4),
+        (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
+    };
+    let from = xfs.path().join("from");
+    let value = vec![b'v'; 20_000];
+    let large = TreeBuilder::new().file("a", "a").xattr("a", "user.large", &value);
+    large.xattr("a", "user.small", b"s").dir("d").xattr("d", "user.large", &value).make(&from);
+    let to = ext4.path().join("to");
+    for _ in 0..2 {
+        let outcome = try_to(&from, &to, &usual());
+        assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
+        for problem in &outcome.problems {
+            let op = fsops::Op::SetAttributes;
+            assert!(
+                matches!(problem.reason, Reason::Destination { op: is, .. } if is == op),
+                "{problem:?}"
+            );
+        }
+        assert_eq!(fs::read_to_string(to.join("a")).expect("read"), "a");
+        let time = |root: &Path, name| root.join(name).metadata().expect("there").modified().ok();
+        assert!(time(&from, "a") == time(&to, "a") && time(&from, "d") == time(&to, "d"));
+    }
+}
+
+#[test]
+pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
+    let place = TreeBuilder::new().dir("from/d").dir("to/d").make_temp();
+    run(place.join("from"), place.join("to"), &usual());
+    TreeBuilder::new().dir("d").xattr("d", "user.x", b"1").make(place.join("other"));
+    for name in ["other/d", "other", "from/d", "from", "to/d", "to"] {
+        set_time(&place.join(name), 1000);
+    }
+    for dry_run in [true, false] {
+        let options = Options { dry_run, ..usual() };
+        let (_, told) = tell(place.join("other"), place.join("to"), None, &options);
+        let [change] = told.as_slice() else { panic!("{told:?}") };
+        assert!(change.what == What::Adjusted && change.differs.xattrs, "{change:?}");
+    }
+}
+
+#[test]
+pub(crate) fn further_names_of_a_file_that_is_there_are_linked_to_it() {
+    let place = TreeBuilder::new().seeded("from/m", 1, 100_000).make_temp();
+    fs::hard_link(place.join("from/m"), place.join("from/n")).expect("linked");
+    run(place.join("from"), place.join("to"), &usual());
+    for name in 0..30 {
+        let name = place.join(format!("from/{}{name}", if name % 2 == 0 { 'a' } else { 'z' }));
+        fs::hard_link(place.join("from/m"), name).expect("linked");
+    }
+    let outcome = run(place.join("from"), place.join("to"), &usual());
+    assert_eq!((outcome.files, outcome.linked), (0, 30), "{outcome:?}");
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+fn a_source_that_is_in_the_destination_by_another_mount_is_refused() {
+    let place = TreeBuilder::new().file("to/sub/1", "1").dir("by").make_temp();
+    let bound = match Mount::bind(place.join("to/sub"), place.join("by")) {
+        Ok(bound) => bound,
+        Err(reason) => return skipped(&reason),
+    };
+    let refused = Roots::check(&place.join("by"), &place.join("to"), None, false);
+    assert!(matches!(refused, Err(Refusal::SourceInside)), "{refused:?}");
+    drop(bound);
+}
+
+#[test]
+fn the_backup_before_is_found_before_the_next_one_is_made() {
+    let place = TreeBuilder::new().file("from/a", "a").make_temp();
+    run(place.join("from"), place.join("monday"), &usual());
+    let at = |name: &str| place.join(name);
+    let before = Path::new("../monday");
+    let roots = Roots::check(&at("from"), &at("tuesday"), Some(before), true);
+    assert!(roots.is_ok() && !at("tuesday").exists(), "{roots:?}");
+    let nowhere = Roots::check(&at("from"), &at("tuesday"), Some(Path::new("../sunday")), false);
+    assert!(matches!(nowhere, Err(Refusal::Base { .. })), "{nowhere:?}");
+    assert!(!at("tuesday").exists());
+    let (outcome, _) = tell(at("from"), at("tuesday"), Some(before), &usual());
+    assert_eq!((outcome.linked, outcome.failed), (1, 0));
+}
+
+#[test]
+pub(crate) fn a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted() {
+    let tree =
+        TreeBuilder::new().file("from/a", "a").file("to/gone/b/c", "c").file("to/gone/d", "d");
+    let place = tree.make_temp();
+    let count = |dry_run| {
+        let options = Options { dry_run, ..deleting() };
+        run(place.join("from"), place.join("to"), &options).removed
+    };
+    assert_eq!((count(true), count(false)), (4, 4));
+    let new = place.join("new");
+    let listed = |dry_run| {
+        let options = Options { dry_run, ..usual() };
+        tell(place.join("from"), &new, None, &options).1.len()
+    };
+    assert_eq!((listed(true), listed(false)), (1, 1), "from afar: {}", is_from_afar());
+}

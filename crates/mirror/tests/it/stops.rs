@@ -1,0 +1,165 @@
+//! One side is told to stop: what the other has not heard of is not taken for what is not there.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use fsops::Watch;
+use mirror::{Roots, Source};
+use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
+use wire::{Broken, Enter, Facts, FromSender, Incoming, Meta, Outgoing};
+
+use crate::world::{deleting, run, with};
+
+/// Names of 200 bytes, of which half are in listings that may be sent ahead.
+const NAMES: u64 = 12_000;
+
+fn pipe() -> (Incoming<File>, File) {
+    let (from, to) = std::io::pipe().expect("there are pipes");
+    (Incoming::new(OwnedFd::from(from).into()), OwnedFd::from(to).into())
+}
+
+/// Sends a tree to where it is already, and has the sender stop after a while; returns whether it did.
+fn stopped_after(place: &TempTree, delay: Duration) -> bool {
+    let source = Source::open(&place.join("from")).expect("there");
+    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    let (send_watch, watch) = (Watch::default(), Watch::default());
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let out = Outgoing::new(to_receiver);
+            let talk = (&mut asked, &out);
+            mirror::send(&source, None, &with(1), &send_watch, talk, (false, &|_| ())).is_err()
+        });
+        scope.spawn(|| {
+            thread::sleep(delay);
+            send_watch.stop();
+        });
+        let out = Arc::new(Outgoing::new(to_sender));
+        let (_, ended) = mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out));
+        out.close();
+        let has_stopped = sender.join().expect("no panic");
+        assert_eq!(ended.is_err(), has_stopped, "{ended:?}");
+        has_stopped
+    })
+}
+
+#[test]
+fn nothing_is_removed_because_the_sender_stops() {
+    let place = TempTree::new();
+    let mut tree = TreeBuilder::new().file("from/first", "one");
+    for i in 0..NAMES {
+        tree = tree.hard_link("from/first", format!("from/{i:0>200}"));
+    }
+    tree.make(place.path());
+    run(place.join("from"), place.join("to"), &deleting());
+    let before = Snapshot::of(place.join("to"));
+    let (mut dice, mut stopped, mut longest) = (Dice::new(3), 0, Duration::from_millis(60));
+    for _ in 0..100 {
+        let delay = dice.dwell(longest).unwrap_or(longest / 2);
+        if stopped_after(&place, delay) {
+            stopped += 1;
+        } else {
+            longest -= longest / 8;
+        }
+        let names = std::fs::read_dir(place.join("to")).expect("listed").count();
+        assert_eq!(names, before.entries.len() - 1, "after {delay:?}");
+        if stopped == 12 {
+            break;
+        }
+    }
+    assert!(stopped >= 6, "{stopped}");
+    assert_same(&before, &Snapshot::of(place.join("to")), Compare::ALL);
+}
+
+/// Receives what comes of these, and returns why it ended; `after` is done with the watch meanwhile.
+fn received(
+    place: &TempTree,
+    (mut said, to_sender): (Incoming<File>, File),
+    meanwhile: impl FnOnce(&Watch) + Send,
+) -> Result<(), Broken> {
+    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let watch = Watch::default();
+    thread::scope(|scope| {
+        scope.spawn(|| meanwhile(&watch));
+        let out = Arc::new(Outgoing::new(to_sender));
+        mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out)).1
+    })
+}
+
+#[test]
+fn who_is_not_heard_any_more_was_not_interrupted() {
+    let place = TreeBuilder::new().dir("to").make_temp();
+    let ((said, to_receiver), (asked, to_sender)) = (pipe(), pipe());
+    drop(asked);
+    let says = Outgoing::new(to_receiver);
+    let meta = Meta { mode: 0o040_755, ..Meta::default() };
+    let facts = Facts { meta, xattrs: Vec::new() };
+    let enter = FromSender::Enter(Enter { dir: 0, facts, is_entered: true });
+    says.say(&enter, &[]).expect("said");
+    let left = FromSender::Leave { dir: 0, whole: true, skipped: 0 };
+    says.say(&left, &[]).and_then(|()| says.flush()).expect("said");
+    let ended = received(&place, (said, to_sender), |_| ());
+    assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");
+}
+
+#[test]
+fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
+    let place = TreeBuilder::new().file("from/a", "a").file("to/a", "a").make_temp();
+    let source = Source::open(&place.join("from")).expect("there");
+    std::fs::remove_dir_all(place.join("from")).expect("removed");
+    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
+            let talk = (&mut asked, &out);
+            mirror::send(&source, None, &with(1), &watch, talk, (false, &|_| ())).expect("sent");
+        });
+        let out = Arc::new(Outgoing::new(to_sender));
+        let watch = Watch::default();
+        mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out)).0
+    });
+    assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
+    assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
+}
+
+/// A receiver that stops while it copies what it has of a file has that still.
+#[test]
+fn what_had_come_of_a_file_stays_when_one_stops() {
+    const PART: &str = "to/.lop-part-af63dc4c8601ec8c";
+    const MOST: u64 = 48 << 20;
+    let place = TreeBuilder::new().seeded("from/a", 1, MOST + 5).dir("to").make_temp();
+    let all = std::fs::read(place.join("from/a")).expect("read");
+    let part = &all[..usize::try_from(MOST).expect("fits")];
+    std::fs::write(place.join(PART), part).expect("written");
+    let (mut dice, mut stopped) = (Dice::new(5), 0);
+    for _ in 0..60 {
+        let delay = dice.dwell(Duration::from_millis(300)).unwrap_or_default();
+        let source = Source::open(&place.join("from")).expect("there");
+        let ((mut asked, to_sender), (said, to_receiver)) = (pipe(), pipe());
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
+                let talk = (&mut asked, &out);
+                let _ended = mirror::send(&source, None, &with(1), &watch, talk, (false, &|_| ()));
+            });
+            received(&place, (said, to_sender), |watch| {
+                thread::sleep(delay);
+                watch.stop();
+            })
+        });
+        if place.join("to/a").exists() {
+            std::fs::remove_file(place.join("to/a")).expect("removed");
+            std::fs::write(place.join(PART), part).expect("written");
+        } else {
+            assert!(matches!(ended, Err(Broken::Stopped)), "{ended:?}");
+            let left = place.join(PART).metadata().expect("it is there").len();
+            assert!(left >= MOST, "{left} after {delay:?}");
+            stopped += 1;
+        }
+    }
+    assert!(stopped > 5, "{stopped}");
+}
