@@ -347,10 +347,11 @@ mod tests {
     #[test]
     fn only_a_regular_file_is_opened() {
         let temp = tempfile::tempdir().expect("a directory");
-        std::fs::write(temp.path().join("file"), "f").expect("written");
-        std::fs::create_dir(temp.path().join("dir")).expect("made");
-        std::os::unix::fs::symlink("file", temp.path().join("link")).expect("made");
         let dir = Dir::open(temp.path()).expect("it is there");
+        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        new.write_at(b"f", 0).expect("written");
+        dir.make_dir(c"dir").expect("made");
+        dir.make_symlink(b"file", c"link").expect("made");
         let mut byte = [0];
         let file = dir.open_regular(c"file").expect("it is opened");
         assert_eq!(file.read_at(&mut byte, 0).expect("it is read"), 1);
@@ -361,7 +362,7 @@ mod tests {
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
         // A device of no driver: to open it fails otherwise.
-        let device = crate::Stat { special: 240 << 8 | 77, ..like(libc::S_IFCHR) };
+        let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
         if dir.make_node(c"device", &device).is_ok() {
             let refused = dir.open_regular(c"device").expect_err("it is no file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput);
