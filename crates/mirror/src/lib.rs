@@ -25,6 +25,7 @@
 mod arrive;
 mod asked;
 mod buffer;
+mod bytes;
 mod claimed;
 mod compare;
 mod contents;

@@ -10,8 +10,9 @@ use fsops::{File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::asked::Basis;
+use crate::bytes::{How, next_stretch};
 use crate::compare::destination;
-use crate::copy::{How, Making, next_stretch};
+use crate::copy::Making;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
 use crate::outcome::{Differs, Reason};

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{File, Kind, Stat};
 use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
 
-use crate::copy::{is_gone, next_stretch};
+use crate::bytes::next_stretch;
+use crate::copy::is_gone;
 use crate::held::Held;
 use crate::offer::open;
 use crate::send::{Request, Sending, loss_of, meta_of};
