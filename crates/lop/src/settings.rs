@@ -31,7 +31,7 @@ pub(crate) struct Stream {
 }
 
 /// What holds for every command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) verbosity: Verbosity,
     pub(crate) json: bool,
@@ -63,6 +63,11 @@ impl Settings {
             stderr: Stream::new(stderr_terminal, args.color),
             catalog: args.catalog,
         }
+    }
+
+    /// Returns the same for somebody who shows no progress.
+    pub(crate) fn without_progress(&self) -> Settings {
+        Settings { progress: false, ..self.clone() }
     }
 
     /// Returns the absolute path of the catalog.

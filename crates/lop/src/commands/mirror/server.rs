@@ -25,7 +25,8 @@ use crate::settings::{Settings, Workers};
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    // The terminal may be that of the other side.
+    let monitor = Monitor::begin(&watch, &settings.without_progress())?;
     let spoken = serve(&watch, settings);
     monitor.finish()?;
     match spoken {

@@ -267,6 +267,19 @@ fn what_is_mounted_in_the_source_can_be_left_out_there_too() {
     }
 }
 
+/// Both sides may have one terminal, as the far one's errors go to the near one's.
+#[test]
+fn the_far_side_shows_no_progress() {
+    for direction in BOTH {
+        let lop = Lop::with(&two());
+        let way = Way::script("exec sh -c \"$* --progress always\"");
+        let places = (&*lop.path("src"), &*lop.path("dst"));
+        let output = way.run(&lop, direction, &["--bwlimit", "2M"], places).run();
+        output.success();
+        assert!(!output.stderr_str().contains("Mirroring"), "{}", output.stderr_str());
+    }
+}
+
 #[test]
 fn what_was_done_is_said_as_here() {
     let lop = Lop::with(&two());
