@@ -320,7 +320,11 @@ fn hint_of(content: &wire::Content<'_>) -> Hint {
 
 /// Returns a listing, if all names in it are such that they name something in the directory.
 fn window_of(names: &Names<'_>, credit: Credit, reuses: bool) -> Result<Window, Broken> {
-    let mut window = Window::of_far(names.window, credit);
+    // Exactly, as up to a mebibyte of them waits.
+    let all = || names.records.iter().flat_map(|record| &record.names);
+    let bytes = all().map(|name| name.len() + 1).sum();
+    let sizes = (names.records.len(), all().count(), bytes);
+    let mut window = Window::of_far((names.window, credit), sizes);
     for record in &names.records {
         let mut all = Vec::with_capacity(record.names.len());
         for name in &record.names {

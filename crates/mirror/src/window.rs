@@ -117,9 +117,19 @@ impl Window {
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// Returns one with the number that the sender has it by.
-    pub(crate) fn of_far(number: u64, credit: Credit) -> Window {
-        Window { number, _credit: Some(credit), ..Window::default() }
+    /// Returns one with the number that the sender has it by, and room for so many records, names, and bytes of these.
+    pub(crate) fn of_far(
+        (number, credit): (u64, Credit),
+        (records, names, bytes): (usize, usize, usize),
+    ) -> Window {
+        Window {
+            items: Vec::with_capacity(names),
+            names: Vec::with_capacity(bytes),
+            records: Vec::with_capacity(records),
+            number,
+            _credit: Some(credit),
+            ..Window::default()
+        }
     }
 
     /// Returns the numbers of the directories.
