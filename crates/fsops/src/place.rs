@@ -37,6 +37,18 @@ impl Dir {
         }
     }
 
+    /// Makes a regular file without a name, for the owner alone, open for writing: it changes nothing in the
+    /// directory, and is gone when it is closed.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP`, or `EISDIR` or `ENOENT`, where the file system has none.
+    pub fn create_unnamed(&self) -> io::Result<NewFile> {
+        about_to_change()?;
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+        Ok(NewFile::from(rustix::fs::openat(self, c".", flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
     /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file: to open a device can
     /// have it do something, and somebody else may decide what has the name.
     ///

@@ -18,6 +18,8 @@ const XFS_MAGIC: u64 = 0x5846_5342;
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// That of ext2 and ext3 too.
 const EXT_MAGIC: u64 = 0xEF53;
+/// FAT and exFAT.
+const COARSE_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
@@ -77,6 +79,11 @@ impl Volume {
     /// Elsewhere (FUSE, overlayfs) it may make them up.
     pub fn lists_inodes(&self) -> bool {
         self.keeps_places() || self.magic == TMPFS_MAGIC
+    }
+
+    /// Returns whether it is known that times here are kept to 10 milliseconds or less exactly: FAT and exFAT.
+    pub fn has_coarse_times(&self) -> bool {
+        COARSE_MAGICS.contains(&self.magic)
     }
 
     /// Returns how many names a file can have, if that is less than anybody has: `EXT4_LINK_MAX` in

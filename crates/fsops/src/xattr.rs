@@ -103,15 +103,24 @@ pub(crate) fn set(
     remove: impl Fn(&[u8]) -> Result<(), Errno>,
     set: impl Fn(&[u8], &[u8]) -> Result<(), Errno>,
 ) -> io::Result<()> {
+    let is_acl = |name: &[u8]| name.starts_with(b"system.");
+    // What a security module keeps is its own; capabilities are no such thing.
+    let is_own = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
     let mut all = Ok(());
-    for (name, _) in now.iter().filter(|(name, _)| !wanted.iter().any(|(w, _)| w == name)) {
-        // An ACL that it inherited, for one. What a security module keeps there is its own.
-        if !name.starts_with(b"security.") {
-            all = all.and(remove(name));
+    // An ACL comes last: it may take the right to set the others.
+    for acls in [false, true] {
+        let of_these = |name: &[u8]| is_acl(name) == acls;
+        let is_wanted = |name: &[u8]| wanted.iter().any(|(wanted, _)| wanted == name);
+        for (name, _) in now.iter().filter(|(name, _)| of_these(name) && !is_wanted(name)) {
+            if !is_own(name) {
+                all = all.and(remove(name));
+            }
         }
-    }
-    for (name, value) in wanted.iter().filter(|xattr| !now.contains(xattr)) {
-        all = all.and(set(name, value));
+        for (name, value) in wanted.iter().filter(|xattr| of_these(&xattr.0)) {
+            if !now.iter().any(|(has, is)| has == name && is == value) {
+                all = all.and(set(name, value));
+            }
+        }
     }
     Ok(all?)
 }

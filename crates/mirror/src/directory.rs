@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-use fsops::{Dir, Kind, Op, Stat, Volume};
+use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
 
 use crate::compare::destination;
 use crate::far::{Entered, Room};
@@ -82,7 +82,7 @@ impl Worker<'_> {
         let failed = |failure: Failure| failure.unwrap_or(Reason::Changed);
         let to = self.begin_there(node, &mut manner).map_err(failed)?;
         let mut present = Present::default();
-        let mut there = None;
+        let (mut there, mut xattrs_there) = (None, None);
         if let Some(to) = to {
             let now = to.stat().map_err(destination(Op::Stat)).map_err(failed)?;
             let volume_there = self.job.volume(&to, now.device);
@@ -94,11 +94,11 @@ impl Worker<'_> {
             if !manner.direct {
                 let listed = self.present(&to);
                 present = listed.map_err(destination(Op::List)).map_err(failed)?;
-                self.open_up(&to, node, &now).map_err(failed)?;
+                xattrs_there = self.open_up(&to, node, &now).map_err(failed)?;
             }
             there = Some(now);
         }
-        node.know(Facts { stat, xattrs, there, is_entered });
+        node.know(Facts { stat, xattrs, there, xattrs_there, is_entered });
         Ok(Site::new(Arc::clone(node), present, manner))
     }
 
@@ -162,13 +162,15 @@ impl Worker<'_> {
     }
 
     /// Lets the owner put things into a directory that only others may change: see to it that it gets its
-    /// rights back.
-    fn open_up(&self, to: &Dir, node: &Node, now: &Stat) -> Result<(), Failure> {
+    /// rights back. Returns the attributes that it had before, if that was done.
+    fn open_up(&self, to: &Dir, node: &Node, now: &Stat) -> Result<Option<Vec<Xattr>>, Failure> {
         if self.job.rights.is_root() || self.job.options.dry_run || now.mode & OWNER == OWNER {
-            return Ok(());
+            return Ok(None);
         }
         node.set(TOUCHED);
-        to.set_mode(now.mode | OWNER).map_err(destination(Op::SetMode))
+        let xattrs = to.xattrs().map_err(destination(Op::Read))?;
+        to.set_mode(now.mode | OWNER).map_err(destination(Op::SetMode))?;
+        Ok(Some(xattrs))
     }
 
     /// Gives up a directory that could not be entered.
@@ -250,8 +252,10 @@ impl Worker<'_> {
     fn dress_dir(&mut self, to: &Dir, node: &Node, facts: &Facts) -> Result<bool, Failure> {
         let rights = &self.job.rights;
         let Some(now) = facts.there else { return Ok(false) };
-        let has = rights.settable(to.xattrs().map_err(destination(Op::Read))?);
-        let has_others = has != facts.xattrs;
+        let has = to.xattrs().map_err(destination(Op::Read))?;
+        let had = facts.xattrs_there.as_ref().unwrap_or(&has);
+        let has_others = rights.settable(had.clone()) != facts.xattrs;
+        let has = rights.settable(has);
         if self.job.options.dry_run {
             return Ok(has_others);
         }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fsops::{Dir, Time};
+use fsops::{NewFile, Time};
 
 use crate::held::Side;
 use crate::node::{Node, TOUCHED};
@@ -17,6 +17,7 @@ use crate::worker::Worker;
 /// Parts of time that file systems keep, in nanoseconds.
 const GRAINS: [u64; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, 2 * SECOND];
 const SECOND: u64 = 1_000_000_000;
+const EXACT: u64 = GRAINS[0];
 
 /// A time that all of these cut off: with an odd second, and each digit of its nanoseconds something else than 0.
 const TRIED: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
@@ -42,38 +43,44 @@ impl Worker<'_> {
         let Grains(known) = &self.job.grains;
         let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known().get(&device).copied();
-        let Some(grain) = before.or_else(|| self.try_grain(node)) else {
-            // In a dry run it can only look so.
-            return false;
-        };
-        known().insert(device, grain);
+        let grain = before.unwrap_or_else(|| {
+            let (grain, on) = self.try_grain(node, apparent).unwrap_or((EXACT, device));
+            known().insert(on, grain);
+            if on == device { grain } else { EXACT }
+        });
         apparent > grain
     }
 
-    /// Tries what becomes of a time in a directory of the destination; nothing if nothing is to be changed there.
-    fn try_grain(&mut self, node: &Arc<Node>) -> Option<u64> {
-        if self.job.options.dry_run {
-            return None;
-        }
+    /// Tries what becomes of a time in a directory of the destination; returns also the device that it is on.
+    /// Nothing if that cannot be tried: times are taken for what they are then.
+    fn try_grain(&mut self, node: &Arc<Node>, apparent: u64) -> Option<(u64, u64)> {
         let to = self.open(Side::Destination, node).ok()?;
-        // Its time is set again at the end.
-        node.set(TOUCHED);
-        let name = part_name(c"how exactly times are kept");
-        let _left_by_a_killed_run = to.remove_name(&name);
-        let kept = kept_time(&to, &name);
-        let _left = to.remove_name(&name);
-        // Where it cannot be tried times are taken for what they are.
-        let exact = GRAINS[0];
-        Some(kept.map_or(exact, |kept| {
-            GRAINS.into_iter().find(|&grain| cut_off(TRIED, grain) == kept).unwrap_or(exact)
-        }))
+        let kept = match to.create_unnamed() {
+            Ok(file) => kept_time(&file),
+            Err(_) if self.job.options.dry_run => {
+                let is_coarse = to.volume().is_ok_and(|volume| volume.has_coarse_times());
+                return is_coarse.then_some((apparent, to.stat().ok()?.device));
+            }
+            Err(_) => {
+                let name = part_name(c"how exactly times are kept");
+                let file = to.create_file_with(&name, 0o600).ok()?;
+                // The directory's time is set again at the end.
+                node.set(TOUCHED);
+                let kept = kept_time(&file);
+                let _left = to.remove_name(&name);
+                kept
+            }
+        };
+        let (kept, device) = kept?;
+        let grain = GRAINS.into_iter().find(|&grain| cut_off(TRIED, grain) == kept);
+        Some((grain.unwrap_or(EXACT), device))
     }
 }
 
-fn kept_time(to: &Dir, name: &std::ffi::CStr) -> Option<Time> {
-    let file = to.create_file_with(name, 0o600).ok()?;
+fn kept_time(file: &NewFile) -> Option<(Time, u64)> {
     file.set_times(TRIED, TRIED).ok()?;
-    Some(file.stat().ok()?.mtime)
+    let stat = file.stat().ok()?;
+    Some((stat.mtime, stat.device))
 }
 
 /// Returns what a time is in whole parts.

@@ -80,8 +80,9 @@ impl Worker<'_> {
             let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
             there = now.key();
         }
+        let leading = self.key_of_leader(name, leader);
         let links = &self.job.links;
-        if there == leader.key() || links.is_copy(key, there) {
+        if Some(there) == leading || links.is_copy(key, there) {
             return Ok(true);
         }
         if !links.is_split(key) {
@@ -92,6 +93,16 @@ impl Worker<'_> {
         let is_alike = !self.compare(name, &stat, &now)?.at_all()
             && self.reads_like_leader(name, leader, &stat)?;
         Ok(is_alike && links.take_for_copy(key, now.key(), &self.job.claimed))
+    }
+
+    /// Returns which inode the leader is: where listings do not tell the right ones, files may be on another device
+    /// than the directory that they are in.
+    fn key_of_leader(&mut self, name: Name<'_>, leader: &Leader) -> Option<FileKey> {
+        if name.site.manner.there_tells_inodes {
+            return Some(leader.key());
+        }
+        let dir = self.open(Side::Destination, &leader.node).ok()?;
+        dir.stat_child(&leader.name).ok().map(|stat| stat.key())
     }
 
     /// Returns whether a name has the content of the leader's file, if contents count and the source is on another
@@ -158,6 +169,7 @@ impl Worker<'_> {
             self.at_once = true;
             let settled = self.settle(name, &stat);
             self.at_once = false;
+            self.ahead = 0;
             match settled? {
                 Settled::Is(inode) => inode,
                 Settled::Asked => return Err(None),

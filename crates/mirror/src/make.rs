@@ -174,7 +174,7 @@ impl Worker<'_> {
         }
         let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
         let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
-        if self.of_metadata(stat, &there).at_all() {
+        if self.is_other_than(name, stat, &there) {
             return Ok(None);
         }
         let wanted = self.source_xattrs(name)?;
@@ -193,6 +193,14 @@ impl Worker<'_> {
         Ok(self.link_to_like(name, stat, instead)?.map(Settled::Is))
     }
 
+    /// Returns whether metadata tell that a file of that tree is another one.
+    fn is_other_than(&mut self, name: Name<'_>, stat: &Stat, there: &Stat) -> bool {
+        let mut differs = self.of_metadata(stat, there);
+        let time = (there.mtime, there.device);
+        differs.time = differs.time && self.has_other_time(&name.site.node, stat.mtime, time);
+        differs.at_all()
+    }
+
     /// Links a name to the file of the same name in the tree that may be linked to.
     pub(crate) fn link_to_like(
         &mut self,
@@ -202,7 +210,7 @@ impl Worker<'_> {
     ) -> Result<Option<u64>, Failure> {
         let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
         let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
-        if self.of_metadata(stat, &there).at_all() {
+        if self.is_other_than(name, stat, &there) {
             return Ok(None);
         }
         let elsewhere = self.job.roots.device.is_some_and(|device| device != there.device);
@@ -276,7 +284,8 @@ impl Worker<'_> {
         match dir.remove_name(part) {
             Err(e) if e.kind() == ErrorKind::IsADirectory => {
                 // A directory takes longer: it goes at the end.
-                let aside = part_name(part);
+                // Not the name that another file is filled under.
+                let aside = part_name(&part_name(part));
                 dir.replace(part, &aside)?;
                 self.job.surplus().leave_behind(node, &aside);
                 Ok(())

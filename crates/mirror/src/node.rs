@@ -30,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) xattrs: Vec<Xattr>,
     /// What the destination's was, when it was found or just made.
     pub(crate) there: Option<Stat>,
+    /// Its attributes then, if it had to be opened up, which changes an ACL.
+    pub(crate) xattrs_there: Option<Vec<Xattr>>,
     /// What is in it is mirrored too.
     pub(crate) is_entered: bool,
 }

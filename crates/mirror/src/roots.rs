@@ -262,7 +262,8 @@ fn above(path: &Path) -> &Path {
 
 /// Opens a tree whose files may be linked to. As rsync has it, a path is relative to the destination.
 fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refusal> {
-    let from = match path.strip_prefix("..") {
+    let plain = path.strip_prefix(".").unwrap_or(path);
+    let from = match plain.strip_prefix("..") {
         _ if path.is_absolute() => path.into(),
         // What is not there has no `..`.
         Ok(rest) if missing => above(destination).join(rest),

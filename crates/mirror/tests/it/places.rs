@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mirror::{Options, Reason, Refusal, Roots, What};
-use testkit::{FileSystem, Mount, TreeBuilder, skipped};
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
 
 use crate::whole::set_time;
 use crate::world::{assert_alike, deleting, is_from_afar, run, tell, try_to, usual};
@@ -93,7 +93,9 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let to = exact.path().join("to");
     run(place.path(), &to, &usual());
     set_time(&to.join("a"), 1_000);
-    assert_eq!(run(place.path(), &to, &usual()).files, 1);
+    for dry_run in [true, false] {
+        assert_eq!(run(place.path(), &to, &Options { dry_run, ..usual() }).files, 1);
+    }
     assert_alike(place.path(), &to);
 }
 
@@ -137,6 +139,25 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
         let (_, told) = tell(place.join("other"), place.join("to"), None, &options);
         let [change] = told.as_slice() else { panic!("{told:?}") };
         assert!(change.what == What::Adjusted && change.differs.xattrs, "{change:?}");
+    }
+}
+
+#[test]
+pub(crate) fn a_capability_that_is_no_more_goes() {
+    if !testkit::is_root() {
+        return skipped("only root gives capabilities");
+    }
+    // CAP_NET_RAW, effective and permitted: vfs_cap_data of capability.h.
+    let mut capability = [0; 20];
+    (capability[0], capability[3], capability[5]) = (1, 2, 0x20);
+    let plain = TreeBuilder::new().file("a", "a").mtime("a", 1_000, 0).mtime("", 1_000, 0);
+    let place = TempTree::new();
+    plain.clone().xattr("a", "security.capability", &capability).make(place.join("with"));
+    plain.make(place.join("without"));
+    for from in ["with", "without", "with"] {
+        run(place.join(from), place.join("to"), &usual());
+        assert_alike(place.join(from), place.join("to"));
+        assert_eq!(run(place.join(from), place.join("to"), &usual()).changes(), 0);
     }
 }
 
