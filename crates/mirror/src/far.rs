@@ -225,8 +225,7 @@ impl Far {
     /// # Errors
     ///
     /// That it sent more.
-    pub(crate) fn credit(self: &Arc<Far>, window: u64, bytes: usize) -> Result<Credit, Broken> {
-        let cost = bytes + wire::CREDIT_OF_EACH;
+    pub(crate) fn credit(self: &Arc<Far>, window: u64, cost: usize) -> Result<Credit, Broken> {
         let before = self.listed.fetch_add(cost, Relaxed);
         if before >= wire::CREDIT {
             return Err(Broken::Nonsense("listings that nobody has room for"));

@@ -116,7 +116,8 @@ impl Worker<'_> {
                         return Err(Broken::Nonsense("a listing out of turn"));
                     }
                     windows += 1;
-                    let credit = far.credit(names.window, length)?;
+                    let all = names.records.iter().map(|record| record.names.len()).sum();
+                    let credit = far.credit(names.window, wire::credit_of(length, all))?;
                     let window = window_of(&names, credit, job.options.memory.is_some())?;
                     self.tell_of_dir(far, names.dir, Said::Names(window))?;
                 }

@@ -243,7 +243,7 @@ impl Sending<'_> {
 
     /// Keeps a listing that is about to be sent.
     pub(crate) fn keep(&self, window: u64, listing: Listing, bytes: usize) {
-        let cost = bytes + wire::CREDIT_OF_EACH;
+        let cost = wire::credit_of(bytes, listing.items.len());
         let mut windows = self.windows();
         windows.taken += cost;
         windows.sent.insert(window, (Arc::new(listing), cost));

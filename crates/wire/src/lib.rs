@@ -32,8 +32,10 @@ pub const VERSION: u32 = 1;
 /// what the two sides need in memory.
 pub const CREDIT: usize = 1 << 20;
 
-/// What a listing counts of that besides its bytes.
-pub const CREDIT_OF_EACH: usize = 256;
+/// Returns what a listing counts of that: so many bytes, of so many names, and what keeping them takes besides.
+pub fn credit_of(bytes: usize, names: usize) -> usize {
+    bytes + 16 * names + 256
+}
 
 /// Bytes of a file in one message.
 pub const PIECE: usize = 256 << 10;
