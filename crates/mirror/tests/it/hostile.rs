@@ -288,15 +288,12 @@ fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let records = vec![Record { item, names: vec![name], content: None }];
     let enter = |dir| Enter { dir, facts: facts(0o040_755), is_entered: true };
     let left = |dir| FromSender::Leave { dir, whole: true, skipped: 0 };
-    let mut said = vec![
-        FromSender::Enter(enter(0)),
-        FromSender::Names(Names { dir: 0, window: 0, records }),
-        left(0),
-    ];
+    let mut said =
+        vec![FromSender::Enter(enter(0)), FromSender::Names(Names { dir: 0, window: 0, records })];
     if is_dir {
         said.extend([FromSender::Enter(enter(1)), left(1)]);
     }
-    said.push(FromSender::Bye);
+    said.push(left(0));
     said
 }
 
@@ -318,11 +315,20 @@ fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
     ] {
         let place = TempTree::new();
         let options = Options { exclude: globs("secret"), ..one() };
-        let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
         let to = place.join("to");
-        let ended = replay_with(&options, &to, messages.into_iter(), LONG);
-        let is_there = to.join(std::str::from_utf8(name).expect("text")).exists();
-        assert_eq!(is_there, taken, "{} {ended:?}", name.escape_ascii());
+        let made = to.join(std::str::from_utf8(name).expect("text"));
+        let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
+        let last = messages.len() - 1;
+        // The end comes when there was time for what was listed.
+        let messages = messages.into_iter().enumerate().map(|(number, message)| {
+            let end = Instant::now() + if taken { LONG } else { 10 * SHORT };
+            while number == last && Instant::now() < end && !(taken && made.exists()) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            message
+        });
+        let ended = replay_with(&options, &to, messages, LONG);
+        assert_eq!(made.exists(), taken, "{} {ended:?}", name.escape_ascii());
         let refused = matches!(ended, Err(Broken::Nonsense(_)));
         assert_eq!(refused, !taken, "{} {ended:?}", name.escape_ascii());
     }
