@@ -1,7 +1,9 @@
 //! One side is told to stop: what the other has not heard of is not taken for what is not there.
 
 use std::fs::File;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -25,13 +27,19 @@ fn pipe() -> (Incoming<File>, File) {
 fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     let source = Source::open(&place.join("from")).expect("there");
     let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
-    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    let (mut asked, to_sender) = pipe();
+    // Threads have copies of descriptors, by which a pipe would stay open.
+    let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
+    let mut said = Incoming::new(OwnedFd::from(said).into());
     let (send_watch, watch) = (Watch::default(), Watch::default());
     thread::scope(|scope| {
         let sender = scope.spawn(|| {
-            let out = Outgoing::new(to_receiver);
+            let end = to_receiver.try_clone().expect("copied");
+            let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
             let talk = (&mut asked, &out);
-            mirror::send(&source, None, &with(1), &send_watch, talk, (false, &|_| ())).is_err()
+            let sent = mirror::send(&source, None, &with(1), &send_watch, talk, (false, &|_| ()));
+            end.shutdown(Shutdown::Write).expect("it is open");
+            sent.is_err()
         });
         scope.spawn(|| {
             thread::sleep(delay);
