@@ -90,12 +90,11 @@ impl Worker<'_> {
             }
             let new = made.file;
             new.sync().map_err(Reason::failed(Op::Sync))?;
-            let Stat { inode, size, mtime_ns, .. } =
-                new.stat().map_err(Reason::failed(Op::Stat))?;
+            let made = new.stat().map_err(Reason::failed(Op::Stat))?;
             staging
                 .move_new(&place.part, staging, &place.new)
                 .map_err(Reason::failed(Op::Rename))?;
-            Ok(New::Copy { inode, size, mtime_ns })
+            Ok(New::copy(&made))
         });
         if made.is_err() {
             place.remove_part();

@@ -46,6 +46,13 @@ pub(crate) enum New {
     Copy { inode: u64, size: u64, mtime_ns: i64 },
 }
 
+impl New {
+    /// Returns a file that was made for the place and is as `made` says.
+    pub(crate) fn copy(made: &Stat) -> New {
+        New::Copy { inode: made.inode, size: made.size, mtime_ns: made.mtime_ns() }
+    }
+}
+
 /// Where the file is that was in the place.
 #[derive(Debug)]
 pub(crate) struct Taken {
@@ -184,7 +191,7 @@ fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &New) -> io::Result<bool> {
         New::Symlink(target) => stat.kind == Entry::Symlink && dir.read_symlink(name)? == *target,
         New::Copy { inode, size, mtime_ns } => {
             stat.kind == Entry::File
-                && (stat.inode, stat.size, stat.mtime_ns) == (*inode, *size, *mtime_ns)
+                && (stat.inode, stat.size, stat.mtime_ns()) == (*inode, *size, *mtime_ns)
         }
     })
 }

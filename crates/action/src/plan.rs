@@ -176,7 +176,7 @@ fn chosen<'r>(files: &[Vec<Member>], rules: &'r [Rule]) -> (usize, Option<&'r Ru
         .zip(&paths)
         .map(|(names, paths)| keep::File {
             paths,
-            mtime_ns: names[0].stat.mtime_ns,
+            mtime_ns: names[0].stat.mtime_ns(),
             device: names[0].stat.device,
             root: names.iter().map(|name| name.root).min().unwrap_or(0),
         })
@@ -254,7 +254,7 @@ impl Plan {
         let differs = [
             (Warning::Owner, (kept.uid, kept.gid) != (stat.uid, stat.gid)),
             (Warning::Mode, kept.mode != stat.mode),
-            (Warning::Mtime, kept.mtime_ns != stat.mtime_ns),
+            (Warning::Mtime, kept.mtime_ns() != stat.mtime_ns()),
             (Warning::Xattrs, other.other_xattrs),
             (Warning::Device, kept.device != stat.device),
             (Warning::Links, u64::from(stat.links) > names as u64),

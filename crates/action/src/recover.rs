@@ -100,7 +100,7 @@ pub(crate) fn is(now: &Stat, dir: &Dir, version: &Version, fsid: u64) -> bool {
     };
     now.inode == version.inode
         && now.size == version.size
-        && now.mtime_ns == version.mtime_ns
+        && now.mtime_ns() == version.mtime_ns
         && same_disk()
 }
 

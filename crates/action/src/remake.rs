@@ -44,7 +44,6 @@ impl Undo<'_> {
             size: former.version.size,
             atime: Time::from_ns(former.atime_ns),
             mtime: Time::from_ns(former.version.mtime_ns),
-            mtime_ns: former.version.mtime_ns,
             mode: former.mode,
             uid: former.uid,
             gid: former.gid,

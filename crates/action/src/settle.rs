@@ -155,7 +155,7 @@ impl Worker<'_> {
         }
         // A file in quarantine stays what it is.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
-        if made_anew && matches!(opened.stat.mtime_ns, i64::MIN | i64::MAX) {
+        if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
             return Err(here(Reason::Time));
         }
         let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };

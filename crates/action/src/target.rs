@@ -20,8 +20,8 @@ pub struct Version {
 
 impl From<&Stat> for Version {
     fn from(stat: &Stat) -> Version {
-        let &Stat { device, inode, size, mtime_ns, ctime_ns, .. } = stat;
-        Version { device, inode, size, mtime_ns, ctime_ns }
+        let &Stat { device, inode, size, ctime_ns, .. } = stat;
+        Version { device, inode, size, mtime_ns: stat.mtime_ns(), ctime_ns }
     }
 }
 

@@ -221,8 +221,7 @@ impl Undo<'_> {
             return Ok(None);
         }
         if intent.kind == Kind::Separate {
-            let Stat { inode, size, mtime_ns, .. } = there.ok_or(Reason::Lost)?;
-            let there = New::Copy { inode, size, mtime_ns };
+            let there = New::copy(&there.ok_or(Reason::Lost)?);
             let site = self.with_staging(intent, site)?;
             let inode = self.link_again(intent, &site)?;
             return Ok(Some(Ready { noted, site, inode, there: Some(there), has_owner: true }));
@@ -314,12 +313,13 @@ fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason
 
 /// Returns whether a file has the size and time that a former one had.
 pub(crate) fn is_like(was: &Former, now: &Stat) -> bool {
-    now.kind == Entry::File && (now.size, now.mtime_ns) == (was.version.size, was.version.mtime_ns)
+    now.kind == Entry::File
+        && (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
 }
 
 /// Returns whether a file is the kept one with the content that was compared.
 pub(crate) fn is_kept(intent: &Intent, now: &Stat) -> bool {
     let kept = &intent.kept;
     now.kind == Entry::File
-        && (now.inode, now.size, now.mtime_ns) == (kept.inode, kept.size, kept.mtime_ns)
+        && (now.inode, now.size, now.mtime_ns()) == (kept.inode, kept.size, kept.mtime_ns)
 }

@@ -52,7 +52,7 @@ impl Entry {
 
 /// Returns whether a live file has this inode number, size, mtime and ctime.
 pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bool {
-    let is = (now.inode, now.size, now.mtime_ns, now.ctime_ns);
+    let is = (now.inode, now.size, now.mtime_ns(), now.ctime_ns);
     now.kind == fsops::Kind::File && is == version
 }
 

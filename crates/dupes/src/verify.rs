@@ -62,7 +62,6 @@ impl Attributes {
             allocated,
             links: links.get(),
             mtime: Time::from_ns(record.mtime_ns),
-            mtime_ns: record.mtime_ns,
             ctime_ns: record.ctime_ns,
             atime: Time::default(),
             mode,

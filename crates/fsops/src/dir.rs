@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
 
 use crate::file::File;
-use crate::stat::{Kind, MASK, Stat, kind_of_type};
+use crate::stat::{Kind, Stat, kind_of_type};
 
 pub(crate) const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
@@ -144,14 +144,14 @@ impl Dir {
 
     /// Returns the directory's own metadata.
     pub fn stat(&self) -> io::Result<Stat> {
-        Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
+        Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
     /// Returns the metadata of `name`, a link itself rather than its target.
     pub fn stat_child(&self, name: &CStr) -> io::Result<Stat> {
         // No automount: looking at an entry must not mount a file system.
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        Ok(rustix::fs::statx(&self.fd, name, flags, MASK)?.into())
+        Stat::of(&self.fd, name, flags)
     }
 
     /// Returns the metadata of `name` as it is at this moment, wherever it is kept.
@@ -161,7 +161,7 @@ impl Dir {
     /// NFS and FUSE answer [`Dir::stat_child`] from what they were told up to some seconds ago.
     pub fn stat_child_now(&self, name: &CStr) -> io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
-        Ok(rustix::fs::statx(&self.fd, name, flags, MASK)?.into())
+        Stat::of(&self.fd, name, flags)
     }
 
     /// Opens the regular file `name` for reading. See [`File`] for what the open does not do.

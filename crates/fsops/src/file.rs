@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
 
 use crate::extents::SharedLayout;
-use crate::stat::{Kind, MASK, Stat};
+use crate::stat::{Kind, Stat};
 
 /// A file open for reading.
 ///
@@ -83,7 +83,7 @@ impl File {
 
     /// Returns the metadata of the open file, whatever its name is by now.
     pub fn stat(&self) -> io::Result<Stat> {
-        Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
+        Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
     /// Reads into `buffer` from `offset` until it is full or the file ends; returns the number of

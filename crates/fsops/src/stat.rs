@@ -1,6 +1,8 @@
 //! Who a file is ([`FileKey`]) and what is known of it without reading it ([`Stat`]).
 
-use rustix::fs::{Statx, StatxFlags};
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 
 /// Identity of an inode while the system runs: device and inode number.
 ///
@@ -75,8 +77,6 @@ pub struct Stat {
     pub links: u32,
     /// Modification time.
     pub mtime: Time,
-    /// The same in nanoseconds since the epoch, as [`Time::as_ns`] has it.
-    pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
     /// Access time.
@@ -94,7 +94,7 @@ pub struct Stat {
 }
 
 /// The smallest mask that answers every field of [`Stat`].
-pub(crate) const MASK: StatxFlags = StatxFlags::TYPE
+const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::INO)
     .union(StatxFlags::SIZE)
     .union(StatxFlags::BLOCKS)
@@ -111,9 +111,8 @@ pub(crate) const MASK: StatxFlags = StatxFlags::TYPE
 impl Stat {
     /// Returns the metadata of what `path` names, a link itself rather than its target.
     pub fn of_path(path: &std::path::Path) -> std::io::Result<Stat> {
-        use rustix::fs::{AtFlags, CWD};
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        Ok(rustix::fs::statx(CWD, path, flags, MASK)?.into())
+        Stat::of(CWD, path, flags)
     }
 
     /// Returns the inode's identity.
@@ -121,11 +120,16 @@ impl Stat {
         FileKey { device: self.device, inode: self.inode }
     }
 
+    /// Returns the modification time in nanoseconds since the epoch, as [`Time::as_ns`] has it.
+    pub fn mtime_ns(&self) -> i64 {
+        self.mtime.as_ns()
+    }
+
     /// Returns whether `self` and `other` are the same inode with the same bytes, as far as metadata
     /// tells: identity, size and mtime. A link made or removed in between, or a rename, makes no
     /// difference.
     pub fn same_content(&self, other: &Stat) -> bool {
-        self.key() == other.key() && self.size == other.size && self.mtime_ns == other.mtime_ns
+        self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
     /// Returns whether `self` and `other` are the same inode with nothing changed between them:
@@ -133,13 +137,25 @@ impl Stat {
     pub fn same_version(&self, other: &Stat) -> bool {
         self.key() == other.key()
             && self.size == other.size
-            && self.mtime_ns == other.mtime_ns
+            && self.mtime_ns() == other.mtime_ns()
             && self.ctime_ns == other.ctime_ns
     }
-}
 
-impl From<Statx> for Stat {
-    fn from(raw: Statx) -> Stat {
+    /// Asks for the metadata of what `path` names in `dir`.
+    #[inline]
+    pub(crate) fn of(
+        dir: impl AsFd,
+        path: impl rustix::path::Arg,
+        flags: AtFlags,
+    ) -> std::io::Result<Stat> {
+        Ok(Stat::from_raw(&rustix::fs::statx(dir, path, flags, MASK)?))
+    }
+
+    /// Returns what the kernel's answer says.
+    // By reference and inlined: a scan does this for every name, and to copy both structures cost as much
+    // as to walk.
+    #[inline]
+    pub(crate) fn from_raw(raw: &Statx) -> Stat {
         let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };
         Stat {
             device: u64::from(raw.stx_dev_major) << 32 | u64::from(raw.stx_dev_minor),
@@ -150,7 +166,6 @@ impl From<Statx> for Stat {
             allocated: raw.stx_blocks.saturating_mul(512),
             links: raw.stx_nlink,
             mtime: time(raw.stx_mtime),
-            mtime_ns: time(raw.stx_mtime).as_ns(),
             ctime_ns: time(raw.stx_ctime).as_ns(),
             atime: time(raw.stx_atime),
             mode: u32::from(raw.stx_mode),

@@ -32,7 +32,7 @@ impl Dir {
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
         let born_ns = born_ns(&raw);
         let answered = raw.stx_mask & mask.bits() == mask.bits();
-        let stat = Stat::from(raw);
+        let stat = Stat::from_raw(&raw);
         let origin = |born_ns| Origin { key: stat.key(), mount: stat.mount, born_ns };
         Ok(born_ns.filter(|_| answered).map(origin))
     }

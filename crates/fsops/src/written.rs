@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::change::{about_to_change, timestamps};
 use crate::file::File;
-use crate::stat::{MASK, Stat};
+use crate::stat::Stat;
 
 /// Bytes copied by one call: a stop is heard between two.
 const STEP: u64 = 16 << 20;
@@ -154,6 +154,6 @@ impl NewFile {
 
     /// Returns its metadata.
     pub fn stat(&self) -> io::Result<Stat> {
-        Ok(rustix::fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, MASK)?.into())
+        Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 }

@@ -172,7 +172,7 @@ impl Planner {
             let now = looker.stat(&path).ok().filter(|now| now.kind == fsops::Kind::File);
             let now = now.filter(|_| changed.is_there).map(|now| Now {
                 inode: now.inode,
-                mtime_ns: now.mtime_ns,
+                mtime_ns: now.mtime_ns(),
                 ctime_ns: now.ctime_ns,
                 looked_ns,
             });

@@ -54,7 +54,6 @@ pub(crate) fn stat_of(meta: &Meta) -> Stat {
         allocated: if meta.sparse { 0 } else { meta.size },
         links: meta.links,
         mtime: time_of(meta.mtime),
-        mtime_ns: time_of(meta.mtime).as_ns(),
         ctime_ns: 0,
         atime: time_of(meta.atime),
         mode: meta.mode,

@@ -97,7 +97,7 @@ impl<'a> Job<'a> {
     pub(crate) fn new(top: Top<'a>, options: &'a Options, watch: &'a Watch) -> io::Result<Job<'a>> {
         let volume = top.dir.volume()?;
         let begin = Start::on(volume, options.threads);
-        let stays = options.selection.is_too_new(top.stat.mtime_ns);
+        let stays = options.selection.is_too_new(top.stat.mtime_ns());
         let mut nodes = Nodes::new(options.selection.chooses_top());
         if options.keep_root || stays || !options.selection.chooses_top() {
             nodes.stay(TOP);

@@ -59,7 +59,7 @@ impl Worker<'_> {
             self.settle(id);
             return None;
         }
-        if job.options.selection.is_too_new(stat.mtime_ns) {
+        if job.options.selection.is_too_new(stat.mtime_ns()) {
             job.nodes().stay(id);
         }
         if subvolume::is_whole(job, &dir, &stat) && self.remove_subvolume(id, &stat) {
@@ -198,7 +198,7 @@ impl Worker<'_> {
         let Options { deed, ref selection, .. } = *self.job.options;
         if deed == Deed::Weigh || selection.before_ns.is_some() {
             match dir.stat_child(name) {
-                Ok(stat) if selection.is_too_new(stat.mtime_ns) => return self.keep(id),
+                Ok(stat) if selection.is_too_new(stat.mtime_ns()) => return self.keep(id),
                 Ok(stat) if deed == Deed::Weigh => {
                     self.tally.linked.note(&stat, &mut self.tally.outcome);
                 }

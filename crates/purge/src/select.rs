@@ -68,7 +68,7 @@ impl Selection {
     /// Returns whether a file goes that was named itself.
     pub(crate) fn choose_file(&self, name: &[u8], stat: &Stat) -> bool {
         self.choose(name, Some(name), false, self.include.is_empty()) == Choice::Goes
-            && !self.is_too_new(stat.mtime_ns)
+            && !self.is_too_new(stat.mtime_ns())
     }
 
     /// Returns whether the top directory goes, if nothing in it stays.

@@ -223,7 +223,7 @@ pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
     FileRecord {
         size: stat.size,
         inode: stat.inode,
-        mtime_ns: stat.mtime_ns,
+        mtime_ns: stat.mtime_ns(),
         ctime_ns: stat.ctime_ns,
         dir,
         name,

@@ -284,7 +284,7 @@ impl Tree {
         let file = self.file(id);
         self.key(id) == now.key()
             && file.size == now.size
-            && file.mtime_ns == now.mtime_ns
+            && file.mtime_ns == now.mtime_ns()
             && file.ctime_ns == now.ctime_ns
     }
 

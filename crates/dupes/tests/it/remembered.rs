@@ -32,7 +32,7 @@ fn remember(walked: &mut Walked, dir: &Path) -> Vec<FileId> {
         let file = Remembered {
             size: stat.size,
             inode: stat.inode,
-            mtime_ns: stat.mtime_ns,
+            mtime_ns: stat.mtime_ns(),
             ctime_ns: stat.ctime_ns,
         };
         files.push(tree.remember_file(id, &name, file));

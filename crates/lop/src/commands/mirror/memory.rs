@@ -91,7 +91,7 @@ impl Memory for Remembered {
         let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
         let mut paths =
             digest.and_then(|digest| holdings.of_digest(&Digest(*digest)).ok()).unwrap_or_default();
-        paths.extend(holdings.of_version(stat.size, stat.mtime_ns, name).unwrap_or_default());
+        paths.extend(holdings.of_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
         paths
     }
 }
