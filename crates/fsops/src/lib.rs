@@ -62,3 +62,4 @@ pub use waiting::{Waiting, waiting};
 pub use watch::{Interrupted, Stage, Watch};
 pub use within::Origin;
 pub use written::{NewFile, Xattr};
+pub use xattr::xattrs_differ;

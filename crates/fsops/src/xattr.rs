@@ -96,6 +96,29 @@ where
     }
 }
 
+/// Returns whether attributes that are `now` are not those that are `wanted`, so that there is something to set
+/// or to remove.
+///
+/// Labels of security modules (SELinux, Smack, IMA) that are `now` and are not wanted do not count: what such a
+/// module has put on a file is its own.
+pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
+    now != wanted
+        && (surplus(now, wanted).next().is_some() || missing(now, wanted).next().is_some())
+}
+
+/// Returns the names of those attributes that have to go.
+fn surplus<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a [u8]> {
+    // Capabilities are no label.
+    let is_label = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
+    let is_wanted = |name: &[u8]| wanted.iter().any(|(wanted, _)| wanted == name);
+    now.iter().map(|(name, _)| &name[..]).filter(move |name| !is_label(name) && !is_wanted(name))
+}
+
+/// Returns those attributes that have to be set.
+fn missing<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a Xattr> {
+    wanted.iter().filter(|wanted| !now.contains(wanted))
+}
+
 /// Makes attributes that are `now` those that are `wanted`; those that cannot be do not keep others from it.
 pub(crate) fn set(
     now: &[Xattr],
@@ -104,22 +127,15 @@ pub(crate) fn set(
     set: impl Fn(&[u8], &[u8]) -> Result<(), Errno>,
 ) -> io::Result<()> {
     let is_acl = |name: &[u8]| name.starts_with(b"system.");
-    // What a security module keeps is its own; capabilities are no such thing.
-    let is_own = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
     let mut all = Ok(());
     // An ACL comes last: it may take the right to set the others.
     for acls in [false, true] {
         let of_these = |name: &[u8]| is_acl(name) == acls;
-        let is_wanted = |name: &[u8]| wanted.iter().any(|(wanted, _)| wanted == name);
-        for (name, _) in now.iter().filter(|(name, _)| of_these(name) && !is_wanted(name)) {
-            if !is_own(name) {
-                all = all.and(remove(name));
-            }
+        for name in surplus(now, wanted).filter(|name| of_these(name)) {
+            all = all.and(remove(name));
         }
-        for (name, value) in wanted.iter().filter(|xattr| of_these(&xattr.0)) {
-            if !now.iter().any(|(has, is)| has == name && is == value) {
-                all = all.and(set(name, value));
-            }
+        for (name, value) in missing(now, wanted).filter(|xattr| of_these(&xattr.0)) {
+            all = all.and(set(name, value));
         }
     }
     Ok(all?)

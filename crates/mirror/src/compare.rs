@@ -1,7 +1,7 @@
 //! In what an entry of the destination differs from that of the source.
 
 use content::{Manner, partition};
-use fsops::{Dir, Kind, Op, Stat};
+use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
 
 use crate::held::Side;
 use crate::name::{Failure, Name};
@@ -41,7 +41,7 @@ impl Worker<'_> {
         if !anew {
             let wanted = self.source_xattrs(name)?;
             let now = to.child_xattrs(name.name).map_err(destination(Op::Read))?;
-            differs.xattrs = wanted != self.job.rights.settable(now);
+            differs.xattrs = xattrs_differ(&self.job.rights.settable(now), &wanted);
         }
         Ok(differs)
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
+use fsops::{Dir, Kind, Op, Stat, Volume, Xattr, xattrs_differ};
 
 use crate::compare::destination;
 use crate::far::{Entered, Room};
@@ -254,7 +254,7 @@ impl Worker<'_> {
         let Some(now) = facts.there else { return Ok(false) };
         let has = to.xattrs().map_err(destination(Op::Read))?;
         let had = facts.xattrs_there.as_ref().unwrap_or(&has);
-        let has_others = rights.settable(had.clone()) != facts.xattrs;
+        let has_others = xattrs_differ(&rights.settable(had.clone()), &facts.xattrs);
         let has = rights.settable(has);
         if self.job.options.dry_run {
             return Ok(has_others);

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use fsops::{Dir, Kind, Op, Stat, Xattr};
+use fsops::{Dir, Kind, Op, Stat, Xattr, xattrs_differ};
 
 use crate::asked::Basis;
 use crate::compare::destination;
@@ -125,7 +125,7 @@ impl Worker<'_> {
         let mut rights_now = now.mode & 0o7777;
         let has = dir.child_xattrs(made).map_err(destination(Op::SetAttributes))?;
         let has = rights.settable(has);
-        let has_others = has != wanted;
+        let has_others = xattrs_differ(&has, wanted);
         if has_others {
             if !rights.is_root() && stat.kind == Kind::File && rights_now & WRITE == 0 {
                 // Who may not write to it may not set attributes either.
@@ -179,7 +179,7 @@ impl Worker<'_> {
         }
         let wanted = self.source_xattrs(name)?;
         let has = base.child_xattrs(name.name).map_err(destination(Op::Read))?;
-        if wanted != self.job.rights.settable(has) {
+        if xattrs_differ(&self.job.rights.settable(has), &wanted) {
             return Ok(None);
         }
         let compares = self.job.options.checksum && stat.size > 0;

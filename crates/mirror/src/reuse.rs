@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::{Dir, File, Kind, Op, Stat};
+use fsops::{Dir, File, Kind, Op, Stat, xattrs_differ};
 use wire::Have;
 
 use crate::arrive::Arrived;
@@ -265,7 +265,7 @@ impl Worker<'_> {
         }
         let wanted = self.source_xattrs(name)?;
         let has = found.dir.child_xattrs(&found.name).map_err(destination(Op::Read))?;
-        Ok(wanted == self.job.rights.settable(has))
+        Ok(!xattrs_differ(&self.job.rights.settable(has), &wanted))
     }
 
     /// Gives a file that was found this name in addition to its own; nothing if it belongs to another file of the

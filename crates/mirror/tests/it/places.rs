@@ -1,8 +1,8 @@
 //! Destinations that are not like the source: of several devices, with coarse times, without room for attributes;
 //! sources in odd places.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -158,6 +158,36 @@ pub(crate) fn a_capability_that_is_no_more_goes() {
         run(place.join(from), place.join("to"), &usual());
         assert_alike(place.join(from), place.join("to"));
         assert_eq!(run(place.join(from), place.join("to"), &usual()).changes(), 0);
+    }
+}
+
+#[test]
+pub(crate) fn labels_of_the_destination_stay_and_are_no_difference() {
+    if !testkit::is_root() {
+        return skipped("only root puts labels on files");
+    }
+    let (plain, label) = (TreeBuilder::new().file("d/a", "a"), "security.lop-test");
+    // As security modules do by themselves on hosts that have one.
+    let labelled =
+        ["d", "d/a"].into_iter().fold(plain.clone(), |t, name| t.xattr(name, label, b"x"));
+    let place = TempTree::new();
+    for (top, tree) in [("from", plain), ("to", labelled.clone()), ("base", labelled)] {
+        let times =
+            ["d/a", "d", ""].into_iter().fold(tree, |tree, name| tree.mtime(name, 1_000, 0));
+        times.make(place.join(top));
+    }
+    let (from, to, new) = (place.join("from"), place.join("to"), place.join("new"));
+    for dry_run in [true, false] {
+        let options = Options { dry_run, ..usual() };
+        assert_eq!(run(&from, &to, &options).changes(), 0);
+    }
+    fs::set_permissions(to.join("d/a"), Permissions::from_mode(0o600)).expect("other rights");
+    assert_eq!(run(&from, &to, &usual()).adjusted, 1);
+    let (outcome, _) = tell(&from, &new, Some(&place.join("base")), &usual());
+    assert_eq!((outcome.linked, outcome.files), (1, 0), "{outcome:?}");
+    for name in [to.join("d"), to.join("d/a"), new.join("d/a")] {
+        let labels = rustix::fs::getxattr(&name, label, &mut [0; 8]);
+        assert_eq!(labels, Ok(1), "{name:?}");
     }
 }
 

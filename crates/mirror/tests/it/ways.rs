@@ -47,6 +47,7 @@ ways! {
         a_dry_run_sees_attributes_of_directories_too
         further_names_of_a_file_that_is_there_are_linked_to_it
         a_capability_that_is_no_more_goes
+        labels_of_the_destination_stay_and_are_no_difference
         a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted
     }
     deletion {
