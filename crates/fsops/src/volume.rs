@@ -19,7 +19,9 @@ const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// That of ext2 and ext3 too.
 const EXT_MAGIC: u64 = 0xEF53;
 /// FAT and exFAT.
-const COARSE_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
+const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
+/// F2FS, bcachefs, ZFS.
+const OTHERS_OF_UNIX: [u64; 3] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1];
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
@@ -81,9 +83,16 @@ impl Volume {
         self.keeps_places() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns whether it is known that times here are kept to 10 milliseconds or less exactly: FAT and exFAT.
-    pub fn has_coarse_times(&self) -> bool {
-        COARSE_MAGICS.contains(&self.magic)
+    /// Returns whether it is FAT or exFAT: times are kept to 10 milliseconds or less exactly, owners and permissions
+    /// are those that the mount says.
+    pub fn is_fat(&self) -> bool {
+        FAT_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns whether it is known that a file here has the owner and the permissions that it is given. Others
+    /// (NTFS, FUSE, NFS and other networks) may have been mounted to do so, or not.
+    pub fn keeps_owners_and_modes(&self) -> bool {
+        self.lists_inodes() || OTHERS_OF_UNIX.contains(&self.magic)
     }
 
     /// Returns how many names a file can have, if that is less than anybody has: `EXT4_LINK_MAX` in

@@ -99,7 +99,7 @@ where
 /// Returns whether attributes that are `now` are not those that are `wanted`, so that there is something to set
 /// or to remove.
 ///
-/// Labels of security modules (SELinux, Smack, IMA) that are `now` and are not wanted do not count: what such a
+/// Labels of security modules (`SELinux`, Smack, IMA) that are `now` and are not wanted do not count: what such a
 /// module has put on a file is its own.
 pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
     now != wanted

@@ -4,6 +4,7 @@ use content::{Manner, partition};
 use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
 
 use crate::held::Side;
+use crate::keeps::Keeps;
 use crate::name::{Failure, Name};
 use crate::outcome::{Differs, Reason};
 use crate::worker::Worker;
@@ -16,7 +17,7 @@ impl Worker<'_> {
         stat: &Stat,
         now: &Stat,
     ) -> Result<Differs, Failure> {
-        let mut differs = self.of_metadata(stat, now);
+        let mut differs = self.of_metadata(name.site.node.keeps(), stat, now);
         if differs.kind {
             return Ok(differs);
         }
@@ -46,18 +47,19 @@ impl Worker<'_> {
         Ok(differs)
     }
 
-    /// Compares what metadata alone tell.
-    pub(crate) fn of_metadata(&self, stat: &Stat, now: &Stat) -> Differs {
+    /// Compares what metadata alone tell, of those that are kept.
+    pub(crate) fn of_metadata(&self, keeps: Keeps, stat: &Stat, now: &Stat) -> Differs {
         let rights = &self.job.rights;
         let kind = stat.mode & 0o170_000 != now.mode & 0o170_000;
         let owner = (now.uid, now.gid);
+        let mode = rights.mode(keeps, owner, stat);
         Differs {
             kind,
             content: stat.kind == Kind::File && stat.size != now.size
                 || stat.kind == Kind::Device && stat.special != now.special,
             time: stat.mtime != now.mtime,
-            mode: stat.kind != Kind::Symlink && rights.mode(owner, stat) != now.mode & 0o7777,
-            owner: rights.owner(owner, stat).is_some(),
+            mode: stat.kind != Kind::Symlink && mode.is_some_and(|mode| mode != now.mode & 0o7777),
+            owner: rights.owner(keeps, owner, stat).is_some(),
             ..Differs::default()
         }
     }

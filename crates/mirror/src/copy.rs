@@ -10,9 +10,10 @@ use crate::bytes::copy_failure;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name};
+use crate::node::Node;
 use crate::outcome::Reason;
 use crate::part::part_name;
-use crate::rights::Owner;
+use crate::rights::{Owner, allowed};
 use crate::site::Site;
 use crate::worker::Worker;
 
@@ -209,8 +210,8 @@ impl Worker<'_> {
         made: &CStr,
         stat: &Stat,
     ) -> Result<(NewFile, Option<Stat>), Failure> {
-        let known = site.new_owner.get().copied();
-        let is_own = known.is_some_and(|owner| self.job.rights.owner(owner, stat).is_none());
+        let (known, keeps) = (site.new_owner.get().copied(), site.node.keeps());
+        let is_own = known.is_some_and(|owner| self.job.rights.owner(keeps, owner, stat).is_none());
         let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
         let open = || to.create_file_with(made, rights | 0o200);
         let new = match open() {
@@ -242,15 +243,14 @@ impl Worker<'_> {
         stat: &Stat,
         now: &mut Option<Stat>,
     ) -> Result<(), Failure> {
-        let (site, rights) = (name.site, &self.job.rights);
+        let (site, rights, keeps) = (name.site, &self.job.rights, name.site.node.keeps());
         let owner =
             now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
         let owner = owner.unwrap_or_default();
-        let to_be = rights.owner(owner, stat);
-        if let Some(Owner { user, group }) = to_be {
-            new.set_owner_to(user, group).map_err(destination(Op::SetOwner))?;
-        }
-        let mode = rights.mode(owner, stat);
+        let to_be = rights.owner(keeps, owner, stat);
+        let given = to_be.map(|Owner { user, group }| new.set_owner_to(user, group));
+        let mode = rights.mode(keeps, owner, stat).map(allowed(given.as_ref()));
+        self.note_unset(&site.node, name.name, Op::SetOwner, given.unwrap_or(Ok(())));
         let made_with =
             now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
         let has_others = site.manner.hands_down_acl || !wanted.is_empty();
@@ -258,19 +258,20 @@ impl Worker<'_> {
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
             let set = new.set_xattrs_to(&self.job.rights.settable(has), wanted);
-            self.note_unset(name, set);
+            self.note_unset(&site.node, name.name, Op::SetAttributes, set);
         }
-        if to_be.is_some() || has_others || made_with != mode {
-            new.set_mode(mode).map_err(destination(Op::SetMode))?;
+        if let Some(mode) = mode
+            && (to_be.is_some() || has_others || made_with != mode)
+        {
+            self.note_unset(&site.node, name.name, Op::SetMode, new.set_mode(mode));
         }
         Ok(())
     }
 
-    /// Notes that attributes could not be set: what has them is worth having without them.
-    pub(crate) fn note_unset(&mut self, name: Name<'_>, set: io::Result<()>) {
+    /// Notes that owner, permissions or attributes could not be set: what has the others is worth having.
+    pub(crate) fn note_unset(&mut self, node: &Node, name: &CStr, op: Op, set: io::Result<()>) {
         if let Err(source) = set {
-            let reason = Reason::Destination { op: Op::SetAttributes, source };
-            self.fail(&name.site.node, name.name.to_bytes(), reason);
+            self.fail(node, name.to_bytes(), Reason::Destination { op, source });
         }
     }
 }

@@ -11,12 +11,13 @@ use crate::compare::destination;
 use crate::far::{Entered, Room};
 use crate::held::Side;
 use crate::job::{Job, takes};
+use crate::keeps::Keeps;
 use crate::name::Failure;
 use crate::node::{ASIDE, Facts, IMAGINED, Node, THERE, TOUCHED};
 use crate::outcome::{Change, Differs, Reason, What};
 use crate::part::{is_part, part_name};
 use crate::present::Present;
-use crate::rights::Owner;
+use crate::rights::{Owner, allowed};
 use crate::site::{Manner, Site};
 use crate::worker::{Worker, joined};
 
@@ -82,7 +83,7 @@ impl Worker<'_> {
         let failed = |failure: Failure| failure.unwrap_or(Reason::Changed);
         let to = self.begin_there(node, &mut manner).map_err(failed)?;
         let mut present = Present::default();
-        let (mut there, mut xattrs_there) = (None, None);
+        let (mut there, mut xattrs_there, mut keeps) = (None, None, Keeps::ALL);
         if let Some(to) = to {
             let now = to.stat().map_err(destination(Op::Stat)).map_err(failed)?;
             let volume_there = self.job.volume(&to, now.device);
@@ -96,9 +97,10 @@ impl Worker<'_> {
                 present = listed.map_err(destination(Op::List)).map_err(failed)?;
                 xattrs_there = self.open_up(&to, node, &now).map_err(failed)?;
             }
+            keeps = self.keeps(node, &volume_there, now.device);
             there = Some(now);
         }
-        node.know(Facts { stat, xattrs, there, xattrs_there, is_entered });
+        node.know(Facts { stat, xattrs, there, xattrs_there, keeps, is_entered });
         Ok(Site::new(Arc::clone(node), present, manner))
     }
 
@@ -210,8 +212,8 @@ impl Worker<'_> {
     fn place(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
         let Some(facts) = node.facts() else { return Ok(()) };
         let now = facts.there;
-        let mut differs =
-            now.map_or_else(Differs::default, |now| self.of_metadata(&facts.stat, &now));
+        let mut differs = now
+            .map_or_else(Differs::default, |now| self.of_metadata(facts.keeps, &facts.stat, &now));
         if let Some(now) = now {
             let times = (now.mtime, now.device);
             differs.time = differs.time && self.has_other_time(node, facts.stat.mtime, times);
@@ -260,20 +262,18 @@ impl Worker<'_> {
             return Ok(has_others);
         }
         let owner = (now.uid, now.gid);
-        let to_be = rights.owner(owner, &facts.stat);
-        if let Some(Owner { user, group }) = to_be {
-            to.set_owner(user, group).map_err(destination(Op::SetOwner))?;
-        }
-        let mode = rights.mode(owner, &facts.stat);
+        let to_be = rights.owner(facts.keeps, owner, &facts.stat);
+        let given = to_be.map(|Owner { user, group }| to.set_owner(user, group));
+        let mode = rights.mode(facts.keeps, owner, &facts.stat).map(allowed(given.as_ref()));
+        self.note_unset(node, c"", Op::SetOwner, given.unwrap_or(Ok(())));
         let set = if has_others { to.set_xattrs(&has, &facts.xattrs) } else { Ok(()) };
         // An ACL has some of the rights.
         let others = to_be.is_some() || has_others;
-        if others || mode | OWNER != now.mode & 0o7777 && mode != now.mode & 0o7777 {
-            to.set_mode(mode | OWNER).map_err(destination(Op::SetMode))?;
+        let has = now.mode & 0o7777;
+        if let Some(mode) = mode.filter(|mode| others || mode | OWNER != has && *mode != has) {
+            self.note_unset(node, c"", Op::SetMode, to.set_mode(mode | OWNER));
         }
-        if let Err(source) = set {
-            self.fail(node, b"", Reason::Destination { op: Op::SetAttributes, source });
-        }
+        self.note_unset(node, c"", Op::SetAttributes, set);
         Ok(has_others)
     }
 
@@ -356,8 +356,8 @@ impl Job<'_> {
     /// Gives a directory that nothing is put into any more its rights, which may not allow that, and times.
     pub(crate) fn dress_finally(&self, to: &Dir, facts: &Facts) -> Result<(), Failure> {
         let owner = facts.there.map_or((0, 0), |now| (now.uid, now.gid));
-        let mode = self.rights.mode(owner, &facts.stat);
-        if mode & OWNER != OWNER {
+        let mode = self.rights.mode(facts.keeps, owner, &facts.stat);
+        if let Some(mode) = mode.filter(|mode| mode & OWNER != OWNER) {
             to.set_mode(mode).map_err(destination(Op::SetMode))?;
         }
         to.set_times(facts.stat.atime, facts.stat.mtime).map_err(destination(Op::SetTimes))

@@ -16,7 +16,7 @@ use crate::arrive::Arrived;
 use crate::claimed::Claimed;
 use crate::contents::Contents;
 use crate::far::Far;
-use crate::grain::Grains;
+use crate::keeps::Kept;
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Change, Outcome};
@@ -63,8 +63,8 @@ pub(crate) struct Job<'a> {
     pub(crate) placed: AtomicU64,
     /// Where the source is, if that is another host.
     pub(crate) far: Option<Arc<Far>>,
-    /// How exactly the destination keeps times.
-    pub(crate) grains: Grains,
+    /// What the file systems of the destination keep of metadata.
+    pub(crate) kept: Kept,
     /// Files that were put off and not copied yet.
     pub(crate) put_off: AtomicUsize,
     /// There was a trial of the source's disk.
@@ -189,7 +189,7 @@ impl<'a> Job<'a> {
             clones: OnceLock::new(),
             placed: AtomicU64::new(0),
             far,
-            grains: Grains::default(),
+            kept: Kept::default(),
             put_off: AtomicUsize::new(0),
             is_tried: AtomicBool::new(false),
             surplus: Mutex::default(),
@@ -200,6 +200,7 @@ impl<'a> Job<'a> {
 
     /// Does what is to be done when everything else is.
     fn end(&self, outcome: &mut Outcome) {
+        (outcome.no_owners, outcome.no_modes) = self.kept.lacking();
         if !self.watch.stopped() {
             let surplus = std::mem::take(&mut *self.surplus());
             surplus.settle(self, outcome);

@@ -13,6 +13,7 @@ use crate::name::{Failure, Name, Settled};
 use crate::node::Node;
 use crate::outcome::{Differs, What};
 use crate::part::{is_part, part_name};
+use crate::rights::{Owner, allowed};
 use crate::worker::Worker;
 
 /// Right of the owner to write.
@@ -114,14 +115,12 @@ impl Worker<'_> {
         now: &Stat,
         wanted: &[Xattr],
     ) -> Result<(), Failure> {
-        let rights = &self.job.rights;
-        let owner = (now.uid, now.gid);
-        let to_be = rights.owner(owner, stat);
-        if let Some(owner) = to_be {
-            let set = dir.set_child_owner(made, owner.user, owner.group);
-            set.map_err(destination(Op::SetOwner))?;
-        }
-        let wanted_mode = rights.mode(owner, stat);
+        let (node, rights) = (&name.site.node, &self.job.rights);
+        let (keeps, owner) = (node.keeps(), (now.uid, now.gid));
+        let to_be = rights.owner(keeps, owner, stat);
+        let given = to_be.map(|Owner { user, group }| dir.set_child_owner(made, user, group));
+        let wanted_mode = rights.mode(keeps, owner, stat).map(allowed(given.as_ref()));
+        self.note_unset(node, name.name, Op::SetOwner, given.unwrap_or(Ok(())));
         let mut rights_now = now.mode & 0o7777;
         let has = dir.child_xattrs(made).map_err(destination(Op::SetAttributes))?;
         let has = rights.settable(has);
@@ -133,12 +132,12 @@ impl Worker<'_> {
                 dir.set_child_mode(made, rights_now).map_err(destination(Op::SetMode))?;
             }
             let set = dir.set_child_xattrs(made, &has, wanted);
-            self.note_unset(name, set);
+            self.note_unset(node, name.name, Op::SetAttributes, set);
         }
         // To give a file away takes some rights off it, and an ACL has some of them.
-        let other = to_be.is_some() || has_others || wanted_mode != rights_now;
-        if stat.kind != Kind::Symlink && other {
-            dir.set_child_mode(made, wanted_mode).map_err(destination(Op::SetMode))?;
+        let other = to_be.is_some() || has_others || wanted_mode != Some(rights_now);
+        if let Some(mode) = wanted_mode.filter(|_| stat.kind != Kind::Symlink && other) {
+            self.note_unset(node, name.name, Op::SetMode, dir.set_child_mode(made, mode));
         }
         dir.set_child_times(made, stat.atime, stat.mtime).map_err(destination(Op::SetTimes))
     }
@@ -195,7 +194,7 @@ impl Worker<'_> {
 
     /// Returns whether metadata tell that a file of that tree is another one.
     fn is_other_than(&mut self, name: Name<'_>, stat: &Stat, there: &Stat) -> bool {
-        let mut differs = self.of_metadata(stat, there);
+        let mut differs = self.of_metadata(name.site.node.keeps(), stat, there);
         let time = (there.mtime, there.device);
         differs.time = differs.time && self.has_other_time(&name.site.node, stat.mtime, time);
         differs.at_all()

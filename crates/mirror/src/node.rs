@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsops::{Stat, Xattr};
 
+use crate::keeps::Keeps;
 use crate::part::part_name;
 
 /// One directory of the tree, on both sides.
@@ -32,6 +33,8 @@ pub(crate) struct Facts {
     pub(crate) there: Option<Stat>,
     /// Its attributes then, if it had to be opened up, which changes an ACL.
     pub(crate) xattrs_there: Option<Vec<Xattr>>,
+    /// What is kept of metadata where it is at the destination.
+    pub(crate) keeps: Keeps,
     /// What is in it is mirrored too.
     pub(crate) is_entered: bool,
 }
@@ -103,6 +106,11 @@ impl Node {
 
     pub(crate) fn facts(&self) -> Option<&Facts> {
         self.facts.get().map(Box::as_ref)
+    }
+
+    /// Returns what is kept of metadata where it is at the destination.
+    pub(crate) fn keeps(&self) -> Keeps {
+        self.facts().map_or(Keeps::ALL, |facts| facts.keeps)
     }
 
     /// Returns the device of the destination that it is on; nothing as long as it is not there.

@@ -46,6 +46,10 @@ pub struct Outcome {
     pub problems: Vec<Problem>,
     /// Whether anything of the source could not be read.
     pub source_failed: bool,
+    /// Whether the destination, or some part of it, keeps no owners, so that these were left as they are there.
+    pub no_owners: bool,
+    /// Whether it keeps no permissions.
+    pub no_modes: bool,
     kept_bytes: usize,
 }
 
@@ -193,6 +197,8 @@ impl Outcome {
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.failed += other.failed;
         self.source_failed |= other.source_failed;
+        self.no_owners |= other.no_owners;
+        self.no_modes |= other.no_modes;
         for problem in other.problems {
             self.keep(|| problem);
         }

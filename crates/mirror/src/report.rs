@@ -176,6 +176,8 @@ impl Outcome {
             skipped: self.skipped,
             failed: self.failed,
             source_failed: self.source_failed,
+            no_owners: self.no_owners,
+            no_modes: self.no_modes,
             stopped: false,
         }
     }
@@ -197,6 +199,8 @@ impl Outcome {
         self.skipped = sane(said.skipped);
         self.failed = sane(said.failed);
         self.source_failed = said.source_failed;
+        self.no_owners = said.no_owners;
+        self.no_modes = said.no_modes;
     }
 }
 

@@ -260,7 +260,7 @@ impl Worker<'_> {
         if !goes || options.verify || stat.links > 1 || found.stat.links > 1 {
             return Ok(false);
         }
-        if self.of_metadata(stat, &found.stat).at_all() {
+        if self.of_metadata(name.site.node.keeps(), stat, &found.stat).at_all() {
             return Ok(false);
         }
         let wanted = self.source_xattrs(name)?;

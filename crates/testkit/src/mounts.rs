@@ -33,10 +33,12 @@ pub enum FileSystem {
     Btrfs,
     /// A file system in memory.
     Tmpfs,
+    /// NTFS on an image, through FUSE: all files have one owner and all permissions.
+    Ntfs,
 }
 
 impl FileSystem {
-    /// Every kind, for tests that run on each.
+    /// Every kind that keeps all metadata, for tests that run on each.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Tmpfs];
 
     /// Returns the name that `mount -t` knows.
@@ -46,13 +48,14 @@ impl FileSystem {
             Self::Xfs => "xfs",
             Self::Btrfs => "btrfs",
             Self::Tmpfs => "tmpfs",
+            Self::Ntfs => "ntfs-3g",
         }
     }
 
     /// Returns the least size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
     fn least_bytes(self) -> u64 {
         match self {
-            Self::Ext4 => 16 << 20,
+            Self::Ext4 | Self::Ntfs => 16 << 20,
             Self::Xfs => 320 << 20,
             Self::Btrfs => 128 << 20,
             Self::Tmpfs => 1 << 20,
@@ -66,6 +69,7 @@ impl FileSystem {
             Self::Xfs => &["mkfs.xfs", "-q", "-f"],
             Self::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Self::Tmpfs => &[],
+            Self::Ntfs => &["mkfs.ntfs", "-q", "-F", "-Q"],
         }
     }
 }

@@ -44,6 +44,7 @@ pub struct Problem<'a> {
 
 /// What came of it: the counts of `lop mirror --json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Summary {
     /// Names that the source has.
     pub names: u64,
@@ -77,6 +78,10 @@ pub struct Summary {
     pub failed: u64,
     /// Whether anything of the source could not be read.
     pub source_failed: bool,
+    /// Whether the destination keeps no owners.
+    pub no_owners: bool,
+    /// Whether it keeps no permissions.
+    pub no_modes: bool,
     /// Whether it was told to stop.
     pub stopped: bool,
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 12] = [
+const TOOLS: [(&str, &str); 13] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -18,6 +18,7 @@ const TOOLS: [(&str, &str); 12] = [
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
+    ("mkfs.ntfs", "ntfs-3g"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),

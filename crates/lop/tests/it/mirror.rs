@@ -1,7 +1,8 @@
 //! `lop mirror` as its users run it.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::process::Command;
 use std::time::Instant;
 
 use testkit::{
@@ -340,4 +341,36 @@ fn modes_of_what_is_not_readable_are_kept() {
     }
     lop.run(["mirror", "src", "dst"]).success();
     alike(&lop);
+}
+
+/// Root of a container, say, in which the owner has no number.
+#[test]
+fn a_file_whose_owner_cannot_be_given_is_copied_without() {
+    let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
+    if !is_root() {
+        return skipped("only root gives files away");
+    }
+    for name in ["src/d/a", "src/d"] {
+        chown(lop.path(name), Some(1000), Some(1000)).expect("given away");
+    }
+    fs::set_permissions(lop.path("src/d/a"), fs::Permissions::from_mode(0o6755)).expect("set");
+    let inside = |program: &str, args: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", program]).args(args).current_dir(lop.path(""));
+        command.output()
+    };
+    if !inside("true", &[]).is_ok_and(|output| output.status.success()) {
+        return skipped("no namespace of users can be had");
+    }
+    for changes in ["1 file copied (1 B), 1 directory made", "2 given other metadata"] {
+        let output = inside(env!("CARGO_BIN_EXE_lop"), &["mirror", "src", "dst"]).expect("ran");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("d/a: cannot set the owner of the copy: Invalid argument"), "{said}");
+        assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
+        let there = lop.path("dst/d/a").metadata().expect("copied");
+        // Set-id bits are for the owner that it has not.
+        assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
+        assert_eq!(fs::read_to_string(lop.path("dst/d/a")).expect("read"), "a");
+    }
 }

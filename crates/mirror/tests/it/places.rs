@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mirror::{Options, Reason, Refusal, Roots, What};
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
+use testkit::{Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, skipped};
 
 use crate::whole::set_time;
 use crate::world::{assert_alike, deleting, is_from_afar, run, tell, try_to, usual};
@@ -97,6 +97,31 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
         assert_eq!(run(place.path(), &to, &Options { dry_run, ..usual() }).files, 1);
     }
     assert_alike(place.path(), &to);
+}
+
+/// NTFS as most mount it: what is set of owners and permissions is nowhere kept, and times to 100 nanoseconds.
+#[test]
+pub(crate) fn what_is_not_kept_there_is_not_set_each_time() {
+    let there = match Mount::new(FileSystem::Ntfs, 0) {
+        Ok(there) => there,
+        Err(reason) => return skipped(&reason),
+    };
+    let tree =
+        TreeBuilder::new().hard_links("linked", &["a", "d/a"]).symlink("l", "a").mode("a", 0o640);
+    // Many, for several workers to find out at once.
+    let files = (0..40).map(|n| format!("d/{n}"));
+    let place =
+        files.fold(tree, |tree, name| tree.file(&name, "x").mtime(name, 1_000, 123_456_789));
+    let (place, to) = (place.make_temp(), there.path().join("to"));
+    let first = run(place.path(), &to, &usual());
+    assert!(first.no_owners && first.no_modes, "{first:?}");
+    let again = run(place.path(), &to, &usual());
+    assert_eq!(again.changes(), 0, "{again:?}");
+    assert!(again.no_owners && again.no_modes, "{again:?}");
+    let kept = Compare::VISIBLE | Compare::LINKS;
+    // What FUSE has not put away yet.
+    let there = Snapshot::without_names(&to, &[".fuse_hidden"]);
+    assert_same(&Snapshot::of(place.path()), &there, kept);
 }
 
 #[test]

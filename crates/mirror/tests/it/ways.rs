@@ -43,6 +43,7 @@ ways! {
         a_number_on_another_device_is_another_file
         times_of_any_year_are_kept
         where_times_are_coarse_nothing_is_copied_again
+        what_is_not_kept_there_is_not_set_each_time
         a_file_whose_attributes_do_not_fit_is_copied_without
         a_dry_run_sees_attributes_of_directories_too
         further_names_of_a_file_that_is_there_are_linked_to_it

@@ -36,6 +36,8 @@ pub(super) struct Account {
     vanished: u64,
     skipped: u64,
     failed: u64,
+    /// Metadata that the destination does not keep.
+    not_kept: Vec<&'static str>,
     seconds: f64,
     #[serde(skip)]
     max_delete: Option<u64>,
@@ -64,6 +66,10 @@ impl Account {
             vanished: outcome.vanished,
             skipped: outcome.skipped,
             failed: outcome.failed,
+            not_kept: [(outcome.no_owners, "owners"), (outcome.no_modes, "permissions")]
+                .into_iter()
+                .filter_map(|(not_kept, what)| not_kept.then_some(what))
+                .collect(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),
@@ -117,6 +123,10 @@ impl Account {
             if *number > 0 {
                 text.push_str(&format!(", {} {what}", count(*number)));
             }
+        }
+        if !self.not_kept.is_empty() {
+            let what = self.not_kept.join(" and no ");
+            text.push_str(&format!("; the destination keeps no {what}"));
         }
         let took = duration(Duration::from_secs_f64(self.seconds));
         let names = counted(self.names, "name", "names");

@@ -1,0 +1,174 @@
+//! What the file systems of the destination keep of metadata: how exactly times, to the nanosecond, to 10 milliseconds
+//! (exFAT), to a second (ext4 with small inodes), to two (FAT); and whether owners and permissions (FAT, exFAT, NTFS,
+//! and shares of other systems say the same of all files).
+//!
+//! A copy there never has the metadata of its original, and would be changed or made anew each time. So it is tried
+//! once what becomes of a file there: where that is not known, or a time looks as if it was cut off.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fsops::{NewFile, Time, Volume};
+
+use crate::held::Side;
+use crate::node::{Node, TOUCHED};
+use crate::part::part_name;
+use crate::rights::{Owner, Rights};
+use crate::worker::Worker;
+
+/// Parts of time that file systems keep, in nanoseconds.
+const GRAINS: [u64; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, COARSEST];
+const SECOND: u64 = 1_000_000_000;
+const COARSEST: u64 = 2 * SECOND;
+const EXACT: u64 = GRAINS[0];
+
+/// A time that all of these cut off: with an odd second, and each digit of its nanoseconds something else than 0.
+const TRIED: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
+
+/// Permissions that no mount gives to all files, one after the other.
+const TRIED_MODES: [u32; 2] = [0o640, 0o701];
+
+/// What a file system keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keeps {
+    /// Nanoseconds of which times are multiples.
+    pub(crate) grain: u64,
+    /// Owners and groups, of those that this process can give.
+    pub(crate) owners: bool,
+    /// Permissions.
+    pub(crate) modes: bool,
+}
+
+impl Keeps {
+    pub(crate) const ALL: Keeps = Keeps { grain: EXACT, owners: true, modes: true };
+
+    /// Returns what a file system may be taken to keep on which nothing can be tried, as nothing is to be changed:
+    /// times as well as they look; nothing if that is not known.
+    fn guess(volume: &Volume) -> Option<Keeps> {
+        let kept = !volume.is_fat();
+        let guess = Keeps { grain: COARSEST, owners: kept, modes: kept };
+        (!volume.keeps_owners_and_modes()).then_some(guess)
+    }
+}
+
+/// What was found of the devices of the destination.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Mutex<HashMap<u64, Keeps>>);
+
+impl Kept {
+    fn found(&self) -> MutexGuard<'_, HashMap<u64, Keeps>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether there is a device that keeps no owners, and one that keeps no permissions.
+    pub(crate) fn lacking(&self) -> (bool, bool) {
+        let found = self.found();
+        (found.values().any(|keeps| !keeps.owners), found.values().any(|keeps| !keeps.modes))
+    }
+}
+
+impl Worker<'_> {
+    /// Returns what the device keeps that a directory of the destination is on.
+    pub(crate) fn keeps(&mut self, node: &Arc<Node>, volume: &Volume, device: u64) -> Keeps {
+        if volume.keeps_owners_and_modes() {
+            return Keeps::ALL;
+        }
+        self.look_at_keeping(node, device)
+    }
+
+    /// Returns whether the time of something at the destination is none that the source's has become there.
+    pub(crate) fn has_other_time(
+        &mut self,
+        node: &Arc<Node>,
+        of: Time,
+        (now, device): (Time, u64),
+    ) -> bool {
+        if of == now {
+            return false;
+        }
+        let apparent = GRAINS.into_iter().find(|&grain| cut_off(of, grain) == now);
+        apparent.is_none_or(|apparent| apparent > self.look_at_keeping(node, device).grain)
+    }
+
+    /// Returns what is known of a device, after a trial if nothing is; everything where that cannot be made.
+    fn look_at_keeping(&mut self, node: &Arc<Node>, device: u64) -> Keeps {
+        let kept = &self.job.kept;
+        // Others wait: two trials would be in each other's way.
+        let mut found = kept.found();
+        if let Some(&known) = found.get(&device) {
+            return known;
+        }
+        let Some((keeps, on)) = self.try_keeping(node) else { return Keeps::ALL };
+        found.insert(on, keeps);
+        // What is on another device than its directory is not what was tried.
+        *found.entry(device).or_insert(Keeps::ALL)
+    }
+
+    /// Tries what becomes of a file in a directory of the destination; returns also the device that it is on.
+    fn try_keeping(&mut self, node: &Arc<Node>) -> Option<(Keeps, u64)> {
+        let to = self.open(Side::Destination, node).ok()?;
+        let volume = to.volume().ok()?;
+        let tried = |file: &NewFile| tried(file, &volume, &self.job.rights);
+        if let Ok(file) = to.create_unnamed() {
+            return tried(&file);
+        }
+        if self.job.options.dry_run {
+            return Some((Keeps::guess(&volume)?, to.stat().ok()?.device));
+        }
+        let name = part_name(c"what is kept of metadata");
+        // One that a killed run has left.
+        let _none = to.remove_name(&name);
+        let file = to.create_file_with(&name, 0o600).ok()?;
+        // The directory's time is set again at the end.
+        node.set(TOUCHED);
+        let keeps = tried(&file);
+        // NFS and FUSE give one that is open another name.
+        drop(file);
+        let _left = to.remove_name(&name);
+        keeps
+    }
+}
+
+/// Gives a file metadata and looks what it has then.
+fn tried(file: &NewFile, volume: &Volume, rights: &Rights) -> Option<(Keeps, u64)> {
+    file.set_times(TRIED, TRIED).ok()?;
+    let stat = file.stat().ok()?;
+    let grain = GRAINS.into_iter().find(|&grain| cut_off(TRIED, grain) == stat.mtime);
+    let grain = grain.unwrap_or(EXACT);
+    if volume.keeps_owners_and_modes() {
+        return Some((Keeps { grain, ..Keeps::ALL }, stat.device));
+    }
+    let has_mode = |mode| file.stat().is_ok_and(|now| now.mode & 0o7777 == mode);
+    let modes = TRIED_MODES.into_iter().all(|mode| file.set_mode(mode).is_ok() && has_mode(mode));
+    let has_owner = |Owner { user, group }: Owner| {
+        let is = |now: fsops::Stat| now.gid == group && user.is_none_or(|user| now.uid == user);
+        file.set_owner_to(user, group).is_ok() && file.stat().is_ok_and(is)
+    };
+    let owners = rights.another((stat.uid, stat.gid)).is_none_or(has_owner);
+    Some((Keeps { grain, owners, modes }, stat.device))
+}
+
+/// Returns what a time is in whole parts.
+fn cut_off(time: Time, grain: u64) -> Time {
+    if grain <= SECOND {
+        let ns = u64::from(time.ns) / grain * grain;
+        return Time { s: time.s, ns: u32::try_from(ns).unwrap_or(0) };
+    }
+    let seconds = i64::try_from(grain / SECOND).unwrap_or(1);
+    Time { s: time.s - time.s.rem_euclid(seconds), ns: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsops::Time;
+
+    use super::{GRAINS, TRIED, cut_off};
+
+    #[test]
+    fn every_grain_shows_in_the_time_that_is_tried() {
+        let kept: std::collections::BTreeSet<Time> =
+            GRAINS.into_iter().map(|grain| cut_off(TRIED, grain)).collect();
+        assert_eq!(kept.len(), GRAINS.len());
+        assert_eq!(cut_off(Time { s: -3, ns: 5 }, 2_000_000_000), Time { s: -4, ns: 0 });
+    }
+}
