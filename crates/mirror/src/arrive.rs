@@ -142,7 +142,7 @@ impl Worker<'_> {
             Said::Names(mut window) => {
                 site.put_in_order(&mut window);
                 site.hold();
-                self.line_up(far, Arrived::Names(Arc::new(Shared { site, window })));
+                self.line_up(far, Arrived::Names(Shared::new(&site, window)));
             }
             Said::Failed(name, loss, _room) => {
                 self.outcome.names += u64::from(!name.is_empty());

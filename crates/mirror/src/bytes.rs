@@ -70,6 +70,7 @@ impl Worker<'_> {
             if self.stopped() {
                 return Err(ErrorKind::Interrupted.into());
             }
+            self.call_for_help();
             let step = if how == How::Within { STEP } else { self.step() }.min(end - at);
             let copied = if in_kernel { new.copy_range(source, at, step)? } else { None };
             in_kernel = copied.is_some();

@@ -38,7 +38,7 @@ pub(crate) struct Name<'s> {
 
 impl<'s> Name<'s> {
     pub(crate) fn of(shared: &'s Arc<Shared>, index: usize) -> Name<'s> {
-        let Shared { site, window } = &**shared;
+        let Shared { site, window, .. } = &**shared;
         let Listed { name, record, .. } = window.get(index);
         Name { shared, index, site, name, there: site.present.find(name), record }
     }

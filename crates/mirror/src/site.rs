@@ -66,6 +66,29 @@ impl Waiter {
 pub(crate) struct Shared {
     pub(crate) site: Arc<Site>,
     pub(crate) window: Window,
+    /// Somebody was asked to help who has not begun yet.
+    is_help_due: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(site: &Arc<Site>, window: Window) -> Arc<Shared> {
+        let (site, is_help_due) = (Arc::clone(site), AtomicBool::new(false));
+        Arc::new(Shared { site, window, is_help_due })
+    }
+
+    /// Returns whether to ask somebody to help, who then has to be asked; the site is not done before that.
+    pub(crate) fn asks_for_help(&self) -> bool {
+        let asks = self.window.is_more() && !self.is_help_due.swap(true, Relaxed);
+        if asks {
+            self.site.hold();
+        }
+        asks
+    }
+
+    /// Notes that somebody has begun to help.
+    pub(crate) fn is_helped(&self) {
+        self.is_help_due.store(false, Relaxed);
+    }
 }
 
 /// What the two directories of a site are like.
@@ -167,5 +190,31 @@ impl Site {
     /// Notes the owner of a file that was made there.
     pub(crate) fn learn_owner(&self, stat: &Stat) -> (u32, u32) {
         *self.new_owner.get_or_init(|| (stat.uid, stat.gid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Manner, Shared, Site};
+    use crate::node::Node;
+    use crate::present::Present;
+    use crate::window::Window;
+
+    #[test]
+    fn one_at_a_time_is_asked_to_help_as_long_as_there_are_names() {
+        let site = Site::new(Node::top(), Present::default(), Manner::default());
+        let mut window = Window::default();
+        for name in [c"a", c"b"] {
+            window.add_dir(name, 1);
+        }
+        let shared = Shared::new(&site, window);
+        assert!(shared.asks_for_help());
+        assert!(!shared.asks_for_help());
+        shared.is_helped();
+        // Who was asked, and who began: neither is the last.
+        assert!(!site.release());
+        while shared.window.take().is_some() {}
+        assert!(!shared.asks_for_help());
+        assert!(site.release());
     }
 }

@@ -195,6 +195,11 @@ impl Window {
         Some(start..step(start)?)
     }
 
+    /// Returns whether there are names that nobody has taken.
+    pub(crate) fn is_more(&self) -> bool {
+        self.next.load(Relaxed) < self.items.len()
+    }
+
     pub(crate) fn get(&self, index: usize) -> Listed<'_> {
         let Item { inode, at, is_dir, record, .. } = self.items[index];
         let name = name_at(&self.names, at);

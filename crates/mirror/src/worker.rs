@@ -39,6 +39,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) sure: Option<Key>,
     /// What it copies it copies at once.
     pub(crate) at_once: bool,
+    /// The names that it is at, if others may help.
+    at: Option<Arc<Shared>>,
     /// What was counted in `job.watch` already: names,
     counted: u64,
     /// and bytes of the file that it is at.
@@ -59,6 +61,7 @@ impl<'a> Worker<'a> {
             later: Vec::new(),
             sure: None,
             at_once: false,
+            at: None,
             counted: 0,
             ahead: 0,
         }
@@ -216,11 +219,7 @@ impl<'a> Worker<'a> {
             let listing = (&mut self.listing, &mut self.outcome.skipped);
             let (mut window, more) = Window::fill(&dir, &site.node, self.job.options, listing);
             site.put_in_order(&mut window);
-            let shared = Arc::new(Shared { site: Arc::clone(site), window });
-            if shared.window.len() > 1 && self.job.queue.has_free() {
-                site.hold();
-                self.job.queue.offer(Task::Help(Arc::clone(&shared)));
-            }
+            let shared = Shared::new(site, window);
             self.take_part(&shared, pace);
             self.make_up_if_many(pace);
             match more {
@@ -239,23 +238,43 @@ impl<'a> Worker<'a> {
     }
 
     fn help(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
+        shared.is_helped();
         self.take_part(shared, pace);
         self.leave(&shared.site);
     }
 
     pub(crate) fn take_part(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
         self.sure = None;
+        // What another host has sent is for one worker after the other.
+        self.at = self.job.far.is_none().then(|| Arc::clone(shared));
+        self.take_names(shared, pace);
+        self.at = None;
+    }
+
+    fn take_names(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
         while let Some(taken) = shared.window.take() {
             for index in taken {
                 if self.stopped() {
                     return;
                 }
+                self.call_for_help();
                 self.deal_with(shared, index);
                 self.deal_with_later();
             }
             self.count();
             self.flush();
             pace.tick();
+        }
+    }
+
+    /// Has somebody who has nothing to do take part in the names that this worker is at. Asked often: there may be
+    /// few names, of large files, and others may have come to nothing to do just now.
+    pub(crate) fn call_for_help(&self) {
+        let queue = &self.job.queue;
+        if let Some(shared) = self.at.as_ref().filter(|_| queue.has_free())
+            && shared.asks_for_help()
+        {
+            queue.offer(Task::Help(Arc::clone(shared)));
         }
     }
 
