@@ -34,6 +34,8 @@ pub struct Queue<T> {
 #[derive(Debug)]
 struct Shared<T> {
     ready: Vec<T>,
+    /// What is for who is free first, one by one.
+    offered: Vec<T>,
     line: BTreeSet<T>,
     /// What was taken from the line last.
     last: T,
@@ -48,7 +50,7 @@ struct Shared<T> {
 
 impl<T: Clone + Ord> Shared<T> {
     fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.line.is_empty()
+        self.ready.is_empty() && self.offered.is_empty() && self.line.is_empty()
     }
 
     /// Returns whether the calling thread is one of those that have been at work longest.
@@ -59,6 +61,9 @@ impl<T: Clone + Ord> Shared<T> {
 
     /// Takes a piece of work, and half of what else is ready into `own`.
     fn take(&mut self, own: &mut Vec<T>) -> Option<T> {
+        if let Some(offered) = self.offered.pop() {
+            return Some(offered);
+        }
         if let Some(waiting) = self.ready.pop() {
             own.extend(self.ready.drain(self.ready.len() / 2..));
             return Some(waiting);
@@ -76,6 +81,7 @@ impl<T: Clone + Ord> Queue<T> {
     pub fn new(start: T) -> Queue<T> {
         let shared = Mutex::new(Shared {
             ready: vec![start.clone()],
+            offered: Vec::new(),
             line: BTreeSet::new(),
             last: start,
             workers: 0,
@@ -179,6 +185,7 @@ impl<T: Clone + Ord> Queue<T> {
         work.sort_unstable_by(|a, b| b.cmp(a));
         let mut shared = self.lock();
         shared.ready = work;
+        shared.offered.clear();
         shared.line.clear();
         shared.at_work.clear();
         (shared.workers, shared.idle, shared.resting, shared.closed) = (0, 0, 0, false);
@@ -190,6 +197,7 @@ impl<T: Clone + Ord> Queue<T> {
     pub fn drain(&self) -> Vec<T> {
         let mut shared = self.lock();
         let mut rest = std::mem::take(&mut shared.ready);
+        rest.extend(std::mem::take(&mut shared.offered));
         rest.extend(std::mem::take(&mut shared.line));
         rest
     }
@@ -232,7 +240,7 @@ impl<T: Clone + Ord> Queue<T> {
 
     /// Gives a piece of work to whoever is free first.
     pub fn offer(&self, work: T) {
-        self.lock().ready.push(work);
+        self.lock().offered.push(work);
         self.wake.notify_all();
     }
 

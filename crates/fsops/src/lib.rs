@@ -47,7 +47,9 @@ pub use error::{Context, Error, Op};
 pub use extents::{SharedLayout, Storage};
 pub use file::File;
 pub use lease::{Granted, Lease};
-pub use limits::{effective_user, own_descriptor_table, raise_descriptor_limit};
+pub use limits::{
+    effective_user, may_give_files_away, own_descriptor_table, raise_descriptor_limit,
+};
 pub use log::Log;
 pub use mounts::{Mounts, Place, boot_id};
 pub use place::{groups, umask};

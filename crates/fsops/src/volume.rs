@@ -20,12 +20,13 @@ const TMPFS_MAGIC: u64 = 0x0102_1994;
 const EXT_MAGIC: u64 = 0xEF53;
 /// FAT and exFAT.
 const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
-/// F2FS, bcachefs, ZFS.
-const OTHERS_OF_UNIX: [u64; 3] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1];
+/// F2FS, bcachefs, ZFS, and overlayfs, which is on one of these.
+const OTHERS_OF_UNIX: [u64; 4] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, OVERLAY_MAGIC];
+const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
-const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, 0x794c_7630];
+const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
 
 /// `f_type` of file systems whose files the kernel makes up while they are read (linux/magic.h):
 /// proc, sysfs, debugfs, tracefs, configfs, securityfs, cgroup, cgroup2, pstore, bpf, efivarfs,

@@ -212,7 +212,8 @@ impl Worker<'_> {
     ) -> Result<(NewFile, Option<Stat>), Failure> {
         let (known, keeps) = (site.new_owner.get().copied(), site.node.keeps());
         let is_own = known.is_some_and(|owner| self.job.rights.owner(keeps, owner, stat).is_none());
-        let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
+        let is_final = is_own && !site.manner.hands_down_acl || !keeps.modes;
+        let rights = if is_final { stat.mode & 0o777 } else { 0o600 };
         let open = || to.create_file_with(made, rights | 0o200);
         let new = match open() {
             Err(e)
@@ -249,7 +250,9 @@ impl Worker<'_> {
         let owner = owner.unwrap_or_default();
         let to_be = rights.owner(keeps, owner, stat);
         let given = to_be.map(|Owner { user, group }| new.set_owner_to(user, group));
-        let mode = rights.mode(keeps, owner, stat).map(allowed(given.as_ref()));
+        let mode = rights
+            .mode(keeps, owner, stat)
+            .map(allowed(given.as_ref().is_some_and(Result::is_err)));
         self.note_unset(&site.node, name.name, Op::SetOwner, given.unwrap_or(Ok(())));
         let made_with =
             now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);

@@ -264,7 +264,9 @@ impl Worker<'_> {
         let owner = (now.uid, now.gid);
         let to_be = rights.owner(facts.keeps, owner, &facts.stat);
         let given = to_be.map(|Owner { user, group }| to.set_owner(user, group));
-        let mode = rights.mode(facts.keeps, owner, &facts.stat).map(allowed(given.as_ref()));
+        let mode = rights
+            .mode(facts.keeps, owner, &facts.stat)
+            .map(allowed(given.as_ref().is_some_and(Result::is_err)));
         self.note_unset(node, c"", Op::SetOwner, given.unwrap_or(Ok(())));
         let set = if has_others { to.set_xattrs(&has, &facts.xattrs) } else { Ok(()) };
         // An ACL has some of the rights.
@@ -355,10 +357,11 @@ impl Job<'_> {
 
     /// Gives a directory that nothing is put into any more its rights, which may not allow that, and times.
     pub(crate) fn dress_finally(&self, to: &Dir, facts: &Facts) -> Result<(), Failure> {
-        let owner = facts.there.map_or((0, 0), |now| (now.uid, now.gid));
-        let mode = self.rights.mode(facts.keeps, owner, &facts.stat);
-        if let Some(mode) = mode.filter(|mode| mode & OWNER != OWNER) {
-            to.set_mode(mode).map_err(destination(Op::SetMode))?;
+        if facts.stat.mode & OWNER != OWNER {
+            let now = to.stat().map_err(destination(Op::Stat))?;
+            let mode = self.rights.final_mode(facts.keeps, (now.uid, now.gid), &facts.stat);
+            let set = mode.map_or(Ok(()), |mode| to.set_mode(mode));
+            set.map_err(destination(Op::SetMode))?;
         }
         to.set_times(facts.stat.atime, facts.stat.mtime).map_err(destination(Op::SetTimes))
     }

@@ -6,12 +6,13 @@
 //! once what becomes of a file there: where that is not known, or a time looks as if it was cut off.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fsops::{NewFile, Time, Volume};
+use fsops::{NewFile, Stat, Time, Volume};
 
 use crate::held::Side;
-use crate::node::{Node, TOUCHED};
+use crate::node::{Node, TOUCHED, TRIED};
 use crate::part::part_name;
 use crate::rights::{Owner, Rights};
 use crate::worker::Worker;
@@ -23,9 +24,9 @@ const COARSEST: u64 = 2 * SECOND;
 const EXACT: u64 = GRAINS[0];
 
 /// A time that all of these cut off: with an odd second, and each digit of its nanoseconds something else than 0.
-const TRIED: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
+const TRIED_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
 
-/// Permissions that no mount gives to all files, one after the other.
+/// Permissions that are tried one after the other.
 const TRIED_MODES: [u32; 2] = [0o640, 0o701];
 
 /// What a file system keeps.
@@ -33,7 +34,7 @@ const TRIED_MODES: [u32; 2] = [0o640, 0o701];
 pub(crate) struct Keeps {
     /// Nanoseconds of which times are multiples.
     pub(crate) grain: u64,
-    /// Owners and groups, of those that this process can give.
+    /// Owners and groups.
     pub(crate) owners: bool,
     /// Permissions.
     pub(crate) modes: bool,
@@ -43,11 +44,13 @@ impl Keeps {
     pub(crate) const ALL: Keeps = Keeps { grain: EXACT, owners: true, modes: true };
 
     /// Returns what a file system may be taken to keep on which nothing can be tried, as nothing is to be changed:
-    /// times as well as they look; nothing if that is not known.
-    fn guess(volume: &Volume) -> Option<Keeps> {
-        let kept = !volume.is_fat();
-        let guess = Keeps { grain: COARSEST, owners: kept, modes: kept };
-        (!volume.keeps_owners_and_modes()).then_some(guess)
+    /// times to what NTFS does, which nobody cuts off to by himself.
+    fn guess(volume: &Volume) -> Keeps {
+        match (volume.is_fat(), volume.keeps_owners_and_modes()) {
+            (true, _) => Keeps { grain: COARSEST, owners: false, modes: false },
+            (false, false) => Keeps { grain: 100, ..Keeps::ALL },
+            (false, true) => Keeps::ALL,
+        }
     }
 }
 
@@ -98,10 +101,14 @@ impl Worker<'_> {
         if let Some(&known) = found.get(&device) {
             return known;
         }
+        if node.is(TRIED) {
+            return Keeps::ALL;
+        }
+        node.set(TRIED);
         let Some((keeps, on)) = self.try_keeping(node) else { return Keeps::ALL };
         found.insert(on, keeps);
         // What is on another device than its directory is not what was tried.
-        *found.entry(device).or_insert(Keeps::ALL)
+        if on == device { keeps } else { Keeps::ALL }
     }
 
     /// Tries what becomes of a file in a directory of the destination; returns also the device that it is on.
@@ -113,7 +120,7 @@ impl Worker<'_> {
             return tried(&file);
         }
         if self.job.options.dry_run {
-            return Some((Keeps::guess(&volume)?, to.stat().ok()?.device));
+            return Some((Keeps::guess(&volume), to.stat().ok()?.device));
         }
         let name = part_name(c"what is kept of metadata");
         // One that a killed run has left.
@@ -130,22 +137,31 @@ impl Worker<'_> {
 }
 
 /// Gives a file metadata and looks what it has then.
+///
+/// Owners and permissions are not kept where to set them is said to be done and does nothing, owners also where
+/// the file system refuses it. If it may be refused for who is given it, or by whom, each file is told of.
 fn tried(file: &NewFile, volume: &Volume, rights: &Rights) -> Option<(Keeps, u64)> {
-    file.set_times(TRIED, TRIED).ok()?;
-    let stat = file.stat().ok()?;
-    let grain = GRAINS.into_iter().find(|&grain| cut_off(TRIED, grain) == stat.mtime);
-    let grain = grain.unwrap_or(EXACT);
-    if volume.keeps_owners_and_modes() {
-        return Some((Keeps { grain, ..Keeps::ALL }, stat.device));
+    let has_times = file.set_times(TRIED_TIME, TRIED_TIME).is_ok();
+    let made = file.stat().ok()?;
+    let grain = GRAINS.into_iter().find(|&grain| cut_off(TRIED_TIME, grain) == made.mtime);
+    let grain = grain.filter(|_| has_times).unwrap_or(EXACT);
+    if volume.is_fat() {
+        return Some((Keeps { grain, owners: false, modes: false }, made.device));
     }
-    let has_mode = |mode| file.stat().is_ok_and(|now| now.mode & 0o7777 == mode);
-    let modes = TRIED_MODES.into_iter().all(|mode| file.set_mode(mode).is_ok() && has_mode(mode));
-    let has_owner = |Owner { user, group }: Owner| {
-        let is = |now: fsops::Stat| now.gid == group && user.is_none_or(|user| now.uid == user);
-        file.set_owner_to(user, group).is_ok() && file.stat().is_ok_and(is)
-    };
-    let owners = rights.another((stat.uid, stat.gid)).is_none_or(has_owner);
-    Some((Keeps { grain, owners, modes }, stat.device))
+    if volume.keeps_owners_and_modes() {
+        return Some((Keeps { grain, ..Keeps::ALL }, made.device));
+    }
+    let is_as_made = |is: fn(&Stat, &Stat) -> bool| file.stat().is_ok_and(|now| is(&made, &now));
+    let has_no_effect = |mode| file.set_mode(mode).is_ok() && is_as_made(|a, b| a.mode == b.mode);
+    let modes = !TRIED_MODES.into_iter().all(has_no_effect);
+    let owners = rights.another((made.uid, made.gid)).is_none_or(|Owner { user, group }| {
+        let owner = |stat: &Stat| (stat.uid, stat.gid);
+        match file.set_owner_to(user, group) {
+            Ok(()) => file.stat().is_ok_and(|now| owner(&now) != owner(&made)),
+            Err(e) => e.kind() != ErrorKind::PermissionDenied || !fsops::may_give_files_away(),
+        }
+    });
+    Some((Keeps { grain, owners, modes }, made.device))
 }
 
 /// Returns what a time is in whole parts.
@@ -162,12 +178,12 @@ fn cut_off(time: Time, grain: u64) -> Time {
 mod tests {
     use fsops::Time;
 
-    use super::{GRAINS, TRIED, cut_off};
+    use super::{GRAINS, TRIED_TIME, cut_off};
 
     #[test]
     fn every_grain_shows_in_the_time_that_is_tried() {
         let kept: std::collections::BTreeSet<Time> =
-            GRAINS.into_iter().map(|grain| cut_off(TRIED, grain)).collect();
+            GRAINS.into_iter().map(|grain| cut_off(TRIED_TIME, grain)).collect();
         assert_eq!(kept.len(), GRAINS.len());
         assert_eq!(cut_off(Time { s: -3, ns: 5 }, 2_000_000_000), Time { s: -4, ns: 0 });
     }

@@ -49,6 +49,8 @@ pub(crate) const IMAGINED: u8 = 4;
 pub(crate) const THERE: u8 = 8;
 /// It is not where it was made.
 pub(crate) const GONE: u8 = 16;
+/// It was tried in it what is kept of metadata, or that could not be.
+pub(crate) const TRIED: u8 = 32;
 
 impl Node {
     /// Returns the top directory.

@@ -1,7 +1,5 @@
 //! What this process may set on files, and what it therefore has to leave alone.
 
-use std::io;
-
 use fsops::{Stat, Xattr};
 
 use crate::keeps::Keeps;
@@ -55,12 +53,16 @@ impl Rights {
     }
 
     /// Returns the permissions that a file of the owner `now` may have to be like `wanted`: the rights of
-    /// another owner are not for this one. Nothing where none are kept.
+    /// another owner are not for this one, and where none are kept whose it is nobody knows. Nothing where
+    /// permissions are not kept.
     pub(crate) fn mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
         if !keeps.modes {
             return None;
         }
         let mode = wanted.mode & 0o7777;
+        if !keeps.owners {
+            return Some(mode & !SET_ID);
+        }
         let owner = self.owner(keeps, now, wanted);
         let user = owner.and_then(|owner| owner.user).unwrap_or(now.0);
         let group = owner.map_or(now.1, |owner| owner.group);
@@ -82,15 +84,21 @@ impl Rights {
         }
         xattrs
     }
+
+    /// Returns the permissions that a file may have that was given to whom it can be, and has the owner `now`.
+    pub(crate) fn final_mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
+        let failed = self.owner(keeps, now, wanted).is_some();
+        self.mode(keeps, now, wanted).map(allowed(failed))
+    }
 }
 
 /// Returns what permissions become of a file that was to be given to somebody: without set-id bits if that
 /// failed, as these were of another owner.
-pub(crate) fn allowed(given: Option<&io::Result<()>>) -> impl Fn(u32) -> u32 {
-    const SET_ID: u32 = 0o6000;
-    let failed = given.is_some_and(Result::is_err);
+pub(crate) fn allowed(failed: bool) -> impl Fn(u32) -> u32 {
     move |mode| if failed { mode & !SET_ID } else { mode }
 }
+
+const SET_ID: u32 = 0o6000;
 
 #[cfg(test)]
 mod tests {
@@ -130,7 +138,10 @@ mod tests {
         // Set-id bits would be those of somebody else.
         assert_eq!(root.mode(no_owners, (0, 0), &wanted), Some(0o755));
         assert_eq!(root.mode(Keeps { modes: false, ..Keeps::ALL }, (0, 0), &wanted), None);
-        assert_eq!(allowed(Some(&Err(std::io::ErrorKind::Other.into())))(0o6755), 0o755);
-        assert_eq!(allowed(Some(&Ok(())))(0o6755), 0o6755);
+        // Nor if they are its by what the mount says.
+        assert_eq!(root.mode(no_owners, (7, 8), &wanted), Some(0o755));
+        assert_eq!((allowed(true)(0o6755), allowed(false)(0o6755)), (0o755, 0o6755));
+        assert_eq!(root.final_mode(Keeps::ALL, (0, 8), &wanted), Some(0o755));
+        assert_eq!(root.final_mode(Keeps::ALL, (7, 8), &wanted), Some(0o6755));
     }
 }

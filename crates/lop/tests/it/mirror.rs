@@ -353,7 +353,9 @@ fn a_file_whose_owner_cannot_be_given_is_copied_without() {
     for name in ["src/d/a", "src/d"] {
         chown(lop.path(name), Some(1000), Some(1000)).expect("given away");
     }
-    fs::set_permissions(lop.path("src/d/a"), fs::Permissions::from_mode(0o6755)).expect("set");
+    for (name, mode) in [("src/d/a", 0o6755), ("src/d", 0o2555)] {
+        fs::set_permissions(lop.path(name), fs::Permissions::from_mode(mode)).expect("set");
+    }
     let inside = |program: &str, args: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", program]).args(args).current_dir(lop.path(""));
@@ -371,6 +373,8 @@ fn a_file_whose_owner_cannot_be_given_is_copied_without() {
         let there = lop.path("dst/d/a").metadata().expect("copied");
         // Set-id bits are for the owner that it has not.
         assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
+        let above = lop.path("dst/d").metadata().expect("made");
+        assert_eq!((above.mode() & 0o7777, above.gid()), (0o555, 0));
         assert_eq!(fs::read_to_string(lop.path("dst/d/a")).expect("read"), "a");
     }
 }
