@@ -212,8 +212,7 @@ impl Worker<'_> {
     ) -> Result<(NewFile, Option<Stat>), Failure> {
         let (known, keeps) = (site.new_owner.get().copied(), site.node.keeps());
         let is_own = known.is_some_and(|owner| self.job.rights.owner(keeps, owner, stat).is_none());
-        let is_final = is_own && !site.manner.hands_down_acl || !keeps.modes;
-        let rights = if is_final { stat.mode & 0o777 } else { 0o600 };
+        let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
         let open = || to.create_file_with(made, rights | 0o200);
         let new = match open() {
             Err(e)
@@ -249,11 +248,11 @@ impl Worker<'_> {
             now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
         let owner = owner.unwrap_or_default();
         let to_be = rights.owner(keeps, owner, stat);
-        let given = to_be.map(|Owner { user, group }| new.set_owner_to(user, group));
-        let mode = rights
-            .mode(keeps, owner, stat)
-            .map(allowed(given.as_ref().is_some_and(Result::is_err)));
-        self.note_unset(&site.node, name.name, Op::SetOwner, given.unwrap_or(Ok(())));
+        let failed = to_be.is_some_and(|Owner { user, group }| {
+            let set = new.set_owner_to(user, group);
+            self.note_unset(&site.node, name.name, Op::SetOwner, set)
+        });
+        let mode = rights.mode(keeps, owner, stat).map(allowed(failed));
         let made_with =
             now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
         let has_others = site.manner.hands_down_acl || !wanted.is_empty();
@@ -271,11 +270,18 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Notes that owner, permissions or attributes could not be set: what has the others is worth having.
-    pub(crate) fn note_unset(&mut self, node: &Node, name: &CStr, op: Op, set: io::Result<()>) {
-        if let Err(source) = set {
-            self.fail(node, name.to_bytes(), Reason::Destination { op, source });
-        }
+    /// Notes if owner, permissions or attributes could not be set, and returns whether: what has the others is worth
+    /// having.
+    pub(crate) fn note_unset(
+        &mut self,
+        node: &Node,
+        name: &CStr,
+        op: Op,
+        set: io::Result<()>,
+    ) -> bool {
+        let Err(source) = set else { return false };
+        self.fail(node, name.to_bytes(), Reason::Destination { op, source });
+        true
     }
 }
 

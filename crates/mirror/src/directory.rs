@@ -263,11 +263,10 @@ impl Worker<'_> {
         }
         let owner = (now.uid, now.gid);
         let to_be = rights.owner(facts.keeps, owner, &facts.stat);
-        let given = to_be.map(|Owner { user, group }| to.set_owner(user, group));
-        let mode = rights
-            .mode(facts.keeps, owner, &facts.stat)
-            .map(allowed(given.as_ref().is_some_and(Result::is_err)));
-        self.note_unset(node, c"", Op::SetOwner, given.unwrap_or(Ok(())));
+        let failed = to_be.is_some_and(|Owner { user, group }| {
+            self.note_unset(node, c"", Op::SetOwner, to.set_owner(user, group))
+        });
+        let mode = rights.mode(facts.keeps, owner, &facts.stat).map(allowed(failed));
         let set = if has_others { to.set_xattrs(&has, &facts.xattrs) } else { Ok(()) };
         // An ACL has some of the rights.
         let others = to_be.is_some() || has_others;

@@ -118,11 +118,11 @@ impl Worker<'_> {
         let (node, rights) = (&name.site.node, &self.job.rights);
         let (keeps, owner) = (node.keeps(), (now.uid, now.gid));
         let to_be = rights.owner(keeps, owner, stat);
-        let given = to_be.map(|Owner { user, group }| dir.set_child_owner(made, user, group));
-        let wanted_mode = rights
-            .mode(keeps, owner, stat)
-            .map(allowed(given.as_ref().is_some_and(Result::is_err)));
-        self.note_unset(node, name.name, Op::SetOwner, given.unwrap_or(Ok(())));
+        let failed = to_be.is_some_and(|Owner { user, group }| {
+            let set = dir.set_child_owner(made, user, group);
+            self.note_unset(node, name.name, Op::SetOwner, set)
+        });
+        let wanted_mode = rights.mode(keeps, owner, stat).map(allowed(failed));
         let mut rights_now = now.mode & 0o7777;
         let has = dir.child_xattrs(made).map_err(destination(Op::SetAttributes))?;
         let has = rights.settable(has);
