@@ -1,5 +1,7 @@
 //! Reads heads and beginnings of files, in the order of the disk.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use content::{Beginning, read_head, read_on};
 use fsops::{File, Interrupted};
 use walk::{FileId, Problem};
@@ -18,6 +20,7 @@ pub(crate) fn read(
     let Arranged { wanted, twins } = arrange(work, reaches, wanted)?;
     let (mut beginnings, mut problems) = read_all(work, reaches, &wanted)?;
     let (mut same, mut alone) = (Vec::new(), Vec::new());
+    work.watch.heads_done.fetch_add(twins.len() as u64, Relaxed);
     for (twin, other) in twins {
         let known = work.facts.head(other.0).zip(beginning_of(&beginnings, other));
         if let Some((head, beginning)) = known {
@@ -71,25 +74,34 @@ fn read_one(
     reach: &Reach,
     open: Option<File>,
 ) -> Result<(), Interrupted> {
-    let (Some(open), facts) = (open, worker.work.facts) else { return Ok(()) };
-    let size = worker.work.tree.file(file).size;
-    if reach.to == 0 {
+    let (work, size) = (worker.work, worker.work.tree.file(file).size);
+    work.watch.heads_done.fetch_add(1, Relaxed);
+    if let (Some(open), 0) = (&open, reach.to) {
         // Whether the file is still what the walk saw is not asked here: what is eliminated claims
         // nothing, and what is not is read again and then asked.
-        return worker.read_unchecked(file, &open, |open, scratch, watch| {
-            facts.set_head(file.0, read_head(open, size, scratch, watch)?);
+        return worker.read_unchecked(file, open, |open, scratch, watch| {
+            work.facts.set_head(file.0, read_head(open, size, scratch, watch)?);
             Ok(())
         });
     }
     let stretch = reach.stretch(size);
-    let grown = worker
-        .read_from(file, &open, |open, scratch, watch| read_on(open, stretch, scratch, watch))?;
-    if let Some(grown) = grown {
-        if let Some(head) = grown.head {
-            facts.set_head(file.0, head);
-        }
-        beginnings.push((file, grown.beginning));
+    let grown = match open {
+        Some(open) => worker.read_from(file, &open, |open, scratch, watch| {
+            read_on(open, stretch, scratch, watch)
+        })?,
+        None => None,
+    };
+    let read = stretch.before.map_or(0, |(at, _)| at);
+    let Some(grown) = grown else {
+        // It counts as done from its beginning, and what was read of it was counted before.
+        work.expect_again(&[file], read);
+        return Ok(());
+    };
+    work.watch.bytes_done.fetch_add(stretch.to - read, Relaxed);
+    if let Some(head) = grown.head {
+        work.facts.set_head(file.0, head);
     }
+    beginnings.push((file, grown.beginning));
     Ok(())
 }
 

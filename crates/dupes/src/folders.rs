@@ -43,7 +43,7 @@ mod standing;
 use std::cmp::Reverse;
 
 use content::{ContentId, Facts};
-use fsops::{Interrupted, Watch};
+use fsops::{Interrupted, Stage, Watch};
 use walk::{DirId, Tree};
 
 use crate::verify::State;
@@ -154,6 +154,7 @@ impl<'a> Folders<'a> {
     ///
     /// Only that `watch` asked to stop.
     pub fn new(remembered: &Remembered<'a>, watch: &Watch) -> Result<Folders<'a>, Interrupted> {
+        watch.enter(Stage::Relate);
         Ok(Folders { tree: remembered.tree, holdings: Holdings::new(remembered, watch)? })
     }
 

@@ -97,7 +97,7 @@ pub fn find(
     options: &Options,
     watch: &Watch,
 ) -> Result<Found, Interrupted> {
-    watch.enter(Stage::Heads);
+    watch.enter(Stage::Sort);
     let classes = classes::classes(tree, options.hardlinks, watch);
     let work = parallel::Work::new(tree, facts, options, watch);
     trial::run(&work, &classes)?;
@@ -105,7 +105,6 @@ pub fn find(
     let sifted = sift::run(&work, &classes)?;
     found.known = found.candidates - sifted.unknown;
     found.problems.extend(sifted.problems);
-    watch.enter(Stage::Compare);
     found.problems.extend(compare::run(&work, sifted.sets)?);
     groups::collect(&work, &classes, &mut found)?;
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));

@@ -225,6 +225,13 @@ impl Work<'_> {
         self.watch.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
+    /// Counts the first `bytes` of the files among `files` whose content is not known yet as work to do
+    /// once more.
+    pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
+        let files = self.unknown(files.iter().copied());
+        self.watch.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
+    }
+
     /// Counts the files among `files` whose content is not known yet as decided, before it is
     /// noted.
     pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {

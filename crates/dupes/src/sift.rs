@@ -1,9 +1,10 @@
 //! Splits large classes without holding their files open: by head, then by BLAKE3 of beginnings.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Beginning, Digest, Facts, Head, head_length, round_length};
-use fsops::Interrupted;
+use fsops::{Interrupted, Stage};
 use walk::{FileId, Opener, Problem};
 
 use crate::beginnings::{Beginnings, beginning_of, read};
@@ -71,7 +72,10 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
         }
     }
     let first = [0, FIRST_BEFORE_ARM].map(|to| Reach { before: None, to });
+    work.watch.heads_total.store(fresh.len() as u64, Relaxed);
+    work.watch.enter(Stage::Heads);
     let (beginnings, problems) = read(work, &first, fresh)?;
+    work.watch.enter(Stage::Compare);
     sifted.problems = problems;
     let mut large = Large::default();
     for (index, before_arm) in heads_of {
@@ -128,7 +132,8 @@ fn split_by_head(
             None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
         }
     }
-    work.decided(decided, size);
+    let read = if before_arm { FIRST_BEFORE_ARM.min(size) } else { 0 };
+    work.decided(decided, size - read);
 }
 
 /// Returns what has to be compared among files of one head: the new ones, and one file of each
@@ -250,7 +255,7 @@ fn split_by_beginning(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
         if whole || files.len() == 1 {
-            work.done(files.iter().copied(), size);
+            work.done(files.iter().copied(), size - read);
             settle(work.facts, &files, Some(run[0].0.into()).filter(|_| whole));
             continue;
         }
@@ -259,6 +264,7 @@ fn split_by_beginning(
         if apart || files.len() > work.options.open_files {
             large.push(&files, Reach { before, to });
         } else {
+            work.expect_again(&files, read);
             sets.push(&files, size);
         }
     }

@@ -96,9 +96,12 @@ fn each<T: Clone + Send>(
     nothing: T,
     look: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
 ) -> Result<Vec<T>, Interrupted> {
+    work.watch.enter(Stage::Look);
+    work.watch.files_total.store(files.len() as u64, Relaxed);
     let numbered: Vec<(u32, FileId)> = (0..).zip(files.iter().copied()).collect();
     let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
         list.push((at, look(worker, file)));
+        worker.work.watch.files_done.fetch_add(1, Relaxed);
         Ok(())
     })?;
     let mut all = vec![nothing; files.len()];

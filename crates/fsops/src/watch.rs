@@ -14,10 +14,16 @@ use crate::spill;
 pub enum Stage {
     /// Finding entries.
     Walk,
+    /// Sorting what was found, and looking up what is known of it.
+    Sort,
     /// Reading the beginnings of files.
     Heads,
     /// Comparing whole contents.
     Compare,
+    /// Looking whether remembered files are unchanged.
+    Look,
+    /// Comparing directories.
+    Relate,
     /// Writing the catalog.
     Commit,
     /// Changing files.
@@ -44,6 +50,10 @@ pub struct Watch {
     pub entries: AtomicU64,
     /// Size in bytes of the regular files seen by a walk.
     pub bytes_seen: AtomicU64,
+    /// Beginnings of files that have to be read.
+    pub heads_total: AtomicU64,
+    /// Of those, beginnings that were read.
+    pub heads_done: AtomicU64,
     /// Files whose content has to be looked at.
     pub files_total: AtomicU64,
     /// Of those, files that are done, failed ones included.
@@ -106,8 +116,11 @@ impl Watch {
     pub fn stage(&self) -> Stage {
         let stages = [
             Stage::Walk,
+            Stage::Sort,
             Stage::Heads,
             Stage::Compare,
+            Stage::Look,
+            Stage::Relate,
             Stage::Commit,
             Stage::Act,
             Stage::Count,

@@ -100,6 +100,16 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
+/// Returns a duration as a clock shows it: `0:07`, `12:34`, `2:03:10`.
+pub(crate) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 /// Reads an age: a whole number with one of the units s, min, h, d, w.
 pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -139,7 +149,7 @@ pub(crate) fn utc(ms: i64) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{count, duration, parse_size, size};
+    use super::{clock, count, duration, parse_size, size};
 
     #[test]
     fn sizes_in_every_spelling() {
@@ -210,6 +220,8 @@ mod tests {
         assert_eq!(duration(Duration::from_millis(417)), "0.42 s");
         assert_eq!(duration(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(duration(Duration::from_secs(7380)), "2 h 3 min");
+        assert_eq!(clock(Duration::from_secs(7)), "0:07");
+        assert_eq!(clock(Duration::from_secs(7390)), "2:03:10");
     }
 
     #[test]

@@ -85,6 +85,7 @@ pub fn walk(
         walker.walk_all(root.into_iter().collect())?;
         walker.take_files();
     }
+    watch.enter(Stage::Sort);
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let Common { table, roots, .. } = common;
     tree.roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
