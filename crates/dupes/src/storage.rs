@@ -2,51 +2,98 @@
 
 use std::collections::HashSet;
 
-use fsops::{Interrupted, Storage};
-use walk::{Device, FileId};
+use fsops::{Dir, Interrupted, Storage};
+use walk::{Device, DirId, FileId, Opener, Tree};
 
 use crate::groups::Group;
 use crate::parallel::Work;
 use crate::sets::{Set, Sets};
 use crate::worker::Worker;
 
-/// Files smaller than this are taken at their size: holes in them save next to nothing, and a
-/// file system may keep them inside the inode, with no block of their own.
+/// Files smaller than this take whole blocks where that is known of their file system: holes in them
+/// save next to nothing, and are not worth a look at each.
 const SMALL: u64 = 64 * 1024;
 
-/// Corrects [`Group::reclaimable`] for holes and shared extents.
+/// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks, without
+/// holes and shared extents. A plan to remove the copies counts the same way, by `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
-    let can_share = work.tree.devices().iter().any(|device| device.volume.can_share_extents());
-    let shares = |f: &FileId| {
-        can_share && work.tree.device_of(work.tree.file(*f).dir).volume.can_share_extents()
-    };
-    let mut worth = groups.leaders();
-    worth.retain(|&(number, _)| {
+    let blocks = Blocks::of(work);
+    let mut looked_at = Vec::new();
+    for (number, first) in groups.leaders() {
         let group = groups.get(number as usize);
-        group.inodes > 1 && (group.size >= SMALL || group.files.iter().any(shares))
-    });
-    let (lists, _) = work.on_threads(&worth, 16, |worker, list: &mut Vec<_>, &(number, _)| {
-        list.push((number, reclaimable(worker, &groups.get(number as usize))));
-        Ok(())
-    })?;
+        if group.inodes < 2 || group.size == 0 {
+            continue;
+        }
+        match blocks.taken_by(&group) {
+            Some(bytes) => {
+                let reclaimable = bytes.saturating_mul(u64::from(group.inodes) - 1);
+                groups.of_mut(number as usize).reclaimable = reclaimable;
+            }
+            None => looked_at.push((number, first)),
+        }
+    }
+    let (lists, _) =
+        work.on_threads(&looked_at, 16, |worker, list: &mut Vec<_>, &(number, _)| {
+            list.push((number, reclaimable(worker, &blocks, &groups.get(number as usize))));
+            Ok(())
+        })?;
     for (number, reclaimable) in lists.into_iter().flatten() {
         groups.of_mut(number as usize).reclaimable = reclaimable;
     }
     Ok(())
 }
 
+/// The block size of each device of a tree, by the device's index.
+struct Blocks<'a> {
+    tree: &'a Tree,
+    sizes: Vec<u64>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Asks the file system of each device, by a directory on it.
+    fn of(work: &Work<'a>) -> Blocks<'a> {
+        let tree = work.tree;
+        let mut sizes = vec![0; tree.devices().len()];
+        let mut opener = Opener::new(tree, 1);
+        for (dir, _) in (0..).map(DirId).zip(tree.dirs()) {
+            let size = &mut sizes[tree.device_index(dir)];
+            if *size == 0 {
+                *size = opener.dir(dir).and_then(Dir::block_size).unwrap_or(0);
+            }
+        }
+        Blocks { tree, sizes }
+    }
+
+    /// Returns the bytes that each file of a group takes, if that is known without a look at them.
+    fn taken_by(&self, group: &Set<'_, Group>) -> Option<u64> {
+        let device = |file: FileId| self.tree.device_index(self.tree.file(file).dir);
+        let first = device(group.files[0]);
+        let same = group.files.iter().all(|&file| device(file) == first);
+        let whole = self.tree.devices()[first].volume.stores_small_files_in_blocks();
+        (group.size < SMALL && same && whole && self.sizes[first] > 0)
+            .then(|| self.whole(group.size, first))
+    }
+
+    /// Returns how many bytes a file of this size takes on a device without holes.
+    fn whole(&self, size: u64, device: usize) -> u64 {
+        size.checked_next_multiple_of(self.sizes[device].max(1)).unwrap_or(size)
+    }
+}
+
 /// Returns what keeping the largest copy alone would free.
-fn reclaimable(worker: &mut Worker<'_>, group: &Set<'_, Group>) -> u64 {
+fn reclaimable(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, Storage)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
-    let (mut sum, mut largest, mut own_sum) = (0u64, 0, 0u64);
+    // What each takes on its own; of those that may share extents, also what they take together.
+    let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
     for &file in group.files {
         if !seen.insert(tree.key(file)) {
             continue;
         }
-        let device = tree.device_of(tree.file(file).dir);
-        let own = if device.volume.can_share_extents() {
+        let index = tree.device_index(tree.file(file).dir);
+        let device = &tree.devices()[index];
+        let extents = device.volume.can_share_extents().then(|| {
             let shares = |other: &Device| {
                 other.number == device.number || other.volume.shares_extents_with(&device.volume)
             };
@@ -54,23 +101,22 @@ fn reclaimable(worker: &mut Worker<'_>, group: &Set<'_, Group>) -> u64 {
                 storages.push((device, Storage::default()));
                 storages.len() - 1
             });
-            let own = extents(worker, file, &mut storages[at].1);
-            own_sum += own.unwrap_or(0);
-            own
-        } else {
-            worker.opener.stat(file).ok().map(|stat| stat.allocated)
+            extents(worker, file, &mut storages[at].1)
+        });
+        own_extents += extents.flatten().unwrap_or(0);
+        let own = match extents {
+            Some(extents) => extents,
+            None => worker.opener.stat(file).ok().map(|stat| stat.allocated),
         };
-        let own = own.unwrap_or(group.size).min(group.size);
-        sum = sum.saturating_add(own);
+        // XFS allocates ahead, and takes that back.
+        let whole = blocks.whole(group.size, index);
+        let own = own.unwrap_or(whole).min(whole);
+        alone = alone.saturating_add(own);
         largest = largest.max(own);
     }
     let together: u64 = storages.into_iter().map(|(_, s)| s.total_bytes()).sum();
-    // Extents end on block boundaries, files do not: scale what is shared to the file's size.
-    let copies = seen.len() as u64;
-    let per_copy = own_sum.checked_div(copies).unwrap_or(0).max(group.size).max(1);
-    let shared = own_sum.saturating_sub(together);
-    let shared = u128::from(shared) * u128::from(group.size) / u128::from(per_copy);
-    sum.saturating_sub(largest).saturating_sub(u64::try_from(shared).unwrap_or(u64::MAX))
+    let shared = own_extents.saturating_sub(together);
+    alone.saturating_sub(largest).saturating_sub(shared)
 }
 
 fn extents(worker: &mut Worker<'_>, file: FileId, storage: &mut Storage) -> Option<u64> {

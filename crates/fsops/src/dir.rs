@@ -184,6 +184,11 @@ impl Dir {
         crate::Volume::of(self.fd.as_fd())
     }
 
+    /// Returns the block size of the file system the directory is on, in bytes: `f_frsize` of `statfs(2)`.
+    pub fn block_size(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
+    }
+
     /// Returns the identity of the file system that `name` is on: not the directory's where a
     /// file is a mount point.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {

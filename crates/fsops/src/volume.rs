@@ -102,6 +102,12 @@ impl Volume {
         self.is_ext().then_some(65_000)
     }
 
+    /// Returns whether a small file is known to take whole blocks here: elsewhere it may be compressed, lie
+    /// inside its inode, or on another host.
+    pub fn stores_small_files_in_blocks(&self) -> bool {
+        self.is_ext() || self.magic == TMPFS_MAGIC
+    }
+
     /// Returns whether files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)

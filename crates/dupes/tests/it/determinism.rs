@@ -2,7 +2,7 @@
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use testkit::{TempTree, TreeBuilder, hostile_tree, random_tree};
+use testkit::{TempTree, TreeBuilder, disk_space, hostile_tree, random_tree};
 
 use crate::scan::setup;
 
@@ -48,13 +48,13 @@ fn order_and_figures_depend_on_nothing_but_the_tree() {
 #[test]
 fn groups_come_most_reclaimable_first_and_then_by_path() {
     let tree = TreeBuilder::new()
-        .hard_links("twenty-one bytes long", &["a1", "a2", "a3", "a4"])
-        .file("a5", "twenty-one bytes long")
-        .file("y1", "thirty bytes, of two files: 30")
-        .file("y2", "thirty bytes, of two files: 30")
-        .file("b1", "fifteen bytes a")
-        .file("b2", "fifteen bytes a")
-        .file("b3", "fifteen bytes a")
+        .hard_links("a block for two", &["a1", "a2", "a3", "a4"])
+        .file("a5", "a block for two")
+        .file("b1", "another block for two")
+        .file("b2", "another block for two")
+        .file("y1", "two blocks for three")
+        .file("y2", "two blocks for three")
+        .file("y3", "two blocks for three")
         .make_temp();
     let reclaimable = |hardlinks| {
         let scan = setup().hardlinks(hardlinks).scan(&[&tree]);
@@ -63,6 +63,7 @@ fn groups_come_most_reclaimable_first_and_then_by_path() {
             .map(|(_, bytes, _, paths)| (bytes, paths.len()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(reclaimable(false), [(30, 3), (30, 2), (21, 2)]);
-    assert_eq!(reclaimable(true), [(30, 3), (30, 2), (21, 5)]);
+    let block = disk_space(tree.join("a5"));
+    assert_eq!(reclaimable(false), [(2 * block, 3), (block, 2), (block, 2)]);
+    assert_eq!(reclaimable(true), [(2 * block, 3), (block, 5), (block, 2)]);
 }

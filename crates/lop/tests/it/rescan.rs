@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use testkit::{
-    Content, Groups, TreeBuilder, assert_groups, groups_of, hostile_tree, naive_groups, relative_to,
+    Content, Groups, TreeBuilder, assert_groups, disk_space, groups_of, hostile_tree, naive_groups,
+    relative_to,
 };
 
 use crate::lop::{Lop, settle};
@@ -232,15 +233,17 @@ fn linked_snapshots_scanned_in_turn_are_the_groups_of_one_scan() {
         lop.scan_figures([day]).assert_nothing_read();
     }
     assert_truth(&lop);
-    let groups: Vec<(i64, i64)> = {
+    let groups: Vec<(i64, u64)> = {
         let database = lop.database();
         let mut query = database
             .prepare("SELECT inodes, reclaimable FROM groups ORDER BY size")
             .expect("a query");
-        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let rows =
+            query.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())));
         rows.and_then(Iterator::collect).expect("rows")
     };
-    assert_eq!(groups, [(2, 5000), (2, 100_000)]);
+    let freed = |name: &str| disk_space(lop.path("day 1").join(name));
+    assert_eq!(groups, [(2, freed("small 1")), (2, freed("large 1"))]);
     lop.scan_figures(["."]).assert_nothing_read();
 }
 

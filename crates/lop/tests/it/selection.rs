@@ -1,7 +1,8 @@
 //! Which files a scan takes: sizes, patterns, hidden names, empty files, hard links, file systems.
 
 use testkit::{
-    FileSystem, Groups, Mount, PathBytes, TreeBuilder, assert_groups, groups_of, parse_nul, skipped,
+    FileSystem, Groups, Mount, PathBytes, TreeBuilder, assert_groups, disk_space, groups_of,
+    parse_nul, skipped,
 };
 
 use crate::lop::{Lop, document};
@@ -152,7 +153,7 @@ fn names_of_one_inode_are_one_file_unless_asked_for() {
     let output = lop.run(["scan", "--no-catalog", "--hardlinks", "."]);
     let text = output.stdout_str();
     assert!(text.contains("2 files of 6 B, hard links\n  ./l1\n  ./l2\n"), "{text}");
-    assert!(text.contains("4 files of 6 B, 6 B reclaimable"), "{text}");
+    assert!(text.contains("4 files of 6 B, ") && text.contains(" reclaimable, "), "{text}");
 }
 
 #[test]
@@ -160,13 +161,14 @@ fn hard_links_reclaim_nothing_in_the_catalog_either() {
     let tree =
         TreeBuilder::new().hard_links("linked", &["a1", "a2"]).hard_links("linked", &["b1", "b2"]);
     let lop = Lop::with(&tree);
+    let freed = disk_space(lop.path("b1"));
     let summary = lop.scan_summary(["--hardlinks", "."]);
     assert_eq!(
         (&summary["redundant_files"], &summary["reclaimable_bytes"]),
-        (&3.into(), &6.into())
+        (&3.into(), &freed.into())
     );
     let report = lop.json(["report"]);
-    assert_eq!(report["groups"][0]["reclaimable"], 6);
+    assert_eq!(report["groups"][0]["reclaimable"], freed);
     assert_groups(&groups_of([["a1", "b1"]]), &lop.report());
 }
 
