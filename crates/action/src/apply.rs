@@ -14,8 +14,9 @@ use fsops::{Dir, FileKey, Interrupted, Stage, Watch, own_descriptor_table};
 use walk::Reach;
 
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{Journal, Lines, Record};
+use crate::journal::{Journal, Record};
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::store::{Stores, Used};
 use crate::target::Group;
 

@@ -16,7 +16,8 @@ use fsops::{Context, Dir, DirBuffer, FileKey, Lock, Op, Stat, create_dir_private
 use walk::{Reach, split};
 
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{FORMAT, Journal};
+use crate::journal::Journal;
+use crate::lines::FORMAT;
 use crate::name::Name;
 use crate::numbering::{TREES, create_next, id, journal, name_of, number_of, numbers};
 use crate::runs::now_ms;

@@ -14,8 +14,8 @@ pub enum Error {
     /// A file of lop's own cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
-    /// A journal is not one, or was written by a later version.
-    #[error("{} is not a journal that this lop can read: {why}", path.display())]
+    /// A journal is not one of this version, or is damaged.
+    #[error("cannot use the journal {}: {why}", path.display())]
     Journal {
         /// The journal.
         path: PathBuf,

@@ -1,25 +1,23 @@
 //! What a run is about to do and what it did, one JSON object a line, appended and never rewritten.
 //!
 //! An intent is on the disk before anything is done about it. What was done is noted afterwards, and
-//! need not be on the disk: after a crash the file system tells. A line that was cut off by a crash is
-//! passed over; nothing had been done about what it said.
+//! need not be on the disk: after a crash the file system tells. Each line has a checksum ([`crate::lines`]).
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use fsops::{Context, Dir, FileKey, Log, Op, Stat};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::kind::Kind;
+use crate::lines::{GO_ON, Lines};
 use crate::name::Name;
 use crate::target::Version;
-
-/// The format of the journals that this version writes.
-pub(crate) const FORMAT: u32 = 1;
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -108,8 +106,8 @@ pub(crate) struct Journal {
     path: PathBuf,
     log: Log,
     next: AtomicU64,
-    /// Whether a line may have been cut off.
-    cut: AtomicBool,
+    /// Whether the last line may have been cut off.
+    cut: Mutex<bool>,
 }
 
 impl Journal {
@@ -120,14 +118,14 @@ impl Journal {
     /// `EEXIST` if there is one.
     pub(crate) fn create(path: PathBuf) -> Result<Journal, Error> {
         let log = log(&path, Log::create).context(Op::Create, || &path)?;
-        Ok(Journal { path, log, next: AtomicU64::new(0), cut: AtomicBool::new(false) })
+        Ok(Journal { path, log, next: AtomicU64::new(0), cut: Mutex::new(false) })
     }
 
     /// Opens the journal at `path`; intents are numbered from `next`.
     pub(crate) fn open(path: PathBuf, next: u64) -> Result<Journal, Error> {
         let log = log(&path, Log::open).context(Op::Open, || &path)?;
         // A crash may have done that to the last line.
-        let cut = AtomicBool::new(true);
+        let cut = Mutex::new(true);
         Ok(Journal { path, log, next: AtomicU64::new(next), cut })
     }
 
@@ -138,14 +136,15 @@ impl Journal {
 
     /// Appends lines; if they are `urgent`, waits until they are on the disk.
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
-        if !lines.0.is_empty() {
-            if self.cut.load(Relaxed) {
-                self.log.append(b"\n").context(Op::Write, || &self.path)?;
+        if !lines.bytes().is_empty() {
+            // One thread at a time: a write may be a partial one.
+            let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+            if *cut {
+                self.log.append(GO_ON).context(Op::Write, || &self.path)?;
             }
-            let appended = self.log.append(&lines.0);
-            // Part of them may be there, and what follows must not run into that.
-            self.cut.store(appended.is_err(), Relaxed);
-            appended.context(Op::Write, || &self.path)?;
+            *cut = true;
+            self.log.append(lines.bytes()).context(Op::Write, || &self.path)?;
+            *cut = false;
         }
         if urgent {
             self.log.sync().context(Op::Sync, || &self.path)?;
@@ -164,20 +163,4 @@ impl Journal {
 fn log(path: &Path, open: fn(&Dir, &CStr) -> io::Result<Log>) -> io::Result<Log> {
     let (folder, name) = path.parent().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
     open(&Dir::open(folder)?, &CString::new(name.as_bytes())?)
-}
-
-/// Lines to be appended at once.
-#[derive(Debug, Default)]
-pub(crate) struct Lines(Vec<u8>);
-
-impl Lines {
-    pub(crate) fn push(&mut self, record: &impl Serialize) {
-        // Neither a vector nor our types, whose keys are all strings, can fail.
-        let _infallible = serde_json::to_writer(&mut self.0, record);
-        self.0.push(b'\n');
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
 }

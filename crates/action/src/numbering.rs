@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use fsops::{Context, Dir, DirBuffer, Op, Stat, remove_file};
+use fsops::{Context, Dir, DirBuffer, Op, Stat, check_private, remove_file};
 
 use crate::error::Error;
 use crate::journal::Journal;
@@ -30,6 +30,7 @@ pub(crate) fn numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         dir => dir.context(Op::Open, || folder)?,
     };
+    check_private(&dir).context(Op::Open, || folder)?;
     let mut numbers = Vec::new();
     let listed = dir.for_each(&mut DirBuffer::default(), |item| {
         let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(suffix));

@@ -3,15 +3,15 @@
 //! A run may have been of millions of files. In memory is only where in the journal each of them is.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{Context, FileKey, Log, Op};
 
 use crate::error::Error;
-use crate::journal::{FORMAT, Intent, Record};
+use crate::journal::{Intent, Record};
 use crate::kind::Kind;
+use crate::lines::{Reader, is_whole};
 
 /// What has become of an intent, as far as the journal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub(crate) struct Past {
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
     pub(crate) freed: u64,
+    /// Lines that are not what was written, and say nothing.
+    pub(crate) damaged: u64,
     /// Whether an undo was begun and is not over.
     pub(crate) undoing: bool,
     pub(crate) stores: BTreeMap<u32, (Vec<u8>, u64)>,
@@ -73,41 +75,28 @@ impl Past {
         let read = file.read_at(&mut tail, size.saturating_sub(TAIL)).context(Op::Read, || path)?;
         let lines = tail[..read].strip_suffix(b"\n").unwrap_or_default();
         let last = lines.rsplit(|&b| b == b'\n').next().unwrap_or_default();
-        Ok(matches!(
-            serde_json::from_slice(last),
-            Ok(Record::End { .. } | Record::UndoEnd | Record::Purged { .. })
-        ))
+        let ends = matches!(serde_json::from_slice(last), Ok(Record::End { .. } | Record::UndoEnd));
+        Ok(ends && is_whole(last))
     }
 
     /// Reads a journal; one that was cut off before it began tells of no run.
+    ///
+    /// # Errors
+    ///
+    /// That it cannot be read, is no journal of this format, or may have been written by somebody else.
     pub(crate) fn read(path: &Path) -> Result<Option<Past>, Error> {
-        let open = || Log::reader(path).context(Op::Open, || path);
-        let mut reader = BufReader::with_capacity(1 << 20, open()?);
-        let bad = |why: &str| Error::Journal { path: path.into(), why: why.into() };
-        let mut past: Option<Past> = None;
-        let (mut line, mut at) = (Vec::new(), 0);
-        loop {
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line).context(Op::Read, || path)?;
-            if read == 0 {
-                return Ok(past);
-            }
-            match &mut past {
-                Some(past) => past.take(&line, at),
-                None => match serde_json::from_slice(&line) {
-                    Ok(Record::Begin { format, .. }) if format > FORMAT => {
-                        return Err(bad("it was written by a later version"));
-                    }
-                    Ok(Record::Begin { by, started_ms, .. }) => {
-                        past = Some(Past::new(path, open()?, by, started_ms));
-                    }
-                    Ok(_) => return Err(bad("it does not begin as one")),
-                    Err(_) if line.last() != Some(&b'\n') => {}
-                    Err(e) => return Err(bad(&e.to_string())),
-                },
-            }
-            at += read as u64;
+        let mut lines = Reader::open(path)?;
+        let Some(begin) = lines.begin()? else { return Ok(None) };
+        let Ok(Record::Begin { by, started_ms, .. }) = serde_json::from_slice(begin) else {
+            return Err(lines.bad("it is not the journal of a run that acted on files"));
+        };
+        let mut past =
+            Past::new(path, Log::reader(path).context(Op::Open, || path)?, by, started_ms);
+        while let Some((at, line)) = lines.next()? {
+            past.take(line, at);
         }
+        past.damaged += lines.damaged;
+        Ok(Some(past))
     }
 
     fn new(path: &Path, file: std::fs::File, by: Kind, started_ms: i64) -> Past {
@@ -118,6 +107,7 @@ impl Past {
             started_ms,
             ended_ms: None,
             freed: 0,
+            damaged: 0,
             undoing: false,
             stores: BTreeMap::new(),
             entries: BTreeMap::new(),
@@ -127,16 +117,20 @@ impl Past {
         }
     }
 
-    /// Takes a line that is at a place of the journal; one that was cut off says nothing.
+    /// Takes a line that is at a place of the journal.
     fn take(&mut self, line: &[u8], at: u64) {
         if line.starts_with(br#"{"record":"will","#) {
             // The tag is one more key to it, and passed over faster than it is looked for.
-            if let Ok(intent) = serde_json::from_slice(line) {
-                self.will(&intent, at, line.len());
+            match serde_json::from_slice(line) {
+                Ok(intent) => self.will(&intent, at, line.len()),
+                Err(_) => self.damaged += 1,
             }
             return;
         }
-        let Ok(record) = serde_json::from_slice(line) else { return };
+        let Ok(record) = serde_json::from_slice(line) else {
+            self.damaged += 1;
+            return;
+        };
         match record {
             Record::Begin { .. } => {}
             Record::Will(intent) => self.will(&intent, at, line.len()),
@@ -182,6 +176,9 @@ impl Past {
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
         let mut line = vec![0; entry.length as usize];
         self.file.read_exact_at(&mut line, entry.at).context(Op::Read, || &self.path)?;
+        if !is_whole(&line) {
+            return Err(bad(format!("the line of intent {n} is damaged")));
+        }
         match serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))? {
             Record::Will(intent) => Ok(Noted { intent: *intent, made: self.made.get(&n).copied() }),
             _ => Err(bad(format!("no intent {n}"))),
@@ -197,40 +194,134 @@ impl Past {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use testkit::TempTree;
+
     use super::{Fate, Past};
+    use crate::error::Error;
+    use crate::journal::Record;
+    use crate::kind::Kind;
+    use crate::lines::{FORMAT, Lines};
+
+    fn version() -> crate::target::Version {
+        crate::target::Version { device: 1, inode: 2, size: 3, mtime_ns: 4, ctime_ns: 5 }
+    }
+
+    fn will(n: u64) -> Record {
+        let text = format!(
+            r#"{{"record":"will","n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
+            "was":{{"device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5,"atime_ns":0,"mode":33188,
+            "uid":0,"gid":0,"links":1}},"kept":{},"kept_fsid":0}}"#,
+            serde_json::to_string(&version()).expect("is written")
+        );
+        serde_json::from_str(&text).expect("an intent")
+    }
+
+    fn begin() -> Record {
+        let id = "x".into();
+        Record::Begin { format: FORMAT, run: 1, id, by: Kind::Delete, started_ms: 1 }
+    }
+
+    fn line(record: &Record) -> Vec<u8> {
+        let mut lines = Lines::default();
+        lines.push(record);
+        lines.bytes().to_vec()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "writes to a test's own tree")]
+    fn journal(lines: &[Vec<u8>]) -> (TempTree, PathBuf) {
+        let folder = TempTree::new();
+        let path = folder.join("1.jsonl");
+        std::fs::write(&path, lines.concat()).expect("written");
+        (folder, path)
+    }
+
+    fn read(lines: &[Vec<u8>]) -> Result<Option<Past>, Error> {
+        let (_folder, path) = journal(lines);
+        Past::read(&path)
+    }
+
+    fn fates(past: &Past) -> Vec<(u64, Fate)> {
+        past.entries.iter().map(|(&n, entry)| (n, entry.fate)).collect()
+    }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "writes to a test's own tree")]
     fn what_was_cut_off_says_nothing_and_the_rest_holds() {
-        let version = r#""device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5"#;
-        let will = |n: u64, before: &str| {
-            format!(
-                r#"{{{before}"n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
-                "was":{{{version},"atime_ns":0,"mode":33188,"uid":0,"gid":0,"links":1}},
-                "kept":{{{version}}},"kept_fsid":0}}"#
-            )
-            .replace('\n', " ")
-        };
+        let did = line(&Record::Did { n: 2, freed: 3 });
+        let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
         let lines = [
-            r#"{"record":"begin","format":1,"run":1,"id":"x","by":"delete","started_ms":1}"#.into(),
-            will(1, r#""record":"will","#),
-            will(2, r#" "record" : "will", "#),
-            will(3, r#""record":"will","#)[..70].into(),
-            // All that is looked at is there, and something else is not.
-            will(4, r#""record":"will","#).replace(r#""keep":"/a","#, ""),
-            r#"{"record":"did","n":2,"freed":3}"#.into(),
-            r#"{"record":"did","n":1"#.into(),
+            line(&begin()),
+            line(&will(1)),
+            line(&will(2)),
+            cut(line(&will(3))),
+            b"\n\n".to_vec(),
+            did,
+            b"\n\n".to_vec(),
+            cut(line(&Record::Did { n: 1, freed: 9 })),
         ];
-        let folder = testkit::TempTree::new();
-        let path = folder.join("1.jsonl");
-        std::fs::write(&path, lines.join("\n")).expect("written");
-        let past = Past::read(&path).expect("is read").expect("is a run");
-        let fates: Vec<_> = past.entries.iter().map(|(&n, entry)| (n, entry.fate)).collect();
-        assert_eq!(fates, [(1, Fate::Open), (2, Fate::Done)]);
+        let past = read(&lines).expect("is read").expect("is a run");
+        assert_eq!(fates(&past), [(1, Fate::Open), (2, Fate::Done)]);
+        assert_eq!((past.damaged, past.freed), (0, 3));
         for n in [1, 2] {
             let path = past.noted(n).expect("is there").intent.path.0;
             assert_eq!(path, format!("/b{n}").into_bytes());
         }
         assert!(past.noted(3).is_err());
+        assert!(read(&[cut(line(&begin()))]).expect("is read").is_none());
+    }
+
+    #[test]
+    fn a_damaged_line_is_counted_and_says_nothing() {
+        let whole = [line(&begin()), line(&will(1)), line(&will(2)), line(&Record::UndoEnd)];
+        let text = whole[1].clone();
+        // Any one bit but those of the newline.
+        for bit in 0..(text.len() - 1) * 8 {
+            let mut lines = whole.clone();
+            lines[1][bit / 8] ^= 1 << (bit % 8);
+            if lines[1][bit / 8] == b'\n' {
+                continue;
+            }
+            let past = read(&lines).expect("is read").expect("is a run");
+            assert_eq!(fates(&past), [(2, Fate::Open)], "{}", text[bit / 8].escape_ascii());
+            assert_eq!(past.damaged, 1);
+        }
+        let mut lines = whole.clone();
+        lines[0][30] ^= 1;
+        let error = read(&lines).expect_err("damaged").to_string();
+        assert!(error.ends_with("its first line is damaged"), "{error}");
+    }
+
+    #[test]
+    fn journals_of_other_formats_are_refused() {
+        let with = |format: u32| {
+            let text = format!(
+                r#"{{"record":"begin","format":{format},"run":1,"id":"x","by":"delete","started_ms":1}}"#
+            );
+            read(&[text.into_bytes(), b"\n".to_vec()]).expect_err("refused").to_string()
+        };
+        assert!(with(1).ends_with("an earlier version of lop wrote it (format 1); use that one"));
+        assert!(with(3).ends_with("a later version of lop wrote it (format 3)"), "{}", with(3));
+        let no_run = line(&will(1));
+        let error = read(&[no_run.clone(), no_run]).expect_err("refused").to_string();
+        assert!(error.ends_with("its first line is damaged"), "{error}");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "changes a test's own tree")]
+    fn a_journal_that_others_may_write_to_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let (_folder, path) = journal(&[line(&begin()), line(&will(1))]);
+        let allow = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode));
+        for (mode, is_read) in [(0o600, true), (0o644, true), (0o620, false), (0o602, false)] {
+            allow(mode).expect("allowed");
+            assert_eq!(Past::read(&path).is_ok(), is_read, "{mode:o}");
+        }
+        allow(0o600).expect("allowed");
+        if !testkit::is_root() {
+            return testkit::skipped("only root can make files of others");
+        }
+        chown(&path, Some(testkit::NOBODY), None).expect("given away");
+        assert!(matches!(Past::read(&path), Err(Error::File(_))));
     }
 }

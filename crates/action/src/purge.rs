@@ -7,8 +7,9 @@ use fsops::{File, Interrupted, Op, Watch};
 
 use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{Intent, Journal, Lines, Record};
+use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::numbering::name_of;
 use crate::past::{Fate, Past};
 use crate::recover::{Sites, is};

@@ -10,8 +10,9 @@ use fsops::{Dir, FileKey, Stat};
 use walk::{Reach, split};
 
 use crate::error::Error;
-use crate::journal::{Intent, Journal, Lines, Record};
+use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
@@ -68,7 +69,7 @@ impl<'a> Sites<'a> {
     /// Opens the private directory of an intent, if it has one and that is still there.
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
-        let Some((path, _)) = self.past.stores.get(&number) else { return Ok(None) };
+        let path = self.store(number)?;
         match store::open(number, path, &mut self.reach) {
             Ok(staging) => Ok(Some(staging)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -78,10 +79,17 @@ impl<'a> Sites<'a> {
 
     /// Makes the private directory of an intent again if it is gone, and opens it.
     pub(crate) fn staging_again(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
-        let store = intent.store.and_then(|number| self.past.stores.get_key_value(&number));
-        let Some((number, (path, _))) = store else { return Ok(None) };
+        let Some(number) = intent.store else { return Ok(None) };
+        let path = self.store(number)?;
         store::make_again(path, &mut self.reach)?;
-        store::open(*number, path, &mut self.reach).map(Some)
+        store::open(number, path, &mut self.reach).map(Some)
+    }
+
+    /// Returns the path of a private directory. If the line of the journal that tells it is damaged, nothing
+    /// can be known of what is in there.
+    fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
+        let store = self.past.stores.get(&number).map(|(path, _)| &path[..]);
+        store.ok_or_else(|| std::io::Error::other("the journal no longer tells where its store is"))
     }
 
     /// Returns the file system that an intent's file is on.

@@ -11,8 +11,9 @@ use fsops::{Lock, Watch, create_dir_private, remove_file};
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
-use crate::journal::{FORMAT, Journal, Record};
+use crate::journal::{Journal, Record};
 use crate::kind::Kind;
+use crate::lines::FORMAT;
 use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
@@ -41,6 +42,8 @@ pub struct Summary {
     pub failed: u64,
     /// Bytes that were freed.
     pub freed: u64,
+    /// Lines of its journal that are damaged, and count for nothing.
+    pub damaged: u64,
 }
 
 /// The folder with the journals, locked.
@@ -209,6 +212,7 @@ fn summary(run: u64, past: &Past) -> Summary {
         purged: count(&[Fate::Purged]),
         failed: count(&[Fate::NotDone]),
         freed: past.freed,
+        damaged: past.damaged,
     }
 }
 

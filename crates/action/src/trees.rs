@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use fsops::{Context, Dir, Lock, Log, Op};
+use fsops::{Dir, Lock};
 use serde::{Deserialize, Serialize};
 use walk::{STORE_PREFIX, split};
 
 use crate::error::Error;
-use crate::journal::FORMAT;
+use crate::lines::Reader;
 use crate::name::Name;
 use crate::numbering::{TREES, journal, numbers};
 
@@ -133,28 +133,21 @@ impl Past {
     /// Reads a run's journal; one that was cut off before it began, or is gone, tells of no run.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<Past>, Error> {
         let path = journal(folder, run, TREES);
-        let mut bytes = Vec::new();
-        let file = match Log::reader(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            file => file.context(Op::Open, || &path)?,
+        let mut lines = match Reader::open(&path) {
+            Err(Error::File(e)) if e.source.kind() == ErrorKind::NotFound => return Ok(None),
+            lines => lines?,
         };
-        (&file).read_to_end(&mut bytes).context(Op::Read, || &path)?;
-        let mut lines = bytes.split(|&b| b == b'\n');
-        let bad = |why: &str| Error::Journal { path: path.clone(), why: why.into() };
-        let mut past = Past::default();
-        match serde_json::from_slice(lines.next().unwrap_or_default()) {
-            Ok(Line::Begin { format, .. }) if format > FORMAT => {
-                return Err(bad("it was written by a later version"));
+        let Some(begin) = lines.begin()? else { return Ok(None) };
+        let Ok(Line::Begin { started_ms, id, .. }) = serde_json::from_slice(begin) else {
+            return Err(lines.bad("it is not the journal of a purge"));
+        };
+        let mut past = Past { id, started_ms, ..Past::default() };
+        while let Some((_, line)) = lines.next()? {
+            // What a damaged line told of is found in the store, as something that is not known.
+            if let Ok(line) = serde_json::from_slice(line) {
+                past.take(line);
             }
-            Ok(Line::Begin { started_ms, id, .. }) => {
-                (past.started_ms, past.id) = (started_ms, id);
-            }
-            Ok(_) => return Err(bad("it does not begin as one")),
-            Err(_) if !bytes.contains(&b'\n') => return Ok(None),
-            Err(e) => return Err(bad(&e.to_string())),
         }
-        // One that was cut off by a crash says nothing.
-        lines.filter_map(|line| serde_json::from_slice(line).ok()).for_each(|line| past.take(line));
         Ok(Some(past))
     }
 

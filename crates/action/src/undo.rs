@@ -15,8 +15,9 @@ use content::Scratch;
 use fsops::{FileKey, Kind as Entry, Op, Stage, Stat, Watch};
 
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::{Former, Intent, Journal, Lines, Record};
+use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, is, made, new_of};
@@ -32,6 +33,8 @@ pub struct Undone {
     pub done: u64,
     /// Files that are not, with the reason.
     pub refused: Vec<Refusal>,
+    /// Lines of the journal that are damaged: nothing was done about the files that they tell of.
+    pub damaged: u64,
 }
 
 /// A copy that is ready to take a place.
@@ -68,7 +71,7 @@ pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Re
         scratch: Scratch::default(),
         lines: Lines::default(),
         back: HashMap::new(),
-        undone: Undone::default(),
+        undone: Undone { damaged: past.damaged, ..Undone::default() },
     };
     let answer = undo.run();
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));

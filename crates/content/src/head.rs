@@ -30,6 +30,11 @@ pub fn head_of(bytes: &[u8]) -> Head {
     Head(NonZeroU64::new(XxHash3_64::oneshot(bytes)).unwrap_or(NonZeroU64::MIN))
 }
 
+/// Returns XXH3-64 of some bytes, to find damage in lop's own files.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot(bytes)
+}
+
 /// Reads a file's head.
 pub fn read_head(
     file: &File,

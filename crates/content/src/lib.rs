@@ -22,7 +22,7 @@ mod partition;
 
 pub use digest::{Beginning, Digest, Grown, ParseDigestError, Stretch, read_on, round_length};
 pub use facts::{ContentId, Facts};
-pub use head::{Head, head_length, head_of, read_head};
+pub use head::{Head, checksum, head_length, head_of, read_head};
 pub use partition::{Failure, Manner, Part, Scratch, partition, partition_bytes};
 
 /// Why a file's bytes could not be had.

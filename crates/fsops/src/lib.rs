@@ -50,7 +50,7 @@ pub use lease::{Granted, Lease};
 pub use limits::{
     effective_user, may_give_files_away, own_descriptor_table, raise_descriptor_limit,
 };
-pub use log::Log;
+pub use log::{Log, check_private};
 pub use mounts::{Mounts, Place, boot_id};
 pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};

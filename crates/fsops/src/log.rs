@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::change::about_to_change;
@@ -21,15 +21,27 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is something of that name.
+    /// `EEXIST` if there is something of that name, `EACCES` with the reason if the file system lets others
+    /// write to the file (FAT and NTFS may): nothing is there then.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
-        Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)
+        let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
+        check_private(&log.fd).inspect_err(|_| {
+            // The reason matters more than an empty file that stays.
+            let _removed = rustix::fs::unlinkat(dir, name, AtFlags::empty());
+        })?;
+        Ok(log)
     }
 
     /// Opens the file `name` in a directory for appending.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Log::reader`].
     pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
-        Log::open_with(dir, name, OFlags::empty())
+        let log = Log::open_with(dir, name, OFlags::empty())?;
+        check_private(&log.fd)?;
+        Ok(log)
     }
 
     /// Opens the file at `path` for reading.
@@ -37,12 +49,15 @@ impl Log {
     /// # Errors
     ///
     /// `ELOOP` if it is a symbolic link, `InvalidInput` if it is no regular file; a FIFO is not waited for.
+    /// `EACCES` with the reason if others own the file or may write to it: what is in it may not be what this
+    /// user's lop wrote.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
+        check_private(&file)?;
         Ok(file)
     }
 
@@ -74,4 +89,23 @@ impl Log {
         about_to_change()?;
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }
+}
+
+/// Makes sure that nobody but whoever runs this, or root, can have written to a file or directory.
+///
+/// # Errors
+///
+/// `PermissionDenied` with the reason.
+pub fn check_private(fd: impl AsFd) -> io::Result<()> {
+    let stat = rustix::fs::fstat(fd)?;
+    let user = rustix::process::geteuid().as_raw();
+    let denied = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    if stat.st_uid != user {
+        return denied(format!("it belongs to user {}, and lop runs as user {user}", stat.st_uid));
+    }
+    let mode = stat.st_mode & 0o7777;
+    if mode & 0o022 != 0 {
+        return denied(format!("other users may write to it (mode {mode:04o})"));
+    }
+    Ok(())
 }

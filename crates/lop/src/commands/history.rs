@@ -106,6 +106,10 @@ fn of_files(run: &Summary) -> String {
         }
     }
     text.push_str(if run.ended_ms.is_none() { ", cut off" } else { "" });
+    if run.damaged > 0 {
+        let lines = counted(run.damaged, "line", "lines");
+        text.push_str(&format!(", {lines} of its journal damaged"));
+    }
     text
 }
 

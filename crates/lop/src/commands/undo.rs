@@ -28,7 +28,18 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let left = undone.refused.len() as u64 - other_owner;
     let summary = Summary { run, undone: undone.done, other_owner, left };
-    refusals::conclude(&summary, &summary.text(catalog.exists()), &undone.refused, ended, settings)
+    let text = summary.text(catalog.exists());
+    let exit = refusals::conclude(&summary, &text, &undone.refused, ended, settings)?;
+    if undone.damaged == 0 {
+        return Ok(exit);
+    }
+    let lines = counted(undone.damaged, "line", "lines");
+    let text = format!(
+        "{lines} of the journal of run {run} damaged; nothing was done about the files in question"
+    );
+    settings.complain(text.as_bytes());
+    settings.print_exit_record(Exit::Partial, &text);
+    Ok(Exit::Partial)
 }
 
 #[derive(Serialize)]

@@ -16,6 +16,7 @@ mod formats;
 mod full;
 mod histories;
 mod interrupts;
+mod journals;
 mod json;
 mod lists;
 mod lop;
