@@ -64,7 +64,7 @@ impl Copy<'_> {
     }
 }
 
-/// Returns whether the first `size` bytes of two files are equal.
+/// Returns whether two files are equal and `size` bytes long, each read to its end.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(crate) fn equal(
     compare(one, other, size, false, scratch, watch).map(|same| same.is_some())
 }
 
-/// Returns two files as one part if their first `size` bytes are equal.
+/// Returns two files as one part if they are equal and `size` bytes long.
 fn compare(
     one: &File,
     other: &File,
@@ -88,12 +88,15 @@ fn compare(
     scratch: &mut Scratch,
     watch: &Watch,
 ) -> Result<Option<Part>, Interrupted> {
-    if size == 0 {
-        return Ok(Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) }));
-    }
-    let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
-    let (mut parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
-    Ok(parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2))
+    let same = if size == 0 {
+        Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) })
+    } else {
+        let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
+        let (mut parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
+        parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2)
+    };
+    let ends = |file: &File| file.ends_at(size).is_ok_and(|ends| ends);
+    Ok(same.filter(|_| ends(one) && ends(other)))
 }
 
 /// Returns whether an owner cannot be given because one has to be root for that.

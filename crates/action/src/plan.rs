@@ -96,12 +96,13 @@ impl From<Plan> for Group {
 /// Plans a group; more than one plan if the kind works within one file system only, none if nothing can
 /// go.
 ///
-/// At least one file stays, whatever the rules say.
+/// At least one file stays, whatever the rules say. Files of different sizes are never in one plan,
+/// whatever named them as equal.
 pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
-    let mut parts: BTreeMap<u64, Vec<Member>> = BTreeMap::new();
+    let mut parts: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
     for member in members {
         let device = if kind.needs_one_file_system() { member.stat.device } else { 0 };
-        parts.entry(device).or_default().push(member);
+        parts.entry((device, member.stat.size)).or_default().push(member);
     }
     parts.into_values().filter_map(|members| part(members, rules)).collect()
 }

@@ -151,6 +151,8 @@ impl Worker<'_> {
             Kind::Separate if is_same && opened.stat.links > 1 => {}
             Kind::Separate => return Err(here(Reason::Alone)),
             _ if is_same => return Err(here(Reason::Same)),
+            // Only what is equal to its last byte can be, whatever named the two as equal.
+            _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
         // A file in quarantine stays what it is.
@@ -230,30 +232,13 @@ impl Worker<'_> {
         kept: &Opened<'_>,
         going: Vec<Going<'g>>,
     ) -> Result<Vec<Going<'g>>, (Interrupted, Vec<Going<'g>>)> {
-        let compared = !matches!(self.shared.how.kind, Kind::Reflink | Kind::Separate);
-        if !compared || kept.stat.size == 0 {
+        if matches!(self.shared.how.kind, Kind::Reflink | Kind::Separate) {
             return Ok(going);
         }
-        let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
-        let files: Vec<&File> = all().map(|opened| &opened.file).collect();
-        let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
-        let manner = Manner { sparse, digest: false, quantum: self.lane.quantum() };
-        let size = kept.stat.size;
-        let watch = self.shared.watch;
-        let (parts, failures) = match partition(&files, size, manner, &mut self.scratch, watch) {
-            Ok(answer) => answer,
+        let mut verdicts = match self.compare(kept, &going) {
+            Ok(verdicts) => verdicts,
             Err(stopped) => return Err((stopped, going)),
         };
-        let mut verdicts: Vec<Option<Reason>> =
-            files.iter().map(|_| Some(Reason::Differs)).collect();
-        for part in parts.iter().filter(|part| part.members.contains(&0)) {
-            for &member in &part.members {
-                verdicts[member] = None;
-            }
-        }
-        for failure in failures {
-            verdicts[failure.member] = Some(failure.error.into());
-        }
         let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
         let mut equal = Vec::with_capacity(going.len());
         for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
@@ -263,6 +248,39 @@ impl Worker<'_> {
             }
         }
         Ok(equal)
+    }
+
+    /// Compares files with the kept one, each to its end. Returns why one is not equal to it, for the
+    /// kept one first.
+    fn compare(
+        &mut self,
+        kept: &Opened<'_>,
+        going: &[Going<'_>],
+    ) -> Result<Vec<Option<Reason>>, Interrupted> {
+        let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
+        let files: Vec<&File> = all().map(|opened| &opened.file).collect();
+        let size = kept.stat.size;
+        let mut verdicts: Vec<Option<Reason>> = files.iter().map(|_| None).collect();
+        if size > 0 {
+            let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
+            let manner = Manner { sparse, digest: false, quantum: self.lane.quantum() };
+            let watch = self.shared.watch;
+            let (parts, failures) = partition(&files, size, manner, &mut self.scratch, watch)?;
+            let equal = parts.iter().find(|part| part.members.contains(&0));
+            for (member, verdict) in verdicts.iter_mut().enumerate() {
+                let is_equal = equal.is_some_and(|part| part.members.contains(&member));
+                *verdict = (!is_equal).then_some(Reason::Differs);
+            }
+            for failure in failures {
+                verdicts[failure.member] = Some(failure.error.into());
+            }
+        }
+        for (file, verdict) in files.iter().zip(&mut verdicts) {
+            if verdict.is_none() {
+                *verdict = check_end(file, size).err();
+            }
+        }
+        Ok(verdicts)
     }
 
     /// Acts on files that were equal to the kept one a moment ago.
@@ -330,6 +348,15 @@ impl Worker<'_> {
             is_there: matches!(kind, Kind::Hardlink | Kind::Reflink | Kind::Separate),
             unshared: if kind == Kind::Reflink { freed } else { 0 },
         });
+    }
+}
+
+/// Makes sure that a file has no bytes after the first `size`.
+fn check_end(file: &File, size: u64) -> Result<(), Reason> {
+    match file.ends_at(size) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Reason::Changed),
+        Err(source) => Err(Reason::Failed { op: Op::Read, source }),
     }
 }
 

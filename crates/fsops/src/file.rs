@@ -103,6 +103,14 @@ impl File {
         Ok(filled)
     }
 
+    /// Returns whether nothing can be read at or after `size`.
+    ///
+    /// The size in the metadata does not prove that: some file systems say 0 for files that they make up
+    /// while they are read, and others answer from a cache.
+    pub fn ends_at(&self, size: u64) -> io::Result<bool> {
+        Ok(self.read_at(&mut [0], size)? == 0)
+    }
+
     /// Returns where the next data at or after `offset` starts, or `None` if only a hole is left.
     ///
     /// A file system that does not know holes answers `offset`.

@@ -357,6 +357,23 @@ mod tests {
     use crate::Dir;
 
     #[test]
+    fn a_file_ends_where_nothing_can_be_read() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let dir = Dir::open(temp.path()).expect("it is there");
+        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        new.write_at(b"four", 0).expect("written");
+        let file = dir.open_file(c"file").expect("it is opened");
+        for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
+            assert_eq!(file.ends_at(size).expect("it is read"), ends, "{size}");
+        }
+        // The kernel makes it up while it is read, and says that its size is 0.
+        if let Ok(made_up) = crate::File::open(std::path::Path::new("/proc/self/status")) {
+            assert_eq!(made_up.stat().expect("there").size, 0);
+            assert!(!made_up.ends_at(0).expect("it is read"));
+        }
+    }
+
+    #[test]
     fn only_a_regular_file_is_opened() {
         let temp = tempfile::tempdir().expect("a directory");
         let dir = Dir::open(temp.path()).expect("it is there");

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use action::{Reason, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
@@ -28,8 +29,9 @@ use crate::settings::{Settings, Workers};
 pub(crate) enum Source {
     /// What a catalog knows.
     Catalog(Box<Loaded>),
-    /// Files that were named, each with the number of its group.
-    Named { tree: Box<Tree>, groups: HashMap<FileId, u32> },
+    /// Files that were named, each with the number of its group, and those that are left out, as they
+    /// are not what whoever named them saw.
+    Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, changed: Vec<Refusal> },
 }
 
 impl Source {
@@ -87,6 +89,14 @@ impl Source {
         Ok(stats)
     }
 
+    /// Returns the files that are left out, as they have changed.
+    pub(crate) fn changed(&self) -> &[Refusal] {
+        match self {
+            Source::Catalog(_) => &[],
+            Source::Named { changed, .. } => changed,
+        }
+    }
+
     /// Returns what could not be looked at.
     pub(crate) fn problems(&self) -> &[Problem] {
         &self.tree().problems
@@ -109,10 +119,11 @@ impl Source {
         tree.problems.extend(found.problems);
         let group = |file| number(&facts, file).map(|group| (file, group));
         let groups = files(&tree).into_iter().filter_map(group).collect();
-        Ok(Source::Named { tree: Box::new(tree), groups })
+        Ok(Source::Named { tree: Box::new(tree), groups, changed: Vec::new() })
     }
 
-    /// Takes the groups of a report in JSON.
+    /// Takes the groups of a report in JSON. Files that have another size than the report says are no
+    /// longer what it compared.
     pub(crate) fn from_report(report: &Path, settings: &Settings) -> Result<Source, CommandError> {
         let unreadable = |e: io::Error| {
             CommandError::failed(format!("cannot read the report {}", report.display())).because(e)
@@ -124,11 +135,12 @@ impl Source {
         };
         let text = text.map_err(unreadable)?;
         let parsed: Report = serde_json::from_str(&text).map_err(|e| unreadable(e.into()))?;
-        let mut groups_of_paths: HashMap<Vec<u8>, u32> = HashMap::new();
+        let mut groups_of_paths: HashMap<Vec<u8>, (u32, u64)> = HashMap::new();
         for (number, group) in (0u32..).zip(parsed.groups) {
             for file in group.files {
                 let path = file.bytes().map_err(&unreadable)?;
-                if groups_of_paths.insert(path, number).is_some_and(|other| other != number) {
+                let known = groups_of_paths.insert(path, (number, group.size));
+                if known.is_some_and(|(other, _)| other != number) {
                     let text = "a file is in two groups of the report";
                     return Err(CommandError::failed(text));
                 }
@@ -141,13 +153,22 @@ impl Source {
         paths.sort_unstable();
         let tree = walk::from_list(paths.into_iter(), &Filter::default(), &watch)?;
         monitor.finish()?;
-        let group = |file| groups_of_paths.get(&tree.path(file)).map(|&group| (file, group));
-        let groups = files(&tree).into_iter().filter_map(group).collect();
-        Ok(Source::Named { tree: Box::new(tree), groups })
+        let (mut groups, mut changed) = (HashMap::new(), Vec::new());
+        for file in files(&tree) {
+            let path = tree.path(file);
+            match groups_of_paths.get(&path) {
+                Some(&(group, size)) if tree.file(file).size == size => {
+                    groups.insert(file, group);
+                }
+                Some(_) => changed.push(Refusal { path, reason: Reason::Changed }),
+                None => {}
+            }
+        }
+        Ok(Source::Named { tree: Box::new(tree), groups, changed })
     }
 }
 
-/// A report, as far as it is needed: sizes and digests are not believed.
+/// A report, as far as it is needed. Sizes tell what has changed; digests are not believed.
 #[derive(Deserialize)]
 struct Report {
     groups: Vec<Reported>,
@@ -155,6 +176,7 @@ struct Report {
 
 #[derive(Deserialize)]
 struct Reported {
+    size: u64,
     files: Vec<ReportedFile>,
 }
 

@@ -3,6 +3,7 @@
 mod child;
 mod crash;
 mod discard;
+mod equality;
 mod faults;
 mod meddling;
 mod properties;

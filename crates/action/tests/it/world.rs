@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use action::{
-    How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan, separate,
+    Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan, separate,
 };
 use device::{Io, Lanes, Threads};
 use fsops::{FileKey, Stat, Watch};
@@ -126,6 +126,16 @@ pub(crate) fn apply(
     plans: Vec<Plan>,
     threads: usize,
 ) -> (Outcome, Result<(), action::Error>) {
+    apply_groups(runs, kind, plans.into_iter().map(Into::into).collect(), threads)
+}
+
+/// Carries groups out.
+pub(crate) fn apply_groups(
+    runs: &Runs,
+    kind: Kind,
+    groups: Vec<Group>,
+    threads: usize,
+) -> (Outcome, Result<(), action::Error>) {
     let _quiet = without_forks();
     let how = How {
         kind,
@@ -135,8 +145,8 @@ pub(crate) fn apply(
         open_files: 6,
     };
     let lanes = Lanes::new(Io::Cached);
-    let device = plans.first().map_or(0, |plan| plan.keep.stat.device);
-    let groups = Box::new(plans.into_iter().map(Into::into));
+    let device = groups.first().map_or(0, |group| group.keep.version.device);
+    let groups = Box::new(groups.into_iter());
     let watch = Watch::default();
     match runs.apply(&how, vec![Lot { lane: lanes.of(device), groups }], &watch) {
         Ok((_, outcome, ended)) => (outcome, ended),

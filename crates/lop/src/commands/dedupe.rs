@@ -36,7 +36,8 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let (source, writer) = source(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
-    let unexamined = !problems.is_empty();
+    refusals::print(source.changed(), settings);
+    let unexamined = !(problems.is_empty() && source.changed().is_empty());
     let now = source.look(settings)?;
     let planner = Planner::new(source, now, wishes);
     let planner = if args.apply && !args.interactive {
