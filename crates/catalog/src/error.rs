@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
-use rusqlite::ffi;
 
 /// Why a catalog cannot be used. Unless said otherwise the catalog is as it was before.
 #[derive(Debug, thiserror::Error)]
@@ -53,19 +52,10 @@ impl Error {
             Error::File(error) => {
                 matches!(error.source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
             }
-            Error::Database { source, .. } => {
-                source.sqlite_error_code() == Some(DiskFull) || no_shared_memory(source)
-            }
+            Error::Database { source, .. } => source.sqlite_error_code() == Some(DiskFull),
             _ => false,
         }
     }
-}
-
-/// Returns whether `SQLite` could not make room for the index of its write-ahead log, which it
-/// reports as an I/O error and not as a full disk.
-pub(crate) fn no_shared_memory(source: &rusqlite::Error) -> bool {
-    let code = source.sqlite_error().map(|error| error.extended_code);
-    matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP))
 }
 
 /// Adds the catalog's path to an error of `SQLite`.

@@ -1,25 +1,42 @@
 //! Opens catalogs: to ask, or to write under a lock.
+//!
+//! # Journals
+//!
+//! A catalog has a rollback journal, and no write-ahead log: the index of such a log is a file in shared
+//! memory, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`. A
+//! writer keeps what it changes in memory until it commits, so that questions wait only while that is
+//! written out. In between, a catalog is one file that nobody has to write to who asks.
+//!
+//! # Locks
+//!
+//! The lock file keeps writers apart and is there only while somebody writes. Who holds it removes it, and
+//! nobody else may: that is what [`Lock::take`] relies on.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use fsops::{Context, Lock, Op};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use fsops::{Lock, Op};
+use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{At, Error, no_shared_memory};
+use crate::error::{At, Error};
+use crate::header::{APPLICATION, Found, look};
 
-/// `application_id` of a catalog: "lop1".
-const APPLICATION: i32 = 0x6c6f_7031;
 /// `user_version` of the catalogs this version writes: one more than the last migration.
 const VERSION: i64 = 1;
 
-/// The length of the header of a database (sqlite.org/fileformat.html, 1.3).
-const HEADER_BYTES: u64 = 100;
-
 /// Steps from one format to the next, by the version they start from. Append only.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+/// What the lock file's name ends in: nothing that another program would take for its own lock.
+const LOCK: &str = ".lop-lock";
+
+/// How long a question waits for a commit to be written out.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a commit waits for those who ask: what a scan of many hours found is at stake.
+const LONG_PATIENCE: Duration = Duration::from_secs(3600);
+
 const INDEXES: &str = include_str!("schema_index.sql");
 
 /// A catalog open for questions.
@@ -36,7 +53,7 @@ pub struct Writer {
     /// Where a new catalog is built, until it is whole.
     pub(crate) building: Option<Building>,
     /// Last, so that the others are closed under it.
-    _lock: Lock,
+    _lock: LockFile,
 }
 
 /// A file that is removed unless it was given its final name.
@@ -50,12 +67,33 @@ impl Drop for Building {
     }
 }
 
+/// The lock of a catalog; its file is removed with it.
+#[derive(Debug)]
+struct LockFile {
+    path: PathBuf,
+    /// Let go of after the file was removed.
+    _lock: Lock,
+}
+
+impl LockFile {
+    fn take(catalog: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<LockFile, fsops::Error> {
+        let path = with_suffix(catalog, LOCK);
+        Ok(LockFile { _lock: Lock::take(&path, waiting)?, path })
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // One that stays does no harm: the next writer locks it.
+        drop(fsops::remove_file(&self.path));
+    }
+}
+
 impl Catalog {
     /// Returns the paths of all files that a catalog at `path` may have: it changes while its own
     /// directory is scanned.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 8] =
-            ["", "-wal", "-shm", "-journal", ".lock", ".new", ".new-wal", ".new-shm"];
+        const SUFFIXES: [&str; 4] = ["", "-journal", LOCK, ".new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
@@ -66,47 +104,36 @@ impl Catalog {
 
     /// Opens the catalog at `path` for questions.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
-        let missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;
-        match std::fs::metadata(path) {
-            Err(e) if missing(&e) => return Err(Error::Missing(path.into())),
-            Err(e) => return Err(e).context(Op::Open, || path).map_err(Error::from),
-            Ok(found) => refuse_other_kinds(path, &found)?,
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let catalog = Connection::open_with_flags(path, flags)
-            .at(path)
-            .and_then(|db| Catalog { db, path: path.into() }.checked());
-        match catalog {
-            Err(Error::Database { source, .. }) if wants_to_write(&source) && settled(path) => {
-                immutable(path)
-            }
-            other => other,
+        match look(path)? {
+            Found::Nothing => Err(Error::Missing(path.into())),
+            Found::Empty => Err(Error::Damaged { path: path.into(), source: None }),
+            Found::Catalog => Catalog::connect(path)?.checked(),
         }
     }
 
-    /// Makes sure that this is a catalog of a known format.
+    /// Opens a database. Who may write to it can take back what a process that was killed had begun;
+    /// `SQLite` does without where it may not.
+    fn connect(path: &Path) -> Result<Catalog, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags).at(path)?;
+        db.busy_timeout(PATIENCE).at(path)?;
+        Ok(Catalog { db, path: path.into() })
+    }
+
+    /// Makes sure that its format is a known one.
     fn checked(self) -> Result<Catalog, Error> {
-        let timeout = std::time::Duration::from_secs(30);
-        self.db.busy_timeout(timeout).at(&self.path)?;
         match self.version()? {
-            Some(VERSION) => Ok(self),
-            Some(found) if found > VERSION => {
+            VERSION => Ok(self),
+            found if found > VERSION => {
                 Err(Error::TooNew { path: self.path, found, known: VERSION })
             }
             _ => Err(Error::Damaged { path: self.path, source: None }),
         }
     }
 
-    /// Returns the format, 0 for an empty database, `None` for somebody else's.
-    fn version(&self) -> Result<Option<i64>, Error> {
-        let number = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let application = number("PRAGMA application_id").at(&self.path)?;
-        let version = number("PRAGMA user_version").at(&self.path)?;
-        if application == i64::from(APPLICATION) {
-            return Ok(Some(version));
-        }
-        let tables = number("SELECT count(*) FROM sqlite_schema").at(&self.path)?;
-        Ok((application == 0 && version == 0 && tables == 0).then_some(0))
+    /// Returns the format, 0 for an empty database.
+    fn version(&self) -> Result<i64, Error> {
+        self.db.query_row("PRAGMA user_version", [], |row| row.get(0)).at(&self.path)
     }
 
     /// Answers several questions from one state, whatever is committed meanwhile.
@@ -139,24 +166,17 @@ impl Writer {
     /// `waiting` is told the other process's number, if it is known. A missing catalog, and the
     /// directories it is in, are made; it appears under its name once it is committed.
     pub fn open(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Writer, Error> {
+        look(path)?;
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        match std::fs::metadata(path) {
-            Ok(found) => refuse_other_kinds(path, &found)?,
-            // A link to nothing: what is built aside could never take its name.
-            Err(e) if path.is_symlink() => {
-                return Err(e).context(Op::Open, || path).map_err(Error::from);
-            }
-            Err(_) => {}
-        }
-        let lock = Lock::take(&with_suffix(path, ".lock"), waiting)?;
+        // Beside the file itself, whatever links lead to it.
+        let real = path.canonicalize();
+        let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
         // Looked at again now that nobody else can be making it.
-        let exists = path.try_exists().context(Op::Open, || path)?;
-        let (catalog, building) = if exists {
-            (existing(path)?, None)
-        } else {
-            fresh(path).map(|(c, b)| (c, Some(b)))?
+        let (catalog, building) = match look(path)? {
+            Found::Nothing => fresh(path).map(|(c, b)| (c, Some(b)))?,
+            Found::Empty | Found::Catalog => (existing(path)?, None),
         };
         Ok(Writer { catalog, building, _lock: lock })
     }
@@ -173,42 +193,37 @@ impl Writer {
 }
 
 fn existing(path: &Path) -> Result<Catalog, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags).at(path)?;
-    let catalog = Catalog { db, path: path.into() };
-    match catalog.version()? {
-        Some(version) if version < VERSION => {
-            catalog.run("BEGIN EXCLUSIVE")?;
-            catalog.migrate(version)?;
-            catalog.run(INDEXES)?;
-            catalog.run("COMMIT")?;
-        }
-        _ => {}
-    }
-    let catalog = catalog.checked()?;
+    let catalog = Catalog::connect(path)?;
     if catalog.db.is_readonly("main").at(path)? {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         return Err(fsops::Error { op: Op::Open, path: path.into(), source }.into());
     }
-    // WAL lets questions be asked during a commit; a file system that has no shared memory for it
-    // (most network ones) answers with the mode it keeps.
+    let version = catalog.version()?;
+    if version < VERSION {
+        catalog.run("BEGIN EXCLUSIVE")?;
+        catalog.migrate(version)?;
+        catalog.run(INDEXES)?;
+        catalog.run("COMMIT")?;
+    }
+    let catalog = catalog.checked()?;
     catalog.run(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF;
-         PRAGMA cache_size = -8192",
+        "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
+         PRAGMA cache_size = -8192; PRAGMA cache_spill = OFF",
     )?;
+    catalog.db.busy_timeout(LONG_PATIENCE).at(path)?;
     Ok(catalog)
 }
 
-/// Starts a new catalog aside. It needs no journal: it is nothing until it is renamed.
+/// Starts a new catalog aside, for its owner alone. It needs no journal: it is nothing until it is renamed.
 fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
-    // Journals of a catalog that was removed without them would be taken for the new one's.
-    for left in [".new", ".new-wal", ".new-shm", "-wal", "-shm", "-journal"] {
+    // A journal of a catalog that was removed without it would be taken for the new one's.
+    for left in [".new", "-wal", "-shm", "-journal"] {
         fsops::remove_file(&with_suffix(path, left))?;
     }
-    let db = Connection::open(&aside).at(&aside)?;
+    fsops::create_file_private(&aside)?;
     let building = Building(aside.clone());
-    let catalog = Catalog { db, path: aside };
+    let catalog = Catalog::connect(&aside)?;
     catalog.run(
         "PRAGMA page_size = 32768; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
          PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8192",
@@ -223,7 +238,6 @@ impl Writer {
         // Bound first, so that it ends last.
         let Writer { _lock, building, catalog } = self;
         let Some(building) = building else { return Ok(()) };
-        catalog.run("PRAGMA journal_mode = WAL")?;
         let path = catalog.path.clone();
         catalog.db.close().map_err(|(_, e)| e).at(&path)?;
         let name = path.as_os_str().as_bytes();
@@ -236,54 +250,6 @@ impl Writer {
     pub(crate) fn index(&self) -> Result<(), Error> {
         if self.is_new() { self.catalog.run(INDEXES) } else { Ok(()) }
     }
-}
-
-/// Refuses what is no regular file (opening a FIFO, for one, would wait for its other end), and what
-/// is too short for a database and yet not empty: `SQLite` would take one byte for none.
-fn refuse_other_kinds(path: &Path, found: &std::fs::Metadata) -> Result<(), Error> {
-    let source = match found.file_type() {
-        kind if kind.is_file() && (1..HEADER_BYTES).contains(&found.len()) => {
-            return Err(Error::Damaged { path: path.into(), source: None });
-        }
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => io::ErrorKind::IsADirectory.into(),
-        _ => io::Error::other("not a regular file"),
-    };
-    Err(fsops::Error { op: Op::Open, path: path.into(), source }.into())
-}
-
-/// Returns whether `SQLite` failed because it cannot make the files that WAL needs: it may not, or
-/// there is no room for them.
-fn wants_to_write(source: &rusqlite::Error) -> bool {
-    let code = source.sqlite_error_code();
-    no_shared_memory(source)
-        || matches!(
-            code,
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
-        )
-}
-
-/// Returns whether the whole catalog is in its file, nothing in a journal beside it.
-fn settled(path: &Path) -> bool {
-    std::fs::metadata(with_suffix(path, "-wal")).map_or(true, |wal| wal.len() == 0)
-}
-
-/// Opens a settled catalog in a place where nothing can be written, so that nothing changes it
-/// either.
-fn immutable(path: &Path) -> Result<Catalog, Error> {
-    let mut uri = b"file:".to_vec();
-    for &byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02x}").bytes()),
-            _ => uri.push(byte),
-        }
-    }
-    uri.extend_from_slice(b"?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    let db = Connection::open_with_flags(PathBuf::from(OsString::from_vec(uri)), flags).at(path)?;
-    Catalog { db, path: path.into() }.checked()
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -54,7 +54,7 @@ pub use log::{Log, check_private};
 pub use mounts::{Mounts, Place, boot_id};
 pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};
-pub use publish::{Lock, create_dir_private, publish_new, remove_file};
+pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};
 pub use share::Shared;
 pub use signals::SignalsElsewhere;
 pub use stat::{FileKey, Kind, Stat, Time};

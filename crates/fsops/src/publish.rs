@@ -20,6 +20,17 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     builder.recursive(true).mode(0o700).create(path).context(Op::Create, || path)
 }
 
+/// Makes the empty file `path` for the owner alone (mode 0600).
+///
+/// # Errors
+///
+/// If there is anything at `path` already (`EEXIST`), a link to nothing included.
+pub fn create_file_private(path: &Path) -> Result<(), Error> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
+    made.map(drop).map_err(io::Error::from).context(Op::Create, || path)
+}
+
 /// An advisory lock (`flock`) on a file, held until dropped or until the process ends.
 #[derive(Debug)]
 pub struct Lock {
@@ -28,6 +39,9 @@ pub struct Lock {
 
 impl Lock {
     /// Locks the file at `path`, made if missing, and writes this process's number into it.
+    ///
+    /// Whoever holds the lock may remove the file, and nobody else: who waited for it then finds that
+    /// another file, or none, is at `path`, and begins anew.
     ///
     /// If another process holds it, `waiting` is called once with that process's number, and
     /// the call waits.
@@ -42,7 +56,7 @@ impl Lock {
                 lock.wait().context(Op::Lock, || path)?;
             }
             if lock.is_at(path) {
-                lock.sign().context(Op::Create, || path)?;
+                lock.sign(path)?;
                 return Ok(lock);
             }
         }
@@ -56,7 +70,7 @@ impl Lock {
                 return Ok(Err(lock.holder()));
             }
             if lock.is_at(path) {
-                lock.sign().context(Op::Create, || path)?;
+                lock.sign(path)?;
                 return Ok(Ok(lock));
             }
         }
@@ -102,11 +116,16 @@ impl Lock {
         std::str::from_utf8(&text[..n]).ok()?.trim().parse().ok()
     }
 
-    fn sign(&self) -> io::Result<()> {
-        rustix::fs::ftruncate(&self.fd, 0)?;
+    /// Writes this process's number into the file at `path`, which is locked; without room for it the file
+    /// is removed again.
+    fn sign(&self, path: &Path) -> Result<(), Error> {
         let text = format!("{}\n", std::process::id());
-        rustix::io::pwrite(&self.fd, text.as_bytes(), 0)?;
-        Ok(())
+        let signed = rustix::fs::ftruncate(&self.fd, 0)
+            .and_then(|()| rustix::io::pwrite(&self.fd, text.as_bytes(), 0));
+        signed.map(drop).map_err(|error| {
+            drop(remove_file(path));
+            Error { op: Op::Create, path: path.into(), source: error.into() }
+        })
     }
 }
 

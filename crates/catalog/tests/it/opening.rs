@@ -1,11 +1,11 @@
 //! Opening what is a catalog, and what is not.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use catalog::{Error, Rows, Writer};
+use catalog::{Catalog, Error, Rows, Writer};
 use testkit::{TempTree, TreeBuilder};
 
 use crate::place::{Place, refusal, refusals};
@@ -23,13 +23,25 @@ fn scanned() -> Place {
 /// Asserts that a file is refused as damaged, by its path, and stays as it is.
 #[track_caller]
 fn assert_damaged(path: &Path) {
-    let before = fs::read(path).expect("readable");
+    let dir = path.parent().expect("a directory");
+    let (before, beside) = (fs::read(path).expect("readable"), names_in(dir));
     for error in refusals(path) {
         assert!(matches!(&error, Error::Damaged { path: p, .. } if p == path), "{error:?}");
         assert!(error.to_string().contains(path.to_str().expect("UTF-8")), "{error}");
         assert!(!error.is_full());
     }
     assert!(fs::read(path).expect("readable") == before, "{} was changed", path.display());
+    assert_eq!(names_in(dir), beside, "nothing is left beside it");
+}
+
+/// Returns the names in a directory, sorted.
+fn names_in(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).expect("a directory");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<String> =
+        entries.map(|entry| name(entry).into_string().expect("UTF-8")).collect();
+    names.sort();
+    names
 }
 
 #[test]
@@ -49,8 +61,48 @@ fn a_name_in_the_current_directory_is_a_path() {
 #[test]
 fn a_catalog_and_its_directories_are_made_for_the_owner_alone() {
     let place = scanned();
-    let dir = fs::metadata(place.path().parent().expect("a directory")).expect("made");
-    assert_eq!(dir.permissions().mode() & 0o777, 0o700);
+    let mode = |path: &Path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
+    assert_eq!(mode(place.path().parent().expect("a directory")), 0o700);
+    assert_eq!(mode(&place.path()), 0o600);
+}
+
+/// Paths are private, also while the catalog is built, and in the journals beside it.
+#[test]
+fn no_file_of_a_catalog_is_ever_for_others() {
+    let (place, tree) = (Place::new(), tree());
+    for _ in 0..2 {
+        let probe = || {
+            let files = Catalog::files(&place.path());
+            for file in files.iter().filter(|file| file.exists()) {
+                let mode = fs::metadata(file).expect("metadata").permissions().mode();
+                assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+            }
+        };
+        place.try_scan(&[tree.path()], &[], probe).expect("commits");
+    }
+}
+
+/// Whoever shares a catalog with others goes on sharing it.
+#[test]
+fn a_catalog_keeps_the_permissions_that_its_owner_gave_it() {
+    let (place, tree) = (scanned(), tree());
+    fs::set_permissions(place.path(), Permissions::from_mode(0o640)).expect("set");
+    place.scan(&[tree.path()]);
+    let mode = fs::metadata(place.path()).expect("metadata").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn a_database_of_somebody_else_with_a_log_is_refused_and_gets_no_files() {
+    let place = Place::new();
+    place.make_dir();
+    place.run("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
+    assert_damaged(&place.path());
+    fs::remove_file(place.path()).expect("removed");
+    // All that it has is in the log so far.
+    let database = rusqlite::Connection::open(place.path()).expect("opens");
+    database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (url TEXT)").expect("made");
+    assert_damaged(&place.path());
 }
 
 #[test]
@@ -68,8 +120,8 @@ fn a_fifo_in_its_place_is_refused() {
     let tree = TreeBuilder::new().fifo("fifo").make_temp();
     for error in refusals(&tree.join("fifo")) {
         assert!(matches!(error, Error::File(_)), "{error:?}");
-        assert!(!tree.join("fifo.lock").exists());
     }
+    assert_eq!(names_in(tree.path()), ["fifo"]);
 }
 
 #[test]
@@ -78,7 +130,7 @@ fn a_link_to_nothing_is_refused_before_the_scan() {
     let path = tree.join("catalog.db");
     let error = Writer::open(&path, |_| {}).expect_err("it could never be given that name");
     assert!(matches!(&error, Error::File(error) if *error.path == path), "{error:?}");
-    assert!(!tree.join("catalog.db.new").exists());
+    assert_eq!(names_in(tree.path()), ["catalog.db"]);
 }
 
 #[test]
@@ -160,21 +212,34 @@ fn a_newer_format_is_named_with_both_numbers() {
 fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
     let (place, tree) = (Place::new(), tree());
     place.make_dir();
-    let left = [".new", ".new-wal", ".new-shm", "-wal", "-shm", "-journal"];
+    let left = [".new", "-wal", "-shm", "-journal"];
     for suffix in left {
         fs::write(place.beside(suffix), "left behind").expect("written");
     }
     place.scan(&[tree.path()]);
-    assert_eq!(left.map(|suffix| place.beside(suffix).exists()), [false; 6]);
+    assert_eq!(left.map(|suffix| place.beside(suffix).exists()), [false; 4]);
     assert_eq!(place.query("PRAGMA integrity_check"), ["ok"]);
 }
 
+/// No log, whose index would be shared memory on a disk that may be full, and nothing that stays.
 #[test]
-fn a_catalog_is_in_wal_mode_and_leaves_no_journal() {
+fn a_catalog_at_rest_is_one_file() {
     let (place, tree) = (Place::new(), tree());
+    let beside = || names_in(place.path().parent().expect("a directory"));
     for _ in 0..2 {
         place.scan(&[tree.path()]);
-        assert_eq!(place.query("PRAGMA journal_mode"), ["wal"]);
-        assert!(!place.beside("-wal").exists());
+        assert_eq!(place.query("PRAGMA journal_mode"), ["delete"]);
+        place.catalog().load(Rows::All).expect("loads");
+        assert_eq!(beside(), ["lop.db"]);
     }
+}
+
+#[test]
+fn a_catalog_with_a_log_is_one_without_from_the_next_commit_on() {
+    let (place, tree) = (Place::new(), tree());
+    place.scan(&[tree.path()]);
+    place.run("PRAGMA journal_mode = WAL");
+    place.scan(&[tree.path()]);
+    assert_eq!(place.query("PRAGMA journal_mode"), ["delete"]);
+    assert_eq!(names_in(place.path().parent().expect("a directory")), ["lop.db"]);
 }

@@ -1,5 +1,6 @@
 //! Catalogs that are damaged, foreign, too new, read-only, in the way, or left half made.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -36,12 +37,21 @@ fn assert_refused(output: &Output, path: &Path, reason: &str) {
 #[track_caller]
 fn assert_all_refuse(lop: &Lop, path: &Path, reason: &str) {
     let bytes = || path.is_file().then(|| fs::read(path).expect("readable"));
-    let before = bytes();
+    let (before, beside) = (bytes(), names_beside(path));
     for command in QUESTIONS.iter().chain(&[&["scan", "."][..], &["refresh"]]) {
         let output = lop.command().args(*command).arg("--catalog").arg(path).run();
         assert_refused(&output, path, reason);
     }
     assert!(bytes() == before, "{} was changed", path.display());
+    assert_eq!(names_beside(path), beside, "nothing was made beside {}", path.display());
+}
+
+/// Returns the names in the directory of a file, sorted.
+fn names_beside(path: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(path.parent().expect("a directory")).expect("a directory");
+    let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort();
+    names
 }
 
 #[test]
@@ -66,7 +76,30 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
     foreign.execute_batch("DROP TABLE file; PRAGMA application_id = 7").expect("changed");
     drop(foreign);
     assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
-    assert!(!lop.path("browser.db-wal").exists());
+    let foreign = Connection::open(&path).expect("a database");
+    foreign.execute_batch("PRAGMA journal_mode = WAL; PRAGMA application_id = 8").expect("changed");
+    drop(foreign);
+    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+}
+
+/// A file named by mistake gets no lock beside it, least of all one that others go by: /etc/passwd.lock
+/// keeps everybody from adding users.
+#[test]
+fn a_catalog_named_by_mistake_costs_nothing() {
+    let lop =
+        Lop::with(&tree().file("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n".repeat(9).as_str()));
+    assert_all_refuse(&lop, &lop.path("etc/passwd"), "is not a catalog of lop, or damaged");
+    assert_eq!(names_beside(&lop.path("etc/passwd")), ["passwd"]);
+}
+
+#[test]
+fn a_catalog_at_rest_is_one_private_file() {
+    let lop = scanned();
+    for command in QUESTIONS.iter().chain(&[&["scan", "."][..], &["refresh"]]) {
+        lop.run(*command).code(if command[0] == "uniques" { 6 } else { 0 });
+        assert_eq!(names_beside(&lop.catalog()), ["catalog.db"], "{command:?}");
+    }
+    assert_eq!(fs::metadata(lop.catalog()).expect("metadata").mode() & 0o777, 0o600);
 }
 
 #[test]
@@ -168,13 +201,13 @@ fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
     // A catalog with work in its journal, as after a kill.
     let keep = lop.home().join("journal");
     let database = lop.database();
-    database
-        .execute_batch("PRAGMA wal_autocheckpoint = 0; DELETE FROM file; DELETE FROM content")
-        .expect("deleted");
-    fs::copy(lop.state().join("lop/catalog.db-wal"), &keep).expect("copied");
+    let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; DELETE FROM file;
+                  DELETE FROM content; CREATE TABLE t (n); INSERT INTO t VALUES (zeroblob(1 << 20))";
+    database.execute_batch(change).expect("changed");
+    fs::copy(lop.state().join("lop/catalog.db-journal"), &keep).expect("copied");
     drop(database);
     fs::remove_file(lop.catalog()).expect("removed");
-    fs::copy(&keep, lop.state().join("lop/catalog.db-wal")).expect("put back");
+    fs::copy(&keep, lop.state().join("lop/catalog.db-journal")).expect("put back");
     lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
     lop.assert_whole_catalog();
@@ -186,9 +219,10 @@ fn what_a_killed_first_scan_left_is_cleared_away() {
     let aside = lop.state().join("lop/catalog.db.new");
     fs::create_dir(lop.state().join("lop")).expect("made");
     fs::write(&aside, "half a catalog").expect("written");
-    fs::write(lop.state().join("lop/catalog.db.lock"), "999999999\n").expect("written");
+    let lock = lop.state().join("lop/catalog.db.lop-lock");
+    fs::write(&lock, "999999999\n").expect("written");
     lop.remember(["."]);
-    assert!(!aside.exists());
+    assert!(!aside.exists() && !lock.exists());
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
@@ -277,9 +311,7 @@ fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way() {
                 bytes[at] ^= 1 << random.below(8);
             }
         }
-        for journal in ["-wal", "-shm"] {
-            drop(fs::remove_file(lop.state().join(format!("lop/catalog.db{journal}"))));
-        }
+        drop(fs::remove_file(lop.state().join("lop/catalog.db-journal")));
         let commands: [&[&str]; 4] = [&["report"], &["uniques", "d1"], &["scan", "."], &["report"]];
         for command in commands {
             if command[0] != "report" || refused == 0 {

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use testkit::{
-    FileSystem, Mount, Output, TreeBuilder, assert_groups, groups_of, parse_nul, relative_to,
-    skipped,
+    Ending, FileSystem, Mount, Output, TreeBuilder, assert_groups, groups_of, parse_nul,
+    relative_to, skipped,
 };
 
 use crate::lop::{Lop, assert_whole};
@@ -17,11 +17,15 @@ struct Small {
     mount: Mount,
 }
 
+fn few() -> TreeBuilder {
+    TreeBuilder::new().file("few/a", "alike").file("few/b", "alike")
+}
+
 impl Small {
     /// Makes a place of 1 MiB, or says why that cannot be.
     fn new() -> Option<Small> {
         let mount = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped).ok()?;
-        let mut tree = TreeBuilder::new().file("few/a", "alike").file("few/b", "alike");
+        let mut tree = few();
         for n in 0..4000 {
             tree = tree.file(format!("lots/a file with quite a long name, number {n}"), "same");
         }
@@ -120,5 +124,25 @@ fn questions_are_answered_beside_a_full_disk() {
     small.run(&["validate"]).success();
     assert_no_room(&small, &small.run(&["refresh"]));
     assert_no_room(&small, &small.run(&["scan", "few"]));
+    small.assert_old_answers();
+}
+
+/// Pages of shared memory that no block is left for end who touches them with a bus error: on file systems
+/// with blocks of less than a page even after their file could be made.
+#[test]
+fn no_room_for_a_page_ends_nobody_by_a_signal() {
+    let blocks = ["-b", "1024"];
+    let mount = Mount::with_features(FileSystem::Ext4, 16 << 20, &blocks).map_err(skipped);
+    let Ok(mount) = mount else { return };
+    let small = Small { lop: Lop::with(&few()), mount };
+    small.run(&["scan", "few"]).success();
+    for room in [0, 1024, 2048, 4096, 8192, 10_240, 16_384] {
+        small.fill(room);
+        small.assert_old_answers();
+        small.run(&["file", "few/a"]).success();
+        small.run(&["ls", "few"]).success();
+        let Ending::Code(_) = small.run(&["scan", "few"]).ending else { panic!("{room}") };
+        let Ending::Code(_) = small.run(&["refresh"]).ending else { panic!("{room}") };
+    }
     small.assert_old_answers();
 }

@@ -1,0 +1,118 @@
+//! Tells by the first bytes of a file whether it is a catalog, before `SQLite` or a lock touches anything.
+//!
+//! `SQLite` makes journals beside whatever it opens, and takes one byte for an empty database. A path that
+//! was mistyped must cost nothing, so the header (sqlite.org/fileformat.html, 1.3) is read first.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use fsops::{Context, Op};
+
+use crate::error::Error;
+
+/// `application_id` of a catalog: "lop1".
+pub(crate) const APPLICATION: u32 = 0x6c6f_7031;
+
+/// The length of the header.
+const BYTES: usize = 100;
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Whether a write-ahead log belongs to the database: 1 for no, 2 for yes.
+const WRITE_VERSION: usize = 18;
+/// Counts changes of the tables there are, so 0 as long as there was none.
+const SCHEMA_COOKIE: usize = 40;
+const USER_VERSION: usize = 60;
+const APPLICATION_ID: usize = 68;
+
+/// What there is in the place of a catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No file.
+    Nothing,
+    /// A file of no bytes, or a database that never had a table: a catalog can be made of it.
+    Empty,
+    /// A catalog.
+    Catalog,
+}
+
+/// Looks at what there is at `path`; changes nothing.
+///
+/// # Errors
+///
+/// What is neither a catalog nor empty, and what cannot be read. A FIFO is not opened, as that would wait
+/// for its other end.
+pub(crate) fn look(path: &Path) -> Result<Found, Error> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        // A link to nothing stays an error: what is built aside could never take its name.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            return Ok(Found::Nothing);
+        }
+        Err(e) => return Err(e).context(Op::Open, || path).map_err(Error::from),
+    };
+    let source = match metadata.file_type() {
+        kind if kind.is_file() => return read(path),
+        kind if kind.is_dir() => io::ErrorKind::IsADirectory.into(),
+        _ => io::Error::other("not a regular file"),
+    };
+    Err(fsops::Error { op: Op::Open, path: path.into(), source }.into())
+}
+
+fn read(path: &Path) -> Result<Found, Error> {
+    let mut header = Vec::with_capacity(BYTES);
+    File::open(path)
+        .and_then(|file| file.take(BYTES as u64).read_to_end(&mut header))
+        .context(Op::Open, || path)?;
+    found(&header).ok_or_else(|| Error::Damaged { path: path.into(), source: None })
+}
+
+fn found(header: &[u8]) -> Option<Found> {
+    if header.is_empty() {
+        return Some(Found::Empty);
+    }
+    if header.len() < BYTES || !header.starts_with(MAGIC) {
+        return None;
+    }
+    let number = |at: usize| header[at..at + 4].iter().fold(0, |n, &byte| n << 8 | u32::from(byte));
+    let is_untouched = [SCHEMA_COOKIE, USER_VERSION, APPLICATION_ID].map(number) == [0; 3];
+    match number(APPLICATION_ID) {
+        APPLICATION => Some(Found::Catalog),
+        // What a log has may be anything.
+        _ if is_untouched && header[WRITE_VERSION] == 1 => Some(Found::Empty),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{APPLICATION, BYTES, Found, MAGIC, found};
+
+    fn header(write_version: u8, fields: &[(usize, u32)]) -> Vec<u8> {
+        let mut header = vec![0; BYTES];
+        header[..MAGIC.len()].copy_from_slice(MAGIC);
+        header[18] = write_version;
+        for &(at, number) in fields {
+            header[at..at + 4].copy_from_slice(&number.to_be_bytes());
+        }
+        header
+    }
+
+    #[test]
+    fn catalogs_and_empty_files_are_told_from_all_others() {
+        assert_eq!(found(b""), Some(Found::Empty));
+        assert_eq!(found(b"S"), None);
+        assert_eq!(found(&[0; BYTES]), None);
+        assert_eq!(found(&header(1, &[(68, APPLICATION), (40, 9)])), Some(Found::Catalog));
+        assert_eq!(found(&header(2, &[(68, APPLICATION)])), Some(Found::Catalog));
+        assert_eq!(found(&header(1, &[(68, APPLICATION)])[..99]), None);
+    }
+
+    #[test]
+    fn a_database_is_empty_as_long_as_it_never_had_a_table_or_a_number() {
+        assert_eq!(found(&header(1, &[])), Some(Found::Empty));
+        assert_eq!(found(&header(2, &[])), None, "its tables may be in its log");
+        for field in [40, 60, 68] {
+            assert_eq!(found(&header(1, &[(field, 1)])), None, "{field}");
+        }
+    }
+}
