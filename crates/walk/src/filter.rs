@@ -1,27 +1,17 @@
-//! Which entries a walk takes: sizes, hidden names, glob patterns.
-//!
-//! A pattern without a slash is matched against the name; one with a slash against the path
-//! below the root. `*` and `?` do not match a slash, `**` does. A pattern that ends in a slash
-//! matches directories only. An excluded directory is not entered.
+//! Which entries a walk takes: sizes, hidden names, patterns ([`crate::Globs`]). An excluded directory is
+//! not entered.
+
+use std::path::Path;
 
 use fsops::Volume;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::globs::{FilterError, Globs, Use};
+use crate::top::Top;
 use crate::tree::Skipped;
 
 /// What the names of directories begin with that lop keeps files in which it took out of trees; they
 /// are not entered.
 pub const STORE_PREFIX: &str = ".lop-quarantine-";
-
-/// A pattern that cannot be understood.
-#[derive(Debug, thiserror::Error)]
-#[error("pattern {pattern:?}: {reason}")]
-pub struct FilterError {
-    /// The pattern as given.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// Which entries a walk takes.
 #[derive(Clone, Debug)]
@@ -37,78 +27,6 @@ pub struct Filter {
     pub empty: bool,
     include: Globs,
     exclude: Globs,
-}
-
-/// Patterns for files and for directories.
-#[derive(Clone, Debug, Default)]
-pub struct Globs {
-    files: Patterns,
-    dirs: Patterns,
-}
-
-impl Globs {
-    /// Reads patterns; those that end in a slash are for directories only.
-    pub fn new(patterns: &[String]) -> Result<Globs, FilterError> {
-        let files = patterns.iter().filter(|p| !p.ends_with('/'));
-        // "name/" has no slash but the last, so it is matched against the name.
-        let dirs = patterns.iter().map(|p| p.strip_suffix('/').unwrap_or(p));
-        Ok(Globs { files: Patterns::new(files.map(String::as_str))?, dirs: Patterns::new(dirs)? })
-    }
-
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.dirs.is_empty()
-    }
-
-    /// Returns whether a path below the root is needed to decide.
-    pub fn want_paths(&self) -> bool {
-        !self.dirs.paths.is_empty()
-    }
-
-    /// Returns whether one of them matches a name, or its path below the root.
-    pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
-        let patterns = if is_dir { &self.dirs } else { &self.files };
-        patterns.matches(name, path)
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Patterns {
-    names: GlobSet,
-    paths: GlobSet,
-}
-
-impl Patterns {
-    fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<Patterns, FilterError> {
-        let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
-        for pattern in patterns {
-            let set = if pattern.contains('/') { &mut paths } else { &mut names };
-            set.add(glob(pattern)?);
-        }
-        let build = |set: GlobSetBuilder| {
-            set.build()
-                .map_err(|e| FilterError { pattern: String::new(), reason: e.kind().to_string() })
-        };
-        Ok(Patterns { names: build(names)?, paths: build(paths)? })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.paths.is_empty()
-    }
-
-    fn matches(&self, name: &[u8], path: Option<&[u8]>) -> bool {
-        use std::os::unix::ffi::OsStrExt;
-        let os = std::ffi::OsStr::from_bytes;
-        self.names.is_match(os(name)) || path.is_some_and(|p| self.paths.is_match(os(p)))
-    }
-}
-
-fn glob(pattern: &str) -> Result<globset::Glob, FilterError> {
-    GlobBuilder::new(pattern.trim_start_matches('/'))
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|e| FilterError { pattern: pattern.into(), reason: e.kind().to_string() })
 }
 
 impl Default for Filter {
@@ -135,6 +53,23 @@ impl Filter {
         self.include = Globs::new(include)?;
         self.exclude = Globs::new(exclude)?;
         Ok(self)
+    }
+
+    /// Does the same with patterns that were read already.
+    #[must_use]
+    pub fn with_globs(self, include: Globs, exclude: Globs) -> Filter {
+        Filter { include, exclude, ..self }
+    }
+
+    /// Returns what is taken below one root, as patterns may be paths that lead there.
+    pub(crate) fn below(&self, root: &Path) -> Filter {
+        if !self.has_patterns() {
+            return self.clone();
+        }
+        let tops = [Top::new(root)];
+        let include = self.include.below(&tops, Use::Include);
+        let exclude = self.exclude.below(&tops, Use::Exclude);
+        self.clone().with_globs(include, exclude)
     }
 
     /// Returns whether a path below the root is needed to decide.
@@ -166,8 +101,10 @@ impl Filter {
         if !self.has_patterns() {
             return true;
         }
-        let out = self.exclude.matches(name, path, is_dir)
-            || !is_dir && !self.include.is_empty() && !self.include.matches(name, path, false);
+        // Both are asked, so that a pattern is not said to match nothing because of another one.
+        let includes = !is_dir && self.include.matches(name, path, false);
+        let is_included = is_dir || includes || self.include.is_empty();
+        let out = self.exclude.matches(name, path, is_dir) || !is_included;
         skipped.excluded += u64::from(out);
         !out
     }

@@ -144,7 +144,7 @@ fn fill_in(
     };
     mount.watch.bytes_seen.fetch_add(stat.size, Relaxed);
     let volume = || Some(mount.volume);
-    if !mount.options.filter.takes_size(stat.size, volume, &mut store.skipped) {
+    if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
         return;
     }
     let record = record(&stat, dir, name);

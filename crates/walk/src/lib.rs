@@ -17,6 +17,7 @@
 //! 40 bytes and the name per file, 40 bytes and the name per directory. No path is ever stored.
 
 mod filter;
+mod globs;
 mod later;
 mod list;
 mod listing;
@@ -27,12 +28,14 @@ mod remembered;
 mod roots;
 mod slots;
 mod table;
+mod top;
 mod tree;
 mod turn;
 mod walker;
 mod worker;
 
-pub use filter::{Filter, FilterError, Globs, STORE_PREFIX};
+pub use filter::{Filter, STORE_PREFIX};
+pub use globs::{FilterError, Globs, Twofold, Use};
 pub use list::from_list;
 pub use listing::Visitor;
 pub use names::Names;
@@ -40,6 +43,7 @@ pub use opener::Opener;
 pub use reach::{Reach, split};
 pub use remembered::Remembered;
 pub use roots::silent;
+pub use top::Top;
 pub use tree::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,
     push_component,

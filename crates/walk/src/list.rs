@@ -12,6 +12,7 @@ use fsops::{Dir, FileKey, Interrupted, Kind, Op, Stage, Stat, Volume, Watch};
 use crate::filter::Filter;
 use crate::listing::{Store, record, skip_kind};
 use crate::table::{Directories, Table, count};
+use crate::top::normal;
 use crate::tree::{DirId, DirRecord, FileRecord, Problem, Reason, Root, Tree, cstr_at};
 use crate::walker::assemble;
 
@@ -50,6 +51,8 @@ pub(crate) struct FileList {
     /// is printed as it was named.
     parents: HashMap<PathBuf, usize>,
     folders: Vec<Folder>,
+    /// What is taken: paths of these files are counted from the root directory.
+    filter: Option<Filter>,
 }
 
 #[derive(Debug)]
@@ -86,12 +89,10 @@ impl FileList {
         }
         let name = path.file_name().unwrap_or_default();
         store.bytes = store.bytes.saturating_add(stat.size);
-        if !filter.takes_name(
-            name.as_bytes(),
-            Some(path.as_os_str().as_bytes()),
-            false,
-            &mut store.skipped,
-        ) || !filter.takes_size(stat.size, || volume_of_parent(path), &mut store.skipped)
+        let filter = self.filter.get_or_insert_with(|| filter.below(Path::new("/")));
+        let from_root = filter.wants_paths().then(|| from_root(path));
+        if !filter.takes_name(name.as_bytes(), from_root.as_deref(), false, &mut store.skipped)
+            || !filter.takes_size(stat.size, || volume_of_parent(path), &mut store.skipped)
         {
             return Ok(());
         }
@@ -154,6 +155,13 @@ impl FileList {
             }
         }
     }
+}
+
+/// Returns a path as it is counted from the root directory.
+fn from_root(path: &Path) -> Vec<u8> {
+    let absolute = normal(&std::path::absolute(path).unwrap_or_else(|_| path.into()));
+    let bytes = absolute.as_os_str().as_bytes();
+    bytes.strip_prefix(b"/").unwrap_or(bytes).to_vec()
 }
 
 fn volume_of_parent(path: &Path) -> Option<Volume> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use device::{Crew, Lane, Queue};
 use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
 
+use crate::filter::Filter;
 use crate::later;
 use crate::listing::{Own, Store, Visitor};
 use crate::table::{Table, count};
@@ -40,6 +41,8 @@ pub(crate) struct Found {
     /// The root it is below, and its device.
     pub(crate) root: Arc<Root>,
     pub(crate) root_device: u64,
+    /// What is taken below the root.
+    pub(crate) filter: Arc<Filter>,
     pub(crate) id: DirId,
     pub(crate) device: u64,
 }
@@ -129,7 +132,8 @@ impl<'a> Turn<'a> {
             roots.push(root.clone());
         }
         let (id, device) = (root.dir, stat.device);
-        let found = Found { root: Arc::new(root), root_device: device, id, device };
+        let filter = Arc::new(self.common.options.filter.below(&to_path(root.given.clone())));
+        let found = Found { root: Arc::new(root), root_device: device, filter, id, device };
         self.walk(&found, &dir, &stat)
     }
 
@@ -176,6 +180,7 @@ impl<'a> Turn<'a> {
         };
         let mount = Mount {
             options: common.options,
+            filter: &found.filter,
             own: common.own.as_ref(),
             visitor: common.visitor,
             watch: common.watch,
@@ -202,6 +207,7 @@ impl<'a> Turn<'a> {
         self.found.extend(others.into_iter().map(|(id, device)| Found {
             root: Arc::clone(&found.root),
             root_device: found.root_device,
+            filter: Arc::clone(&found.filter),
             id,
             device,
         }));

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use device::{Lane, Pace, Queue};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
 
+use crate::filter::Filter;
 use crate::listing::{Listing, Own, Store, Visitor};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
@@ -23,6 +24,8 @@ pub(crate) struct Waiting {
 /// What the workers of one mount share.
 pub(crate) struct Mount<'a> {
     pub(crate) options: &'a Options,
+    /// What is taken below the root.
+    pub(crate) filter: &'a Filter,
     pub(crate) own: Option<&'a Own>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,
@@ -124,7 +127,7 @@ impl<'a> Worker<'a> {
     fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat, pace: &mut Pace<'_>) -> io::Result<()> {
         let first = count(self.store.files.len());
         let (entries, bytes) = (self.store.entries, self.store.bytes);
-        let filter = &self.mount.options.filter;
+        let filter = self.mount.filter;
         let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));
         let path = {
             let mount = self.mount;

@@ -11,6 +11,7 @@ mod found;
 mod lists;
 mod mounts;
 mod opener;
+mod patterns;
 mod random;
 mod remembered;
 mod roots;

@@ -1,0 +1,227 @@
+//! What a pattern stands for in one top directory.
+//!
+//! A shell completes `/scratch/keep` and `scratch/keep`, and neither is counted from `/scratch`. So a
+//! pattern with a slash is also read as a path: if that leads into the top directory, by whatever
+//! spelling or mount, the rest of it is another reading of the pattern.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use fsops::{FileKey, Kind, Stat};
+
+use crate::globs::{Twofold, Use};
+
+/// A directory that patterns select in.
+#[derive(Clone, Debug)]
+pub struct Top {
+    /// Its paths: as it was named, and without links.
+    spelled: Vec<PathBuf>,
+    /// What a pattern may begin with: the host that it is on.
+    host: Option<String>,
+    /// Which it is, if it is there and on this host.
+    key: Option<FileKey>,
+}
+
+/// What a pattern stands for in a top directory.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    /// Patterns that it stands for too, counted from the top directory.
+    pub(crate) also: Vec<String>,
+    /// Those of them that come of reading it as a path.
+    pub(crate) paths: Vec<String>,
+    /// It is not to be counted from the top directory.
+    pub(crate) is_path_only: bool,
+    /// What it names is there.
+    pub(crate) exists: bool,
+    /// It is the path of the top directory itself.
+    pub(crate) names_top: bool,
+}
+
+/// A component of a path, and the pattern that matches it.
+type Part = (Vec<u8>, String);
+
+impl Top {
+    /// Returns a directory of this host, which need not exist.
+    pub fn new(path: &Path) -> Top {
+        let named = std::path::absolute(path).map_or_else(|_| path.into(), |path| normal(&path));
+        let real = path.canonicalize().ok();
+        let key = real.as_deref().and_then(|real| Stat::of_path(real).ok()).map(|stat| stat.key());
+        let spelled = std::iter::once(named).chain(real).collect();
+        Top { spelled, host: None, key }
+    }
+
+    /// Returns a directory of another host, of which nothing is known but how it is written.
+    pub fn far(host: &str, path: &Path) -> Top {
+        Top { spelled: vec![normal(path)], host: Some(host.into()), key: None }
+    }
+
+    /// Finds out what a pattern stands for here.
+    pub(crate) fn readings(&self, typed: &str, used: Use) -> Readings {
+        let prefix = self.host.as_ref().map(|host| format!("{host}:"));
+        let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
+        let (bare, slash) = match text.strip_suffix('/') {
+            Some(bare) => (bare, "/"),
+            None => (text, ""),
+        };
+        let mut readings = Readings::default();
+        let rests = if bare.contains('/') { self.rests(bare) } else { Vec::new() };
+        readings.is_path_only = used == Use::Include
+            && text.starts_with('/')
+            && rests.iter().any(|rest| !rest.is_empty());
+        if !readings.is_path_only {
+            self.of_that_name(bare, slash, &mut readings);
+        }
+        for rest in rests {
+            if rest.is_empty() {
+                readings.names_top = true;
+                continue;
+            }
+            let path = joined(&rest);
+            if path != bare.trim_start_matches('/') {
+                readings.paths.push(format!("/{path}{slash}"));
+            }
+            self.of_that_name(&path, slash, &mut readings);
+        }
+        readings.also.extend_from_slice(&readings.paths);
+        readings
+    }
+
+    /// Looks whether something has the very name that a pattern is: a name may have brackets in it, and what a
+    /// shell ends with a slash may be a link to a directory.
+    fn of_that_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
+        let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
+            return;
+        };
+        let plain = bare.trim_start_matches('/');
+        let Ok(stat) = Stat::of_path(&top.join(plain)) else { return };
+        let slash = match stat.kind {
+            Kind::Symlink => "",
+            Kind::Dir => slash,
+            // "name/" is a directory of that name, somewhere.
+            _ if !bare.contains('/') && !slash.is_empty() => return,
+            _ => "",
+        };
+        readings.exists = true;
+        readings.also.push(format!("/{}{slash}", globset::escape(plain)));
+    }
+
+    /// Returns what is left of a pattern, read as a path, below this directory.
+    fn rests(&self, text: &str) -> Vec<Vec<Part>> {
+        let own = parts(text);
+        if self.host.is_some() {
+            return self.rest(text.starts_with('/'), &own).into_iter().collect();
+        }
+        let Ok(here) = std::env::current_dir() else { return Vec::new() };
+        let start = if text.starts_with('/') { Vec::new() } else { literal_parts(&here) };
+        let named = normal_parts(start.into_iter().chain(own));
+        let real = real_parts(&named);
+        let mut rests: Vec<_> = [Some(named), real]
+            .into_iter()
+            .flatten()
+            .filter_map(|parts| self.rest(true, &parts))
+            .collect();
+        rests.dedup();
+        rests
+    }
+
+    /// Returns the parts of a path behind those that are the path of this directory.
+    fn rest(&self, is_absolute: bool, parts: &[Part]) -> Option<Vec<Part>> {
+        let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]));
+        let upto = (0..=parts.len()).rev().find(is_it)?;
+        Some(parts[upto..].to_vec())
+    }
+
+    fn is(&self, path: &Path) -> bool {
+        self.spelled.iter().any(|own| own == path)
+            || self.key.is_some_and(|key| {
+                Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == key)
+            })
+    }
+
+    /// Returns what a relative pattern means counted from here and as a path, if there may be something of
+    /// either.
+    pub(crate) fn twofold(&self, typed: &str, paths: &[String]) -> Option<Twofold> {
+        let top = self.real()?;
+        let first = parts(typed).into_iter().next()?;
+        let is_there = || Stat::of_path(&top.join(OsStr::from_bytes(&first.0))).is_ok();
+        let is_possible = has_wildcards(&first.1) || is_there();
+        let named = self.spelled.first()?.display();
+        let path = paths.first().filter(|_| is_possible)?;
+        let plain = typed.strip_prefix("./").unwrap_or(typed);
+        let inside = format!("{named}/{plain}");
+        Some(Twofold { typed: typed.into(), inside, path: format!("{named}{path}") })
+    }
+
+    /// Returns the path of the directory, if it is there and on this host.
+    fn real(&self) -> Option<&Path> {
+        self.key?;
+        self.spelled.last().map(PathBuf::as_path)
+    }
+}
+
+fn has_wildcards(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{', '\\'])
+}
+
+fn joined(parts: &[Part]) -> String {
+    parts.iter().map(|(_, glob)| glob.as_str()).collect::<Vec<_>>().join("/")
+}
+
+/// Returns the parts of a pattern.
+fn parts(text: &str) -> Vec<Part> {
+    let parts = text.split('/').filter(|part| !part.is_empty() && *part != ".");
+    parts.map(|part| (part.into(), part.into())).collect()
+}
+
+/// Returns the parts of a path, with patterns that match these and nothing else.
+fn literal_parts(path: &Path) -> Vec<Part> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let part = |name: &OsStr| {
+        // What cannot be written in a pattern can be anything.
+        let glob = globset::escape(&name.to_string_lossy()).replace('\u{fffd}', "*");
+        (name.as_bytes().to_vec(), glob)
+    };
+    names.map(part).collect()
+}
+
+fn normal_parts(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut normal = Vec::new();
+    for part in parts {
+        if part.0 == b".." {
+            normal.pop();
+        } else {
+            normal.push(part);
+        }
+    }
+    normal
+}
+
+/// Returns the same path without links in the directories that it goes through.
+fn real_parts(parts: &[Part]) -> Option<Vec<Part>> {
+    (1..parts.len()).rev().find_map(|upto| {
+        let real = path_of(true, &parts[..upto]).canonicalize().ok()?;
+        Some(literal_parts(&real).into_iter().chain(parts[upto..].iter().cloned()).collect())
+    })
+}
+
+fn path_of(is_absolute: bool, parts: &[Part]) -> PathBuf {
+    let start = PathBuf::from(if is_absolute { "/" } else { "" });
+    parts.iter().fold(start, |path, (name, _)| path.join(OsStr::from_bytes(name)))
+}
+
+/// Returns a path without `.` and `..`, as it is written.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
