@@ -733,7 +733,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__mirror)
-            opts="-n -i -c -x -q -v -h --dry-run --itemize --delete --max-delete --checksum --verify --fsync --link-dest --reuse --one-file-system --include --exclude --bwlimit --rsh --remote-lop --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -i -c -x -q -v -h --dry-run --itemize --delete --max-delete --checksum --verify --fsync --link-dest --reuse --one-file-system --include --exclude --ignore-case --bwlimit --rsh --remote-lop --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -821,7 +821,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__purge)
-            opts="-n -y -q -v -h --dry-run --yes --instant --resume --background --keep-root --include --exclude --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -y -q -v -h --dry-run --yes --instant --resume --background --keep-root --include --exclude --ignore-case --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1081,7 +1081,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__scan)
-            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --one-file-system --no-hidden --empty --hardlinks --files-from --null --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --empty --hardlinks --files-from --null --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

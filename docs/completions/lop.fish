@@ -79,6 +79,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l no-catalog -d 'Remember nothing and print the groups'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l ignore-case -d 'Let patterns match capitals and small letters alike'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s x -l one-file-system -d 'Stay on the file system of each PATH'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l no-hidden -d 'Leave out names that start with a dot'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Take empty files too, which all equal each other'
@@ -299,7 +300,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if that would be more than N entries, what is in directories included' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Link files to those of DIR that are equal, instead of copying them' -r -F
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l include -d 'Mirror only files that match' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Leave out what matches, and all in directories that match; nor is it removed from DST' -r
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Neither mirror nor remove what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l bwlimit -d 'Copy at most RATE bytes a second: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l rsh -d 'Connect to the other host with COMMAND' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l remote-lop -d 'What lop is called on the other host' -r
@@ -323,14 +324,15 @@ complete -c lop -n "__fish_lop_using_subcommand mirror" -l verify -d 'Read every
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on the disk before it gets its name'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l reuse -d 'Make files of content that DST has already: what was renamed, and what SRC has twice'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s x -l one-file-system -d 'Do not enter other file systems that are mounted in SRC'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l ignore-case -d 'Let patterns match capitals and small letters alike'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l stats -d 'Print figures of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s q -l quiet -d 'Print no summary and no progress'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Be the process in the background that removes what run RUN moved out of the way' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove only what matches, and all in directories that match' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Leave what matches, and all in directories that match' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove only what matches, and everything in directories that match' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Keep what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only what was last modified at least this long ago: 12h, 30d, 2w' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l rate -d 'Remove at most N entries a second' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
@@ -350,6 +352,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -s y -l yes -d 'Do not as
 complete -c lop -n "__fish_lop_using_subcommand purge" -l instant -d 'Move the PATHs out of the way and return; remove them in the background'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l resume -d 'Remove what is left of PATHs that were moved out of the way, if no process is at it'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l keep-root -d 'Empty the PATHs but keep them'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l ignore-case -d 'Let patterns match capitals and small letters alike'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty what is mounted below the PATHs too'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l idle -d 'Let all others use the disk first (idle I/O class)'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l stats -d 'Print figures of the run on standard error, as JSON'

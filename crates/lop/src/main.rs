@@ -20,6 +20,7 @@ mod memory;
 mod monitor;
 mod names;
 mod output;
+mod patterns;
 mod plans;
 mod problems;
 mod progress;

@@ -78,16 +78,19 @@ impl Settings {
             return std::path::absolute(path)
                 .map_err(|e| CommandError::failed("cannot tell the current directory").because(e));
         }
-        let set = |name| std::env::var_os(name).map(PathBuf::from);
-        let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
-        let home = || set("HOME").filter(|path| path.is_absolute());
+        let state = absolute_of("XDG_STATE_HOME");
         state
-            .or_else(|| home().map(|home| home.join(".local/state")))
+            .or_else(|| absolute_of("HOME").map(|home| home.join(".local/state")))
             .map(|state| state.join("lop/catalog.db"))
             .ok_or_else(|| {
                 CommandError::new(Exit::Catalog, "no place for the catalog: HOME is not set")
                     .hint("name one with --catalog FILE")
             })
+    }
+
+    /// Returns the path of the user's home, if it is known and UTF-8.
+    pub(crate) fn home() -> Option<String> {
+        absolute_of("HOME")?.into_os_string().into_string().ok()
     }
 
     /// Prints a line of a message to standard error, `lop: ` before it.
@@ -106,6 +109,11 @@ impl Settings {
             write_line(&[exit_record(exit, message).as_bytes()]);
         }
     }
+}
+
+/// Returns a variable of the environment that is an absolute path.
+fn absolute_of(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// Prints that the arguments are wrong for programs to read, where there are no settings yet.

@@ -25,6 +25,9 @@ pub(crate) struct Summary {
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
     /// Entries that could not be examined.
     pub(crate) problems: u64,
+    /// Patterns that matched nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unmatched_patterns: Vec<String>,
     pub(crate) seconds: f64,
     #[serde(skip)]
     skipped_text: String,
@@ -49,6 +52,7 @@ impl Summary {
             elsewhere: found.elsewhere,
             skipped: reasons.iter().map(|r| (r.key.to_string(), r.number.into())).collect(),
             problems: (tree.problems.len() + found.problems.len()) as u64,
+            unmatched_patterns: Vec::new(),
             seconds: (time.as_secs_f64() * 1000.0).round() / 1000.0,
             skipped_text: skipped_text(&reasons),
         }

@@ -97,8 +97,11 @@ impl Worker<'_> {
             let length = message.len();
             let (said, bytes) = decode::<FromSender<'_>>(message)?;
             match said {
-                FromSender::Bye if far.is_done() => return Ok(()),
-                FromSender::Bye => {
+                FromSender::Bye { matched } if far.is_done() => {
+                    job.options.note_matched(matched);
+                    return Ok(());
+                }
+                FromSender::Bye { .. } => {
                     return Err(Broken::Nonsense("an end before everything was said"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {

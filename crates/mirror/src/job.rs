@@ -271,8 +271,10 @@ pub(crate) fn takes(
         return true;
     }
     let path = (include.want_paths() || exclude.want_paths()).then(path);
-    let included = is_dir || include.is_empty() || include.matches(name, path.as_deref(), false);
-    included && !exclude.matches(name, path.as_deref(), is_dir)
+    // Both are asked, so that a pattern is not said to match nothing because of another one.
+    let includes = !is_dir && include.matches(name, path.as_deref(), false);
+    let is_included = is_dir || includes || include.is_empty();
+    !exclude.matches(name, path.as_deref(), is_dir) && is_included
 }
 
 impl Task {

@@ -110,5 +110,19 @@ pub struct Options {
     pub open_dirs: usize,
 }
 
+impl Options {
+    /// Returns which patterns have matched something, as [`wire::FromSender::Bye`] says it.
+    pub(crate) fn matched(&self) -> u64 {
+        u64::from(self.include.matched()) | u64::from(self.exclude.matched()) << 32
+    }
+
+    /// Notes which patterns have matched something on the other side.
+    pub(crate) fn note_matched(&self, matched: u64) {
+        let low = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+        self.include.note_matched(low(matched));
+        self.exclude.note_matched(low(matched >> 32));
+    }
+}
+
 /// Who is told of each change; called by several threads.
 pub type Tell<'a> = &'a (dyn Fn(&Change) + Sync);

@@ -50,6 +50,7 @@ pub fn push(
             }),
             FromReceiver::Finished(summary) => {
                 outcome.take(summary);
+                options.note_matched(summary.matched);
                 *stopped = summary.stopped;
             }
             _ => {}
@@ -102,7 +103,8 @@ pub fn receive_and_report(
         }
     }
     let stopped = matches!(ended, Err(Broken::Stopped));
-    out.say(&FromReceiver::Finished(Summary { stopped, ..outcome.summary() }), &[])?;
+    let summary = Summary { stopped, matched: options.matched(), ..outcome.summary() };
+    out.say(&FromReceiver::Finished(summary), &[])?;
     out.flush()?;
     ended
 }
@@ -178,6 +180,7 @@ impl Outcome {
             source_failed: self.source_failed,
             no_owners: self.no_owners,
             no_modes: self.no_modes,
+            matched: 0,
             stopped: false,
         }
     }

@@ -128,7 +128,7 @@ pub fn send(
     if watch.stopped() {
         return Err(Broken::Stopped);
     }
-    out.say(&FromSender::Bye, &[])?;
+    out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
     let mut is_finished = !reports;
     while !is_finished {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fsops::{Dir, Kind, Op};
 use purge::{Deed, Guard, Target, Why};
 
+use crate::Options;
 use crate::job::Job;
 use crate::node::Node;
 use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
@@ -135,7 +136,7 @@ impl Removal<'_, '_> {
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
                 Some(target) => {
-                    let (counted, _) = self.purge(&target, Deed::Count);
+                    let counted = self.purge(&target, Deed::Count, false);
                     counted.files + counted.dirs
                 }
                 None => 1,
@@ -183,7 +184,7 @@ impl Removal<'_, '_> {
         };
         let dry_run = self.job.options.dry_run;
         let removed = if stat.kind == Kind::Dir {
-            self.remove_dir(dir, node, name)
+            self.remove_dir(dir, node, name, tells)
         } else if dry_run {
             Ok(1)
         } else {
@@ -193,23 +194,30 @@ impl Removal<'_, '_> {
         match removed {
             Ok(entries) if tells => {
                 self.outcome.removed += entries;
-                let path = joined(node, name.to_bytes());
-                let differs = Differs::default();
-                self.job.tell(|| Change { what: What::Removed, path, to: None, differs });
+                if stat.kind != Kind::Dir {
+                    self.job.tell(|| removal_of(&joined(node, name.to_bytes())));
+                }
             }
             Ok(_) => {}
             Err(reason) => self.outcome.fail(|| joined(node, name.to_bytes()), reason),
         }
     }
 
-    /// Removes a directory; returns how many entries are gone.
-    fn remove_dir(&mut self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<u64, Reason> {
+    /// Removes a directory, but for what is left out of the mirror, and tells of each entry if `tells`; returns
+    /// how many are gone.
+    fn remove_dir(
+        &mut self,
+        dir: &Arc<Dir>,
+        node: &Node,
+        name: &CStr,
+        tells: bool,
+    ) -> Result<u64, Reason> {
         let path = self.absolute(node, name);
         let given = joined(node, name.to_bytes());
         let target = self.guard.check_in(Arc::clone(dir), &path, &given);
         let target = target.map_err(purge::Reason::from)?;
         let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
-        let (outcome, _) = self.purge(&target, deed);
+        let outcome = self.purge(&target, deed, tells);
         self.outcome.failed += outcome.failed;
         let problems = outcome.problems.into_iter();
         self.outcome.problems.extend(
@@ -229,14 +237,18 @@ impl Removal<'_, '_> {
         [top, b"/", &joined(node, name.to_bytes())].concat()
     }
 
-    fn purge(
-        &self,
-        target: &Target,
-        deed: Deed,
-    ) -> (purge::Outcome, Result<(), fsops::Interrupted>) {
+    fn purge(&self, target: &Target, deed: Deed, tells: bool) -> purge::Outcome {
+        let Options { include, exclude, .. } = self.job.options;
+        let selection = purge::Selection {
+            include: include.clone(),
+            exclude: exclude.clone(),
+            above: target.given().to_vec(),
+            by_files: true,
+            ..purge::Selection::default()
+        };
         let options = purge::Options {
             deed,
-            selection: purge::Selection::default(),
+            selection,
             keep_root: false,
             cross_mounts: false,
             guarded: self.guard.keys(),
@@ -245,8 +257,16 @@ impl Removal<'_, '_> {
             open_dirs: self.job.options.open_dirs,
             throttle: Arc::default(),
         };
-        purge::purge(std::slice::from_ref(target), &options, self.job.watch)
+        let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
+        let is_told = tells && self.job.tell.is_some();
+        let tell: Option<purge::Tell<'_>> = if is_told { Some(&tell) } else { None };
+        // Whether it was stopped the caller sees too.
+        purge::purge(std::slice::from_ref(target), &options, self.job.watch, tell).0
     }
+}
+
+fn removal_of(path: &[u8]) -> Change {
+    Change { what: What::Removed, path: path.into(), to: None, differs: Differs::default() }
 }
 
 /// Returns what tells a name for what is not ready from others.

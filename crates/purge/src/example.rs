@@ -29,5 +29,5 @@ pub(crate) fn options(io: Io) -> Options {
 pub(crate) fn top(path: &Path) -> Top<'static> {
     let dir = Dir::open(path).expect("there is one");
     let stat = dir.stat().expect("it is open");
-    Top { dir, stat, given: b"tree", mounts_below: false }
+    Top { dir, stat, given: b"tree", mounts_below: false, tell: None }
 }

@@ -18,7 +18,7 @@ use crate::sweep;
 use crate::tuner::{Sample, Start, Tuner};
 use crate::window::Window;
 use crate::worker::Worker;
-use crate::{Deed, Options};
+use crate::{Deed, Options, Tell};
 
 /// Entries between one trial that came to nothing, as what was looked at was cached, and the next, at least.
 const UNTIL_TRIAL: u64 = 10_000;
@@ -40,6 +40,7 @@ pub(crate) struct Job<'a> {
     pub(crate) top: Dir,
     /// The path of the top directory, as it was given.
     pub(crate) given: &'a [u8],
+    tell: Option<Tell<'a>>,
     /// Whether directories may be subvolumes.
     pub(crate) btrfs: bool,
     /// Whether a listing can be put off, and go on by another descriptor.
@@ -91,6 +92,7 @@ pub(crate) struct Top<'a> {
     pub(crate) stat: Stat,
     pub(crate) given: &'a [u8],
     pub(crate) mounts_below: bool,
+    pub(crate) tell: Option<Tell<'a>>,
 }
 
 impl<'a> Job<'a> {
@@ -98,8 +100,8 @@ impl<'a> Job<'a> {
         let volume = top.dir.volume()?;
         let begin = Start::on(volume, options.threads);
         let stays = options.selection.is_too_new(top.stat.mtime_ns());
-        let mut nodes = Nodes::new(options.selection.chooses_top());
-        if options.keep_root || stays || !options.selection.chooses_top() {
+        let mut nodes = Nodes::new(options.selection.chooses_all());
+        if options.keep_root || stays || !options.selection.takes_emptied() {
             nodes.stay(TOP);
         }
         let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
@@ -111,7 +113,9 @@ impl<'a> Job<'a> {
             can_put_off: volume.keeps_places() && !options.cross_mounts,
             whole_subvolumes: options.deed == Deed::Remove
                 && options.selection.is_all()
+                && top.tell.is_none()
                 && !top.mounts_below,
+            tell: top.tell,
             top: top.dir,
             given: top.given,
             queue,
@@ -216,6 +220,13 @@ impl<'a> Job<'a> {
 
     pub(crate) fn withdraw(&self, number: u32) {
         self.windows().open.remove(&number);
+    }
+
+    /// Tells that something in a directory went, or itself if `name` is empty.
+    pub(crate) fn tell(&self, dir: NodeId, name: &[u8], is_dir: bool) {
+        if let Some(tell) = self.tell {
+            tell(&joined(&self.path(dir), name), is_dir);
+        }
     }
 
     /// Returns a directory's path as printed.

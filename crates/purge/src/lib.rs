@@ -77,6 +77,10 @@ pub struct Options {
     pub throttle: Arc<Throttle>,
 }
 
+/// Is told the path of each entry that went, or would go, and whether it is a directory; called by several
+/// threads. Paths begin as the target's was given, and a directory comes after what is in it.
+pub type Tell<'a> = &'a (dyn Fn(&[u8], bool) + Sync);
+
 /// What is done with what goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {

@@ -166,7 +166,7 @@ impl Worker<'_> {
             let name = job.nodes().name(id);
             // It may be empty.
             if self.open_above(id).and_then(|above| above.remove_empty_dir(&name)).is_ok() {
-                self.tally.outcome.dirs += 1;
+                self.took_dir(id);
                 return self.forget(id);
             }
         }
@@ -207,14 +207,13 @@ impl Worker<'_> {
             }
         }
         if deed != Deed::Remove {
-            self.tally.outcome.files += 1;
-            return;
+            return self.took_file(id, name);
         }
         if !self.job.options.throttle.pass(self.job.watch) {
             return;
         }
         match dir.remove_name(name) {
-            Ok(()) => self.tally.outcome.files += 1,
+            Ok(()) => self.took_file(id, name),
             Err(e) if e.kind() == io::ErrorKind::IsADirectory => self.came_later(dir, id, name),
             Err(source) => self.failed(id, name, Op::Remove, source),
         }
@@ -251,7 +250,7 @@ impl Worker<'_> {
         let inode = dir.stat_child(name).map_or(0, |stat| stat.inode);
         let mut nodes = self.job.nodes();
         let dir = nodes.add(id, name.to_bytes(), choice == Choice::Goes);
-        if choice == Choice::Passes {
+        if choice == Choice::Passes && !self.job.options.selection.takes_emptied() {
             nodes.stay(dir);
         }
         drop(nodes);
@@ -262,7 +261,7 @@ impl Worker<'_> {
     fn choose(&self, parent: NodeId, name: &CStr, is_dir: bool) -> Choice {
         let (nodes, selection) = (self.job.nodes(), &self.job.options.selection);
         let name = name.to_bytes();
-        let path = selection.wants_paths().then(|| crate::job::joined(&nodes.path(parent), name));
+        let path = selection.path(|| crate::job::joined(&nodes.path(parent), name));
         selection.choose(name, path.as_deref(), is_dir, nodes.is_chosen(parent))
     }
 
@@ -280,7 +279,7 @@ impl Worker<'_> {
             if stays {
                 // And so does what it is in.
             } else if self.job.options.deed != Deed::Remove {
-                self.tally.outcome.dirs += 1;
+                self.took_dir(id);
             } else {
                 match self.remove_dir(id) {
                     End::Gone => {}
@@ -322,12 +321,24 @@ impl Worker<'_> {
         let name = self.job.nodes().name(id);
         let removed = self.open_above(id).and_then(|above| above.remove_empty_dir(&name));
         match removed {
-            Ok(()) => self.tally.outcome.dirs += 1,
+            Ok(()) => self.took_dir(id),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty => return End::NotEmpty,
             Err(e) => return End::Failed(e),
         }
         End::Gone
+    }
+
+    /// Counts a name that went, or would go.
+    fn took_file(&mut self, id: NodeId, name: &CStr) {
+        self.tally.outcome.files += 1;
+        self.job.tell(id, name.to_bytes(), false);
+    }
+
+    /// Counts a directory that went, or would go.
+    fn took_dir(&mut self, id: NodeId) {
+        self.tally.outcome.dirs += 1;
+        self.job.tell(id, b"", true);
     }
 
     /// Is done with a directory that is gone.

@@ -1,7 +1,13 @@
 //! Which entries go, where not all of them do.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use fsops::Stat;
-use walk::{Globs, STORE_PREFIX};
+use walk::{Globs, STORE_PREFIX, Top, Use};
+
+use crate::job::joined;
 
 /// Which entries of a tree are removed.
 ///
@@ -16,6 +22,11 @@ pub struct Selection {
     pub exclude: Globs,
     /// Only what was last modified before this goes, nanoseconds since the epoch.
     pub before_ns: Option<i64>,
+    /// The path of the target below the directory that patterns are counted from. If it is empty that is the
+    /// target itself, and patterns may be paths that lead there ([`Globs::below`]).
+    pub above: Vec<u8>,
+    /// Only files are included by patterns, and a directory goes as soon as nothing in it stays.
+    pub by_files: bool,
 }
 
 /// What is to be done with an entry.
@@ -37,12 +48,27 @@ impl Selection {
         self.include.is_empty() && self.exclude.is_empty() && self.before_ns.is_none()
     }
 
-    pub(crate) fn wants_paths(&self) -> bool {
-        self.include.want_paths() || self.exclude.want_paths()
+    /// Returns what goes of one target, for which patterns may be paths that lead there; nothing if that is the
+    /// same as for others.
+    pub(crate) fn of_target(&self, given: &[u8]) -> Option<Selection> {
+        let has_patterns = !(self.include.is_empty() && self.exclude.is_empty());
+        if !has_patterns || !self.above.is_empty() {
+            return None;
+        }
+        let tops = [Top::new(Path::new(OsStr::from_bytes(given)))];
+        let include = self.include.below(&tops, Use::Include);
+        let exclude = self.exclude.below(&tops, Use::Exclude);
+        Some(Selection { include, exclude, ..self.clone() })
     }
 
-    /// Decides by the name of an entry, and its path below the top directory if that is wanted. `chosen`
-    /// tells whether the directory that it is in goes.
+    /// Returns the path of a directory that patterns are matched against, if any of them wants paths.
+    pub(crate) fn path(&self, below_top: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+        let is_wanted = self.include.want_paths() || self.exclude.want_paths();
+        is_wanted.then(|| joined(&self.above, &below_top()))
+    }
+
+    /// Decides by the name of an entry, and its path if that is wanted. `chosen` tells whether the directory
+    /// that it is in goes.
     pub(crate) fn choose(
         &self,
         name: &[u8],
@@ -53,10 +79,12 @@ impl Selection {
         if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
             return Choice::Store;
         }
+        // Both are asked, so that a pattern is not said to match nothing because of another one.
+        let is_included = (!is_dir || !self.by_files) && self.include.matches(name, path, is_dir);
         if self.exclude.matches(name, path, is_dir) {
             return Choice::Stays;
         }
-        if chosen || self.include.matches(name, path, is_dir) {
+        if chosen || is_included {
             Choice::Goes
         } else if is_dir {
             Choice::Passes
@@ -65,15 +93,25 @@ impl Selection {
         }
     }
 
-    /// Returns whether a file goes that was named itself.
-    pub(crate) fn choose_file(&self, name: &[u8], stat: &Stat) -> bool {
-        self.choose(name, Some(name), false, self.include.is_empty()) == Choice::Goes
-            && !self.is_too_new(stat.mtime_ns())
+    /// Returns whether a target stays as a whole, as it is excluded itself.
+    pub(crate) fn spares_target(&self, name: &[u8], is_dir: bool) -> bool {
+        self.above.is_empty() && self.exclude.match_top(name, is_dir)
     }
 
-    /// Returns whether the top directory goes, if nothing in it stays.
-    pub(crate) fn chooses_top(&self) -> bool {
+    /// Returns whether a file goes that was named itself.
+    pub(crate) fn choose_file(&self, name: &[u8], stat: &Stat) -> bool {
+        let is_included = self.include.is_empty() || self.include.match_top(name, false);
+        is_included && !self.spares_target(name, false) && !self.is_too_new(stat.mtime_ns())
+    }
+
+    /// Returns whether all in the top directory goes that is not excluded.
+    pub(crate) fn chooses_all(&self) -> bool {
         self.include.is_empty()
+    }
+
+    /// Returns whether a directory goes of which nothing stays, though no pattern includes it.
+    pub(crate) fn takes_emptied(&self) -> bool {
+        self.include.is_empty() || self.by_files
     }
 
     pub(crate) fn is_too_new(&self, mtime_ns: i64) -> bool {

@@ -8,7 +8,7 @@ use fsops::{Interrupted, Kind, Op, Stage, Watch};
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
 use crate::outcome::{Outcome, Reason};
-use crate::{Deed, Options, subvolume};
+use crate::{Deed, Options, Tell, subvolume};
 
 /// How often a top directory is emptied again that has something in it afterwards.
 const AGAIN: usize = 16;
@@ -16,11 +16,13 @@ const AGAIN: usize = 16;
 /// Removes `targets`, or finds out what that would do. Returns what came of it, and whether it went to its
 /// end: `watch` may have asked to stop.
 ///
-/// `watch.files_done` counts the entries removed.
+/// `watch.files_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
+/// directories.
 pub fn purge(
     targets: &[Target],
     options: &Options,
     watch: &Watch,
+    tell: Option<Tell<'_>>,
 ) -> (Outcome, Result<(), Interrupted>) {
     watch.enter(if options.deed == Deed::Remove { Stage::Purge } else { Stage::Count });
     let mut tally = Tally::default();
@@ -28,7 +30,11 @@ pub fn purge(
         if watch.stopped() {
             break;
         }
-        if let Err(reason) = remove(target, options, watch, &mut tally) {
+        let narrowed = options.selection.of_target(&target.given);
+        let narrowed = narrowed.map(|selection| Options { selection, ..options.clone() });
+        let options = narrowed.as_ref().unwrap_or(options);
+        let mut removal = Removal { target, options, watch, tell, tally: &mut tally };
+        if let Err(reason) = removal.run() {
             tally.outcome.fail(|| target.given.clone(), reason);
         }
     }
@@ -37,103 +43,119 @@ pub fn purge(
     (outcome, watch.check())
 }
 
-fn remove(
-    target: &Target,
-    options: &Options,
-    watch: &Watch,
-    tally: &mut Tally,
-) -> Result<(), Reason> {
-    if target.stat.kind != Kind::Dir {
-        return remove_file(target, options, watch, tally);
-    }
-    for _ in 0..AGAIN {
-        let dir = match target.parent.open_child_within(&target.name) {
-            Ok(dir) => dir,
-            // Somebody else removed it.
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(source) => return unopened(target, options, tally, source),
-        };
-        let stat = dir.stat().map_err(failed(Op::Stat))?;
-        if stat.key() != target.stat.key() {
-            return Err(Reason::Moved);
-        }
-        let top = Top { dir, stat, given: &target.given, mounts_below: target.mounts_below };
-        let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
-        let at = (&*target.parent, target.name.as_c_str());
-        let is_whole = !options.keep_root && subvolume::is_whole(&job, &job.top, &stat);
-        if is_whole && subvolume::remove(&job, at, &stat, &mut tally.outcome) {
+/// The removal of one target.
+struct Removal<'r> {
+    target: &'r Target,
+    options: &'r Options,
+    watch: &'r Watch,
+    tell: Option<Tell<'r>>,
+    tally: &'r mut Tally,
+}
+
+impl Removal<'_> {
+    fn run(&mut self) -> Result<(), Reason> {
+        let Removal { target, options, .. } = *self;
+        let is_dir = target.stat.kind == Kind::Dir;
+        if is_dir && options.selection.spares_target(target.name.to_bytes(), true) {
+            self.tally.outcome.kept += 1;
             return Ok(());
         }
-        let goes = job.run(tally);
-        if !goes || watch.stopped() {
+        if is_dir { self.dir() } else { self.file() }
+    }
+
+    fn dir(&mut self) -> Result<(), Reason> {
+        let Removal { target, options, watch, tell, .. } = *self;
+        for _ in 0..AGAIN {
+            let dir = match target.parent.open_child_within(&target.name) {
+                Ok(dir) => dir,
+                // Somebody else removed it.
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+                Err(source) => return self.unopened(source),
+            };
+            let stat = dir.stat().map_err(failed(Op::Stat))?;
+            if stat.key() != target.stat.key() {
+                return Err(Reason::Moved);
+            }
+            let mounts_below = target.mounts_below;
+            let top = Top { dir, stat, given: &target.given, mounts_below, tell };
+            let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
+            let at = (&*target.parent, target.name.as_c_str());
+            let is_whole = !options.keep_root && subvolume::is_whole(&job, &job.top, &stat);
+            if is_whole && subvolume::remove(&job, at, &stat, &mut self.tally.outcome) {
+                return Ok(());
+            }
+            let goes = job.run(self.tally);
+            if !goes || watch.stopped() {
+                return Ok(());
+            }
+            if options.deed != Deed::Remove {
+                self.took(true);
+                return Ok(());
+            }
+            if !options.throttle.pass(watch) {
+                return Ok(());
+            }
+            match target.parent.remove_empty_dir(&target.name) {
+                Ok(()) => {
+                    self.took(true);
+                    return Ok(());
+                }
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
+                Err(source) => return Err(Reason::Failed { op: Op::Remove, source }),
+            }
+        }
+        Err(Reason::Growing)
+    }
+
+    /// Deals with a top directory that cannot be opened: it may be empty.
+    fn unopened(&mut self, source: Error) -> Result<(), Reason> {
+        let Removal { target, options, .. } = *self;
+        let is_all = !options.keep_root && options.selection.is_all();
+        let may_go = options.deed == Deed::Remove && is_all;
+        if may_go && target.parent.remove_empty_dir(&target.name).is_ok() {
+            self.took(true);
+            return Ok(());
+        }
+        Err(Reason::Failed { op: Op::Open, source })
+    }
+
+    fn file(&mut self) -> Result<(), Reason> {
+        let Removal { target, options, watch, .. } = *self;
+        let stat = match target.parent.stat_child(&target.name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            stat => stat.map_err(failed(Op::Stat))?,
+        };
+        if !options.selection.choose_file(target.name.to_bytes(), &stat) {
+            self.tally.outcome.kept += 1;
             return Ok(());
         }
         if options.deed != Deed::Remove {
-            tally.outcome.dirs += 1;
+            self.took(false);
+            self.tally.linked.note(&stat, &mut self.tally.outcome);
             return Ok(());
         }
         if !options.throttle.pass(watch) {
             return Ok(());
         }
-        match target.parent.remove_empty_dir(&target.name) {
+        match target.parent.remove_name(&target.name) {
             Ok(()) => {
-                tally.outcome.dirs += 1;
-                return Ok(());
+                self.took(false);
+                watch.files_done.fetch_add(1, Relaxed);
+                Ok(())
             }
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
-            Err(source) => return Err(Reason::Failed { op: Op::Remove, source }),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(Reason::Failed { op: Op::Remove, source }),
         }
     }
-    Err(Reason::Growing)
-}
 
-/// Deals with a top directory that cannot be opened: it may be empty.
-fn unopened(
-    target: &Target,
-    options: &Options,
-    tally: &mut Tally,
-    source: Error,
-) -> Result<(), Reason> {
-    let may_go = options.deed == Deed::Remove && !options.keep_root && options.selection.is_all();
-    if may_go && target.parent.remove_empty_dir(&target.name).is_ok() {
-        tally.outcome.dirs += 1;
-        return Ok(());
-    }
-    Err(Reason::Failed { op: Op::Open, source })
-}
-
-fn remove_file(
-    target: &Target,
-    options: &Options,
-    watch: &Watch,
-    tally: &mut Tally,
-) -> Result<(), Reason> {
-    let stat = match target.parent.stat_child(&target.name) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        stat => stat.map_err(failed(Op::Stat))?,
-    };
-    let goes = options.selection.choose_file(target.name.to_bytes(), &stat);
-    if !goes {
-        tally.outcome.kept += 1;
-        return Ok(());
-    }
-    if options.deed != Deed::Remove {
-        tally.outcome.files += 1;
-        tally.linked.note(&stat, &mut tally.outcome);
-        return Ok(());
-    }
-    if !options.throttle.pass(watch) {
-        return Ok(());
-    }
-    match target.parent.remove_name(&target.name) {
-        Ok(()) => {
-            tally.outcome.files += 1;
-            watch.files_done.fetch_add(1, Relaxed);
-            Ok(())
+    /// Counts the target itself, which went or would go.
+    fn took(&mut self, is_dir: bool) {
+        let Outcome { files, dirs, .. } = &mut self.tally.outcome;
+        *(if is_dir { dirs } else { files }) += 1;
+        if let Some(tell) = self.tell {
+            tell(&self.target.given, is_dir);
         }
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Reason::Failed { op: Op::Remove, source }),
     }
 }
 

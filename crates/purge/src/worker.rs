@@ -174,7 +174,7 @@ impl<'a> Worker<'a> {
         let selection = &job.options.selection;
         let (path, chosen) = {
             let nodes = job.nodes();
-            (selection.wants_paths().then(|| nodes.path(id)), nodes.is_chosen(id))
+            (selection.path(|| nodes.path(id)), nodes.is_chosen(id))
         };
         let wide = if job.can_put_off { WIDE } else { usize::MAX };
         let rest = loop {
@@ -217,11 +217,12 @@ impl<'a> Worker<'a> {
             return;
         }
         children.items.sort_unstable_by(|a, b| b.cmp(a));
+        let takes_emptied = self.job.options.selection.takes_emptied();
         let mut nodes = self.job.nodes();
         for &(inode, chosen, at) in &children.items {
             let name = children.names[at..].split(|&b| b == 0).next().unwrap_or_default();
             let dir = nodes.add(parent, name, chosen);
-            if !chosen {
+            if !chosen && !takes_emptied {
                 nodes.stay(dir);
             }
             self.stack.push(Task::Empty { inode, dir, place: 0 });

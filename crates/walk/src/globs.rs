@@ -249,10 +249,14 @@ impl Set {
         let os = OsStr::from_bytes;
         let mut matched = Vec::new();
         self.names.matches_candidate_into(&Candidate::new(os(name)), &mut matched);
-        matched.iter().for_each(|&at| meet(self.of_names[at]));
+        for &at in &matched {
+            meet(self.of_names[at]);
+        }
         if let Some(path) = path {
             self.paths.matches_candidate_into(&Candidate::new(os(path)), &mut matched);
-            matched.iter().for_each(|&at| meet(self.of_paths[at]));
+            for &at in &matched {
+                meet(self.of_paths[at]);
+            }
         }
     }
 }

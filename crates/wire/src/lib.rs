@@ -20,12 +20,12 @@ pub use frame::{Broken, Incoming, MOST, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
 pub use message::{
     Answer, Content, Enter, Error, Facts, FromReceiver, FromSender, Have, Item, Loss, Meta, Names,
-    Op, Open, Place, Record, Role, Time, Xattr, is_name,
+    Op, Open, Pattern, Place, Record, Role, Time, Xattr, is_name,
 };
 pub use report::{Change, Problem, Summary, What};
 
 /// Version of the protocol. Two lops of different ones do not talk to each other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of listings that the receiver has not dealt with to their end: the sender sends no more than that ahead.
 /// Some 15,000 names, of which all may be asked for at once. A round trip of 50 ms is as nothing then, and it is

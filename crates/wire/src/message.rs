@@ -27,9 +27,11 @@ pub struct Open {
     /// `--one-file-system`
     pub one_file_system: bool,
     /// `--include`
-    pub include: Vec<String>,
+    pub include: Vec<Pattern>,
     /// `--exclude`
-    pub exclude: Vec<String>,
+    pub exclude: Vec<Pattern>,
+    /// `--ignore-case`
+    pub ignore_case: bool,
     /// `--link-dest`
     pub link_dest: Option<Vec<u8>>,
     /// `--bwlimit`
@@ -41,6 +43,9 @@ pub struct Open {
     /// The destination, if the other side is to send.
     pub place: Option<Place>,
 }
+
+/// A pattern as it was typed, and others that it stands for too, all counted from the top directory.
+pub type Pattern = (String, Vec<String>);
 
 /// A directory, for the other side to see that it is one of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +165,11 @@ pub enum FromSender<'a> {
         loss: Loss,
     },
     /// The answer to [`FromReceiver::Done`].
-    Bye,
+    Bye {
+        /// Which patterns matched something of the source: a bit for each of the first 32 of `--include`, and
+        /// from the 33rd bit on of `--exclude`.
+        matched: u64,
+    },
 }
 
 /// What the receiver says.
@@ -397,7 +406,7 @@ mod tests {
             FromSender::Again { request, meta },
             FromSender::End { request, stable, digest },
             FromSender::Lost { request, loss },
-            FromSender::Bye,
+            FromSender::Bye { matched: 0 },
         ];
         let of_receiver = [
             FromReceiver::Fetch { request, window: 0, item: 0, have: None },

@@ -82,6 +82,8 @@ pub struct Summary {
     pub no_owners: bool,
     /// Whether it keeps no permissions.
     pub no_modes: bool,
+    /// Which patterns matched something, as in [`crate::FromSender::Bye`].
+    pub matched: u64,
     /// Whether it was told to stop.
     pub stopped: bool,
 }

@@ -86,14 +86,21 @@ pub(crate) struct MirrorArgs {
 
     /// Mirror only files that match
     ///
-    /// A pattern without a slash is matched against the name, one with a slash against the path below
-    /// SRC; one that ends in a slash matches directories only.
+    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: counted from
+    /// SRC and DST ('/keep' is SRC/keep and DST/keep), or as the shell completes them (SRC/keep, DST/keep,
+    /// absolute or relative). One that ends in a slash matches directories only.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Leave out what matches, and all in directories that match; nor is it removed from DST
+    /// Neither mirror nor remove what matches, and everything in directories that match
+    ///
+    /// A GLOB that matched nothing is reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
+
+    /// Let patterns match capitals and small letters alike
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) ignore_case: bool,
 
     /// Copy at most RATE bytes a second: 500k, 20MiB
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]

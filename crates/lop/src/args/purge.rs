@@ -64,16 +64,24 @@ pub(crate) struct PurgeArgs {
     #[arg(long)]
     pub(crate) keep_root: bool,
 
-    /// Remove only what matches, and all in directories that match
+    /// Remove only what matches, and everything in directories that match
     ///
-    /// A pattern without a slash is matched against the name, one with a slash against the path below
-    /// PATH; one that ends in a slash matches directories only.
+    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: counted from
+    /// PATH ('/keep' is PATH/keep), or as the shell completes them (PATH/keep, absolute or relative).
+    /// One that ends in a slash matches directories only. An --include that can be read in both ways is
+    /// refused.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Leave what matches, and all in directories that match
+    /// Keep what matches, and everything in directories that match
+    ///
+    /// A GLOB that can be read in two ways keeps both. One that matched nothing is reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
+
+    /// Let patterns match capitals and small letters alike
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) ignore_case: bool,
 
     /// Remove only what was last modified at least this long ago: 12h, 30d, 2w
     ///

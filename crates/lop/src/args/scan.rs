@@ -47,17 +47,22 @@ pub(crate) struct ScanArgs {
 
     /// Take only files that match one of these patterns
     ///
-    /// A pattern without a slash is matched against the name, one with a slash against the path
-    /// below PATH. '*' and '?' do not match a slash, '**' does. May be given several times.
+    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: counted from
+    /// PATH ('/photos' is PATH/photos), or as the shell completes them. '*' and '?' match no slash, '**'
+    /// does. May be given several times.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
     /// Leave out files and directories that match this pattern
     ///
-    /// Patterns are those of --include; one that ends in a slash matches directories only. An
-    /// excluded directory is not entered. May be given several times.
+    /// As for --include; a GLOB that ends in a slash matches directories only. An excluded directory is
+    /// not entered. May be given several times.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
+
+    /// Let patterns match capitals and small letters alike
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) ignore_case: bool,
 
     /// Stay on the file system of each PATH
     #[arg(short = 'x', long, help_heading = "Selection")]

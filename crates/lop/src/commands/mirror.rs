@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use fsops::Watch;
 use mirror::{Options, Refusal, Roots, Source};
 use purge::Throttle;
-use walk::{FilterError, Globs};
 
 use self::account::{Account, Figures, conclude};
 use self::listing::{Work, listed, listed_as_json};
@@ -23,6 +22,7 @@ use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
+use crate::patterns::Patterns;
 use crate::settings::{Settings, Verbosity, Workers};
 
 pub(super) use self::server::run as serve;
@@ -35,6 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 struct Run<'r> {
     args: &'r MirrorArgs,
     settings: &'r Settings,
+    patterns: Patterns,
     options: Options,
     watch: Arc<Watch>,
     /// Whether each change is to be listed.
@@ -43,14 +44,21 @@ struct Run<'r> {
 
 /// Runs the command.
 pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let (source, destination) = (Place::of(&args.source), Place::of(&args.destination));
+    let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
+    let patterns = patterns.below(&[source.top(), destination.top()]);
+    if args.delete {
+        patterns.refuse_twofold("nothing was changed")?;
+    }
     let run = Run {
         args,
         settings,
-        options: options(args)?,
+        options: options(args, &patterns),
+        patterns,
         watch: Arc::new(Watch::default()),
         lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
     };
-    match (Place::of(&args.source), Place::of(&args.destination)) {
+    match (source, destination) {
         (Place::Here(source), Place::Here(destination)) => run.here(&source, &destination),
         (Place::Here(source), Place::There(host)) => run.push(&source, &host),
         (Place::There(host), Place::Here(destination)) => run.pull(&host, &destination),
@@ -122,8 +130,9 @@ impl Run<'_> {
             verify: args.verify,
             fsync: args.fsync,
             one_file_system: args.one_file_system,
-            include: args.include.clone(),
-            exclude: args.exclude.clone(),
+            include: self.patterns.include.readings(),
+            exclude: self.patterns.exclude.readings(),
+            ignore_case: args.ignore_case,
             link_dest: args.link_dest.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()),
             bandwidth: args.bwlimit.map(std::num::NonZeroU64::get),
             reuse: args.reuse && !args.dry_run,
@@ -162,16 +171,19 @@ impl Run<'_> {
     }
 
     fn carry_out(&self, work: Work<'_>) -> Result<Exit, CommandError> {
-        let Run { args, settings, options, watch, lists } = self;
+        let Run { args, settings, options, patterns, watch, lists } = self;
         let start = Instant::now();
         let (outcome, ended) = if settings.json {
-            listed_as_json(*lists, watch, settings, (args, start), work)?
+            listed_as_json(*lists, watch, settings, (args, patterns, start), work)?
         } else {
             listed(*lists, watch, settings, work)?
         };
-        let account = Account::new(&outcome, args, start.elapsed());
+        let account = Account::new(&outcome, args, patterns, start.elapsed());
         if args.stats {
             settings.note(&to_json(&Figures::new(&account, options)));
+        }
+        if ended.is_ok() {
+            patterns.tell_unmatched(settings);
         }
         conclude(&account, &outcome, ended, settings)
     }
@@ -188,10 +200,9 @@ fn refused(refusal: Refusal) -> CommandError {
     }
 }
 
-fn options(args: &MirrorArgs) -> Result<Options, CommandError> {
-    let bad = |e: FilterError| CommandError::usage(e.to_string());
+fn options(args: &MirrorArgs, patterns: &Patterns) -> Options {
     let workers = Workers::new(args.threads, args.io.into());
-    Ok(Options {
+    Options {
         dry_run: args.dry_run,
         delete: args.delete,
         max_delete: args.max_delete,
@@ -199,14 +210,14 @@ fn options(args: &MirrorArgs) -> Result<Options, CommandError> {
         verify: args.verify,
         fsync: args.fsync,
         one_file_system: args.one_file_system,
-        include: Globs::new(&args.include).map_err(bad)?,
-        exclude: Globs::new(&args.exclude).map_err(bad)?,
+        include: patterns.include.clone(),
+        exclude: patterns.exclude.clone(),
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
         memory: None,
         threads: workers.compare.threads,
         lanes: workers.compare.lanes,
         open_dirs: workers.walk_dirs.min(64),
-    })
+    }
 }
 
 /// Returns a path of the other side.

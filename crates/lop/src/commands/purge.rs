@@ -13,7 +13,7 @@ use catalog::Catalog;
 use device::Threads;
 use fsops::Watch;
 use purge::{Deed, Guard, Options, Problem, Reason, Selection, Target, Throttle};
-use walk::{FilterError, Globs};
+use walk::Top;
 
 use self::account::{Account, Figures, conclude};
 use crate::args::PurgeArgs;
@@ -21,6 +21,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
 use crate::monitor::Monitor;
+use crate::patterns::Patterns;
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Workers};
 
@@ -44,7 +45,11 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
         return background::resume(args, settings);
     }
     let (targets, guard, missing) = targets(args, settings)?;
-    let mut options = options(args, &guard)?;
+    let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
+    for path in &args.paths {
+        patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
+    }
+    let mut options = options(args, &patterns, &guard);
     let watch = Arc::new(Watch::default());
     let asks =
         !args.dry_run && !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -63,13 +68,17 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
     let start = Instant::now();
     let monitor = Monitor::begin(&watch, settings)?;
-    let (mut outcome, ended) = purge::purge(&targets, &options, &watch);
+    let (mut outcome, ended) = purge::purge(&targets, &options, &watch, None);
     let ended = ended.and(monitor.finish());
     outcome.failed += missing.len() as u64;
     outcome.problems.extend(missing);
-    let account = Account::new(&outcome, args.dry_run, start.elapsed());
+    let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
+    let account = Account::new(&outcome, args.dry_run, unmatched, start.elapsed());
     if args.stats {
         settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+    }
+    if ended.is_ok() {
+        patterns.tell_unmatched(settings);
     }
     conclude(&account, &outcome, ended, settings)
 }
@@ -115,21 +124,21 @@ fn guard(settings: &Settings) -> Guard {
 }
 
 /// Returns how to count ahead; what is done instead is for the caller to set.
-fn options(args: &PurgeArgs, guard: &Guard) -> Result<Options, CommandError> {
-    let bad = |e: FilterError| CommandError::usage(e.to_string());
+fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {
         let since = now.checked_sub(age).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
     });
     let selection = Selection {
-        include: Globs::new(&args.include).map_err(bad)?,
-        exclude: Globs::new(&args.exclude).map_err(bad)?,
+        include: patterns.include.clone(),
+        exclude: patterns.exclude.clone(),
         before_ns,
+        ..Selection::default()
     };
     let workers = Workers::new(args.threads, args.io.into());
     let Threads { first, grows } = workers.compare.threads;
-    Ok(Options {
+    Options {
         deed: Deed::Count,
         selection,
         keep_root: args.keep_root,
@@ -139,7 +148,7 @@ fn options(args: &PurgeArgs, guard: &Guard) -> Result<Options, CommandError> {
         lanes: workers.compare.lanes,
         open_dirs: workers.walk_dirs.min(64),
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
-    })
+    }
 }
 
 /// What was counted before anything is removed.
@@ -164,7 +173,7 @@ fn count_ahead(
     });
     let throttle = Arc::default();
     let options = Options { deed: Deed::Count, throttle, ..options.clone() };
-    let (outcome, ended) = purge::purge(targets, &options, &watch);
+    let (outcome, ended) = purge::purge(targets, &options, &watch, None);
     monitor.finish()?;
     Ok(Ahead { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
 }

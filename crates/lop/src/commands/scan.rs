@@ -37,7 +37,8 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let monitor = Monitor::begin(&watch, settings)?;
     let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
     monitor.finish()?;
-    let summary = Summary::new(&tree, &found, clock.total());
+    let mut summary = Summary::new(&tree, &found, clock.total());
+    summary.unmatched_patterns = scan.patterns.unmatched();
     let heard = print_results(&scan, settings, &tree, &found, &summary, &watch)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
@@ -50,6 +51,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
             settings.note(&Device::from(device).text());
         }
     }
+    scan.patterns.tell_unmatched(settings);
     memory::tell(scan.memory, settings);
     if scan.stats {
         let stats = Stats::new(&watch, summary.files, &found, &clock, &scan.compare);

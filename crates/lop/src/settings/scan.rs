@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use catalog::Catalog;
 use device::{Io, Lanes, Threads};
-use walk::{Filter, FilterError};
+use walk::Filter;
 
 use crate::args::{self, Format, ScanArgs};
 use crate::error::CommandError;
+use crate::patterns::Patterns;
 use crate::settings::Settings;
 
 /// Descriptors taken up by other things than trees: the standard streams, the catalog and its
@@ -38,6 +39,7 @@ pub(crate) struct ScanSettings {
     pub(crate) memory: Option<u64>,
     /// The options that decide what is looked at, as typed, for the catalog's record.
     pub(crate) options: String,
+    pub(crate) patterns: Patterns,
     pub(crate) walk: walk::Options,
     pub(crate) compare: dupes::Options,
 }
@@ -46,7 +48,8 @@ impl ScanSettings {
     /// Resolves the arguments, raising the process's limit on descriptors.
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
-        let filter = filter(&args)?;
+        let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
+        let filter = filter(&args, &patterns)?;
         let workers = Workers::new(args.threads, args.io.into());
         let own = catalog.as_deref().map(Catalog::files).unwrap_or_default();
         let unnamed = if settings.json { Format::Json } else { Format::Text };
@@ -57,6 +60,7 @@ impl ScanSettings {
             stats: args.stats,
             memory: args.memory,
             options: selection(&args),
+            patterns,
             walk: workers.walk(filter, args.one_file_system, own),
             compare: dupes::Options { digests, hardlinks: args.hardlinks, ..workers.compare },
             source: source(args),
@@ -73,6 +77,7 @@ fn selection(args: &ScanArgs) -> String {
     words.extend(args.include.iter().map(|glob| format!("--include {glob}")));
     words.extend(args.exclude.iter().map(|glob| format!("--exclude {glob}")));
     let flags = [
+        ("--ignore-case", args.ignore_case),
         ("--one-file-system", args.one_file_system),
         ("--no-hidden", args.no_hidden),
         ("--empty", args.empty),
@@ -102,7 +107,7 @@ fn source(args: ScanArgs) -> Source {
     }
 }
 
-fn filter(args: &ScanArgs) -> Result<Filter, CommandError> {
+fn filter(args: &ScanArgs, patterns: &Patterns) -> Result<Filter, CommandError> {
     let mut filter = Filter::default();
     filter.min_size = args.min_size.unwrap_or(0);
     filter.max_size = args.max_size.unwrap_or(u64::MAX);
@@ -111,8 +116,8 @@ fn filter(args: &ScanArgs) -> Result<Filter, CommandError> {
     if filter.min_size > filter.max_size {
         return Err(CommandError::usage("--min-size is above --max-size"));
     }
-    let bad = |e: FilterError| CommandError::usage(e.to_string());
-    filter.with_patterns(&args.include, &args.exclude).map_err(bad)
+    let Patterns { include, exclude } = patterns.clone();
+    Ok(filter.with_globs(include, exclude))
 }
 
 /// How many workers there are and what each may hold open.

@@ -27,6 +27,7 @@ mod mirror_remote;
 mod mounts;
 mod odd;
 mod partial;
+mod patterns;
 mod purge;
 mod purge_background;
 mod purge_disks;

@@ -84,18 +84,23 @@ pub(crate) fn what_is_left_out_is_not_removed_either() {
     assert_eq!(fs::read_to_string(place.join("to/surplus")).expect("there"), "s");
     assert!(place.join("to/d/surplus").exists());
     assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
-    // A directory that the source has not goes with all in it.
-    assert!(!place.join("to/tree").exists(), "{outcome:?}");
+    // Also in a directory that the source does not have.
+    assert!(place.join("to/tree/x/y").exists(), "{outcome:?}");
+    assert!(!place.join("to/tree/z").exists(), "{outcome:?}");
     let only = Options { include: globs(&["*.txt"]), ..deleting() };
     let place = TreeBuilder::new()
         .file("from/a.txt", "a")
         .file("from/b", "b")
         .file("to/c.txt", "c")
         .file("to/d", "d")
+        .file("to/mixed/e.txt", "e")
+        .file("to/mixed/f", "f")
+        .file("to/text/g.txt", "g")
         .make_temp();
     run(place.join("from"), place.join("to"), &only);
     let names = |name: &str| place.join("to").join(name).exists();
     assert!(names("a.txt") && !names("b") && !names("c.txt") && names("d"));
+    assert!(!names("mixed/e.txt") && names("mixed/f") && !names("text"));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn several_at_one_tree_are_no_failure() {
             let way = &way;
             let remove = |target| {
                 let watch = fsops::Watch::default();
-                let (outcome, _) = purge::purge(&[target], way, &watch);
+                let (outcome, _) = purge::purge(&[target], way, &watch, None);
                 assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
                 outcome.files
             };

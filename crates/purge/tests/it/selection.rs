@@ -46,7 +46,7 @@ fn check(include: &[&str], exclude: &[&str], expected: &[&str]) {
             .dir("tree/empty")
             .make_temp();
         let (include, exclude) = (globs(include), globs(exclude));
-        let selection = Selection { include, exclude, before_ns: None };
+        let selection = Selection { include, exclude, ..Selection::default() };
         let outcome = remove(tree.join("tree"), &Options { selection, ..way });
         assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
         assert_eq!(left(tree.path()), expected);
@@ -120,6 +120,69 @@ fn a_slash_in_front_is_the_top() {
             "tree/src/node_modules/x/y.c",
         ],
     );
+}
+
+#[test]
+fn a_pattern_that_is_a_path_means_what_it_leads_to() {
+    for dir in ["", "tree/"] {
+        let tree = TreeBuilder::new()
+            .file("tree/a/keep/x", "1")
+            .file("tree/a/b", "2")
+            .file("tree/keep/y", "3")
+            .make_temp();
+        let exclude = tree.join(format!("{dir}a/keep")).display().to_string();
+        let selection = Selection { exclude: globs(&[&exclude]), ..Selection::default() };
+        let outcome = remove(tree.join("tree"), &Options { selection, ..usual() });
+        assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+        let expected: &[&str] = if dir.is_empty() {
+            &[]
+        } else {
+            &["tree/", "tree/a/", "tree/a/keep/", "tree/a/keep/x"]
+        };
+        assert_eq!(left(tree.path()), expected);
+    }
+}
+
+#[test]
+fn a_target_that_is_excluded_itself_stays() {
+    let absolute = |path: std::path::PathBuf| path.display().to_string();
+    for (name, pattern) in [("keep", "keep"), ("keep", "/keep"), ("keep", "k*/"), ("keep", "")] {
+        let tree =
+            TreeBuilder::new().file("keep/x", "1").file("go/x", "2").file("keep.c", "").make_temp();
+        let pattern = if pattern.is_empty() { absolute(tree.join(name)) } else { pattern.into() };
+        let selection = Selection { exclude: globs(&[&pattern, "keep.c"]), ..Selection::default() };
+        let options = Options { selection, ..usual() };
+        for target in ["keep", "go", "keep.c"] {
+            remove(tree.join(target), &options);
+        }
+        assert_eq!(left(tree.path()), ["keep.c", "keep/", "keep/x"], "{pattern}");
+        assert!(options.selection.exclude.unmatched().is_empty());
+    }
+}
+
+/// As `lop mirror` removes what the source has not.
+#[test]
+fn patterns_can_be_counted_from_a_directory_above_and_be_for_files_only() {
+    let tree = TreeBuilder::new()
+        .file("top/a/a/1.c", "")
+        .file("top/a/b/1.c", "")
+        .file("top/a/b/2.o", "")
+        .file("top/a/c/1.c", "")
+        .dir("top/a/d")
+        .make_temp();
+    let selection = Selection {
+        include: globs(&["*.c", "a/", "d"]),
+        exclude: globs(&["/top/a/a/1.c"]),
+        above: "top/a".into(),
+        by_files: true,
+        ..Selection::default()
+    };
+    let outcome = remove(tree.join("top/a"), &Options { selection, ..usual() });
+    assert_eq!(
+        left(tree.path()),
+        ["top/", "top/a/", "top/a/a/", "top/a/a/1.c", "top/a/b/", "top/a/b/2.o"]
+    );
+    assert_eq!((outcome.files, outcome.dirs, outcome.kept), (2, 2, 2));
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(crate) fn target(path: impl AsRef<Path>) -> Target {
 
 /// Removes a tree.
 pub(crate) fn remove(path: impl AsRef<Path>, options: &Options) -> Outcome {
-    let (outcome, ended) = purge(&[target(path)], options, &Watch::default());
+    let (outcome, ended) = purge(&[target(path)], options, &Watch::default(), None);
     ended.expect("not interrupted");
     outcome
 }

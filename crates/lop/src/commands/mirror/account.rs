@@ -12,6 +12,7 @@ use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::formats::JsonPath;
 use crate::names::Names;
+use crate::patterns::Patterns;
 use crate::quantity::{count, counted, duration, size};
 use crate::refusals::SHOWN;
 use crate::settings::{Settings, Verbosity};
@@ -38,6 +39,8 @@ pub(super) struct Account {
     failed: u64,
     /// Metadata that the destination does not keep.
     not_kept: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unmatched_patterns: Vec<String>,
     seconds: f64,
     #[serde(skip)]
     max_delete: Option<u64>,
@@ -48,7 +51,12 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(outcome: &Outcome, args: &MirrorArgs, took: Duration) -> Account {
+    pub(super) fn new(
+        outcome: &Outcome,
+        args: &MirrorArgs,
+        patterns: &Patterns,
+        took: Duration,
+    ) -> Account {
         Account {
             dry_run: args.dry_run,
             names: outcome.names,
@@ -70,6 +78,7 @@ impl Account {
                 .into_iter()
                 .filter_map(|(not_kept, what)| not_kept.then_some(what))
                 .collect(),
+            unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),

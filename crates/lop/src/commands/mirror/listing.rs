@@ -13,6 +13,7 @@ use crate::error::CommandError;
 use crate::formats::to_json;
 use crate::monitor::Monitor;
 use crate::output;
+use crate::patterns::Patterns;
 use crate::settings::Settings;
 
 /// What came of it, and whether it went to its end.
@@ -46,7 +47,7 @@ pub(super) fn listed_as_json(
     lists: bool,
     watch: &Arc<Watch>,
     settings: &Settings,
-    (args, start): (&MirrorArgs, Instant),
+    (args, patterns, start): (&MirrorArgs, &Patterns, Instant),
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let monitor = Monitor::begin(watch, settings)?;
@@ -61,7 +62,7 @@ pub(super) fn listed_as_json(
             lines.write(format!("{comma}{}", to_json(&Line::of(change))).as_bytes());
         };
         let (outcome, end) = work(lists.then_some(&tell));
-        let summary = to_json(&Account::new(&outcome, args, start.elapsed()));
+        let summary = to_json(&Account::new(&outcome, args, patterns, start.elapsed()));
         let before = if lists { "\n],\n" } else { "" };
         lines.write(format!("{before}\"summary\":{summary}}}\n").as_bytes());
         ended = Some((outcome, end));

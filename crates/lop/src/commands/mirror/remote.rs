@@ -9,8 +9,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use walk::Top;
 use wire::{Answer, Broken, Incoming, Open, Outgoing};
 
+use super::path_of;
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -52,6 +54,16 @@ impl Place {
         };
         let name = bytes[..colon].iter().copied().filter(|b| !b"[]".contains(b)).collect();
         Place::There(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
+    }
+}
+
+impl Place {
+    /// Returns it as patterns may name it.
+    pub(super) fn top(&self) -> Top {
+        match self {
+            Place::Here(path) => Top::new(path),
+            Place::There(Host { name, path }) => Top::far(&name.to_string_lossy(), &path_of(path)),
+        }
     }
 }
 

@@ -113,7 +113,9 @@ fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), Broken> {
 
 /// Returns the options that were asked for, or why they cannot be.
 fn options(open: &Open) -> Result<Options, String> {
-    let globs = |patterns: &[String]| Globs::new(patterns).map_err(|e| e.to_string());
+    let globs = |patterns: &[wire::Pattern]| {
+        Globs::of_readings(patterns.to_vec(), open.ignore_case).map_err(|e| e.to_string())
+    };
     let workers = Workers::new(None, Io::Auto);
     Ok(Options {
         dry_run: open.dry_run,

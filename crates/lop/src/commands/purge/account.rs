@@ -28,16 +28,33 @@ pub(super) struct Account {
     freed_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     linked_elsewhere: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unmatched_patterns: Vec<String>,
     seconds: f64,
 }
 
 impl Account {
-    pub(super) fn new(outcome: &Outcome, dry_run: bool, took: Duration) -> Account {
+    pub(super) fn new(
+        outcome: &Outcome,
+        dry_run: bool,
+        unmatched_patterns: Vec<String>,
+        took: Duration,
+    ) -> Account {
         let Outcome { files, dirs, kept, failed, freed, linked, .. } = *outcome;
         let weighed = |amount: u64| dry_run.then_some(amount);
         let seconds = (took.as_secs_f64() * 1e3).round() / 1e3;
         let (freed_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
-        Account { dry_run, files, dirs, kept, failed, freed_bytes, linked_elsewhere, seconds }
+        Account {
+            dry_run,
+            files,
+            dirs,
+            kept,
+            failed,
+            freed_bytes,
+            linked_elsewhere,
+            unmatched_patterns,
+            seconds,
+        }
     }
 
     pub(super) fn text(&self) -> String {

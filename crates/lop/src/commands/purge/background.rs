@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::formats::to_json;
 use crate::monitor::Monitor;
 use crate::output;
+use crate::patterns::Patterns;
 use crate::quantity::{count, counted};
 use crate::refusals;
 use crate::settings::{Settings, Verbosity};
@@ -151,7 +152,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
-    let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
+    let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
     let monitor = Monitor::begin(&watch, settings)?;
     let (outcome, refused, ended) = remove(*discard, &options, settings, &watch)?;
     ended.and(monitor.finish())?;
@@ -163,7 +164,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;
-    let (options, watch) = (removal(args, settings)?, Arc::new(Watch::default()));
+    let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
     let (start, monitor) = (Instant::now(), Monitor::begin(&watch, settings)?);
     let (mut outcome, mut unknown, mut ended, mut any) = (Outcome::default(), 0, Ok(()), false);
     for run in runs {
@@ -198,7 +199,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     if !any && unknown == 0 && settings.verbosity != Verbosity::Quiet {
         settings.note("nothing is left to go on with");
     }
-    let mut account = Account::new(&outcome, false, start.elapsed());
+    let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
     account.failed += unknown;
     if args.stats {
         settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
@@ -206,8 +207,9 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     conclude(&account, &outcome, ended, settings)
 }
 
-fn removal(args: &PurgeArgs, settings: &Settings) -> Result<Options, CommandError> {
-    Ok(Options { deed: Deed::Remove, ..options(args, &guard(settings))? })
+fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
+    let all = Patterns::default();
+    Options { deed: Deed::Remove, ..options(args, &all, &guard(settings)) }
 }
 
 type Removed = (Outcome, Vec<Refusal>, Result<(), Interrupted>);
@@ -267,7 +269,7 @@ fn remove_trees(
         let target = parent.and_then(|parent| guard.check_in(Arc::new(parent), &tree.at, &tree.at));
         let mut of_tree = Outcome::default();
         match target {
-            Ok(target) => (of_tree, ended) = purge::purge(&[target], options, watch),
+            Ok(target) => (of_tree, ended) = purge::purge(&[target], options, watch, None),
             Err(refusal) => {
                 of_tree.failed = 1;
                 of_tree.problems.push(Problem { path: tree.at.clone(), reason: refusal.into() });

@@ -301,3 +301,40 @@ fn what_was_done_is_said_as_here() {
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn patterns_may_be_paths_of_either_side_and_those_that_matched_nothing_are_known() {
+    let lop = Lop::with(
+        &TreeBuilder::new()
+            .file("src/a/b", "b")
+            .file("src/IMG.JPG", "i")
+            .file("src/img.png", "p")
+            .file("old/keep/x", "x")
+            .file("old/gone", "g"),
+    );
+    let way = Way::shell();
+    for name in ["local", "pushed", "pulled"] {
+        lop.run(["mirror", "old", name]).success();
+        let to = lop.path(name);
+        let patterns = [
+            "--ignore-case".to_string(),
+            format!("--exclude={}", lop.path("src/a").display()),
+            format!("--exclude={}/keep/", to.display()),
+            format!("--exclude={}/other", to.display()),
+            "--exclude=*.jpg".into(),
+            "--exclude=*.gif".into(),
+        ];
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let args = [&["--delete", "--json"][..], &patterns].concat();
+        let (_, run) =
+            three(&lop, &way, &args).into_iter().find(|(way, _)| *way == name).expect("one");
+        let output = run.run();
+        output.success();
+        assert!(to.join("keep/x").exists() && !to.join("gone").exists(), "{name}");
+        assert!(!to.join("a").exists() && !to.join("IMG.JPG").exists(), "{name}");
+        assert!(to.join("img.png").exists(), "{name}");
+        let unmatched = &document(&output)["summary"]["unmatched_patterns"];
+        let expected = [format!("--exclude {}/other", to.display()), "--exclude *.gif".into()];
+        assert_eq!(*unmatched, serde_json::json!(expected), "{name}");
+    }
+}
