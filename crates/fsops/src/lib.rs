@@ -24,6 +24,7 @@ mod file;
 mod lease;
 mod limits;
 mod log;
+mod mark;
 pub mod memory;
 mod mounts;
 mod place;
@@ -51,6 +52,7 @@ pub use limits::{
     effective_user, may_give_files_away, own_descriptor_table, raise_descriptor_limit,
 };
 pub use log::{Log, check_private};
+pub use mark::Mark;
 pub use mounts::{Mounts, Place, boot_id};
 pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};

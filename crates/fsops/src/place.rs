@@ -2,13 +2,16 @@
 //! that are ready, metadata set, always relative to held directories and never through a link.
 //!
 //! What is made is made under a name of its own and renamed when it is what it is to be:
-//! [`Dir::replace`] is the only call of this crate that overwrites a name.
+//! [`Dir::replace`] is the only call of this crate that is meant to overwrite a name.
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Uid, XattrFlags};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags,
+};
 use rustix::io::Errno;
 
 use crate::change::{about_to_change, timestamps};
@@ -100,6 +103,34 @@ impl Dir {
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
+    }
+
+    /// Renames `ready` to `name`, which must be free, in one step.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if it is not free, also under another spelling where the file system does not tell these apart.
+    ///
+    /// # Platform behavior
+    ///
+    /// Where a rename cannot be told not to replace (NFS and some FUSE file systems), it is looked before whether
+    /// the name is free, and other threads of this process wait meanwhile.
+    pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                static LOOK_AND_RENAME: Mutex<()> = Mutex::new(());
+                let _turn = LOOK_AND_RENAME.lock().unwrap_or_else(PoisonError::into_inner);
+                match self.stat_child(name) {
+                    Ok(_) => Err(Errno::EXIST.into()),
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                        Ok(rustix::fs::renameat(self, ready, self, name)?)
+                    }
+                    Err(e) => Err(e),
+                }
+            }
+            answer => Ok(answer?),
+        }
     }
 
     /// Returns the extended attributes of `name` that this process may see, of a link itself; none where

@@ -10,12 +10,13 @@ use wire::{Have, Loss};
 use crate::asked::{Asked, Basis, reason_of};
 use crate::compare::destination;
 use crate::copy::{Filled, Making, Proof};
+use crate::directory::child_state;
 use crate::far::{Far, Next, Room, Said};
 use crate::held::Side;
 use crate::job::Task;
 use crate::links::Leader;
 use crate::name::{Failure, Name, Settled};
-use crate::node::{Node, THERE};
+use crate::node::Node;
 use crate::outcome::{Differs, Reason};
 use crate::site::{Shared, Site, Waiter};
 use crate::worker::Worker;
@@ -170,7 +171,7 @@ impl Worker<'_> {
     /// Notes that a directory was listed by this number.
     pub(crate) fn expect(&mut self, far: &Far, name: Name<'_>, number: u64) {
         let node = &name.site.node;
-        let state = if name.is_obstructed() { THERE } else { crate::directory::node_state(node) };
+        let state = child_state(node, name.there);
         let next = far.listed(number, Node::child(node, name.name, state));
         self.go_on(far, number, next);
     }
@@ -185,9 +186,7 @@ impl Worker<'_> {
             }
             Err(reason) => {
                 self.fail(node, b"", reason);
-                for said in far.lost(number) {
-                    forget(far, said);
-                }
+                lose(far, number);
                 self.abandon(node);
             }
         }
@@ -342,6 +341,13 @@ impl Worker<'_> {
         let inode = ended.inspect_err(|_| making.undo())?;
         self.note_made(name, stat, instead);
         Ok(inode)
+    }
+}
+
+/// Notes that a directory that was listed by this number is not mirrored.
+pub(crate) fn lose(far: &Far, number: u64) {
+    for said in far.lost(number) {
+        forget(far, said);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies one regular file: bytes, holes and metadata, under a name that is not its own yet.
 
 use std::ffi::{CStr, CString};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::rc::Rc;
 
 use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr};
@@ -12,7 +12,6 @@ use crate::held::Side;
 use crate::name::{Failure, Name};
 use crate::node::Node;
 use crate::outcome::Reason;
-use crate::part::part_name;
 use crate::rights::{Owner, allowed};
 use crate::site::Site;
 use crate::worker::Worker;
@@ -29,6 +28,8 @@ pub(crate) struct Making {
     aside: bool,
     pub(crate) new: NewFile,
     now: Option<Stat>,
+    /// What has its temporary name is something else.
+    is_displaced: bool,
 }
 
 /// What a file was filled with.
@@ -89,42 +90,19 @@ impl Worker<'_> {
         stat: &Stat,
         instead: bool,
     ) -> Result<Making, Failure> {
-        let aside = instead || !name.site.manner.direct;
-        let made = if aside { part_name(name.name) } else { name.name.to_owned() };
-        self.begin_copy_called(name, stat, made, aside)
+        if instead || !name.site.manner.direct {
+            return self.begin_copy_aside(name, stat);
+        }
+        self.create(name, name.name.to_owned(), false, stat)
     }
 
-    /// Makes an empty file that is called `made`, which is its name for what is not ready if it is `aside`.
-    pub(crate) fn begin_copy_called(
+    /// Makes an empty file under a temporary name.
+    pub(crate) fn begin_copy_aside(
         &mut self,
         name: Name<'_>,
         stat: &Stat,
-        made: CString,
-        aside: bool,
     ) -> Result<Making, Failure> {
-        let to = self.open(Side::Destination, &name.site.node);
-        let to = to.map_err(destination(Op::Open))?;
-        let (new, now) = self.create(name.site, &to, &made, stat)?;
-        Ok(Making { to, made, aside, new, now })
-    }
-
-    /// Has a file that is being made be called otherwise.
-    pub(crate) fn rename(
-        &self,
-        name: Name<'_>,
-        making: &mut Making,
-        called: CString,
-    ) -> Result<(), Failure> {
-        let renamed = match making.to.replace(&making.made, &called) {
-            Err(e) if e.kind() == ErrorKind::IsADirectory => {
-                let cleared = self.clear(&name.site.node, &making.to, &called);
-                cleared.and_then(|()| making.to.replace(&making.made, &called))
-            }
-            renamed => renamed,
-        };
-        renamed.map_err(destination(Op::Rename))?;
-        making.made = called;
-        Ok(())
+        self.create(name, self.job.parts.of(name.name), true, stat)
     }
 
     /// Gives a file that is filled its metadata and its name; returns its inode if it is to be known.
@@ -156,7 +134,10 @@ impl Worker<'_> {
             }
         };
         if making.aside {
-            self.put_in_place(name, &making.to)?;
+            let made = making.now.map(|now| now.key());
+            let placed = self.put_in_place(name, &making.to, &making.made, made);
+            making.is_displaced = matches!(placed, Err(Some(Reason::Displaced)));
+            placed?;
         }
         if !is_stable {
             self.fail(&name.site.node, name.name.to_bytes(), Reason::Changed);
@@ -205,33 +186,29 @@ impl Worker<'_> {
     /// be looked at.
     fn create(
         &mut self,
-        site: &Site,
-        to: &Dir,
-        made: &CStr,
+        name: Name<'_>,
+        made: CString,
+        aside: bool,
         stat: &Stat,
-    ) -> Result<(NewFile, Option<Stat>), Failure> {
+    ) -> Result<Making, Failure> {
+        let site = name.site;
+        let to = self.open(Side::Destination, &site.node).map_err(destination(Op::Open))?;
         let (known, keeps) = (site.new_owner.get().copied(), site.node.keeps());
         let is_own = known.is_some_and(|owner| self.job.rights.owner(keeps, owner, stat).is_none());
         let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
-        let open = || to.create_file_with(made, rights | 0o200);
-        let new = match open() {
-            Err(e)
-                if e.kind() == ErrorKind::AlreadyExists
-                    && crate::part::is_part(made.to_bytes()) =>
-            {
-                self.clear(&site.node, to, made).and_then(|()| open())
-            }
-            new => new,
+        let new = match to.create_file_with(&made, rights | 0o200) {
+            Ok(new) => new,
+            Err(e) if aside => return Err(destination(Op::Create)(e)),
+            Err(e) => return Err(self.not_made(name, &to, Op::Create, e)),
         };
-        let new = new.map_err(destination(Op::Create))?;
-        let now = if known.is_none() || !is_own || site.manner.hands_down_acl {
+        let now = if aside || known.is_none() || !is_own || site.manner.hands_down_acl {
             let now = new.stat().map_err(destination(Op::Stat))?;
             site.learn_owner(&now);
             Some(now)
         } else {
             None
         };
-        Ok((new, now))
+        Ok(Making { to, made, aside, new, now, is_displaced: false })
     }
 
     /// Gives a new file the metadata of `stat`, but for times, and these attributes.
@@ -288,8 +265,15 @@ impl Worker<'_> {
 impl Making {
     /// Removes what was made.
     pub(crate) fn undo(&self) {
-        // What cannot be removed has a name that lop knows as its own.
-        let _left = self.to.remove_name(&self.made);
+        if !self.is_displaced {
+            self.remove_beside(&self.made);
+        }
+    }
+
+    /// Removes a temporary file in the same directory.
+    pub(crate) fn remove_beside(&self, part: &CStr) {
+        // What cannot be removed has a name that the next run knows as lop's own.
+        let _left = self.to.remove_name(part);
     }
 }
 

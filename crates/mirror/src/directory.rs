@@ -1,5 +1,6 @@
 //! One directory: found or made, put in its place, given its metadata when nothing in it changes any more.
 
+use std::ffi::CStr;
 use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use crate::held::Side;
 use crate::job::{Job, takes};
 use crate::keeps::Keeps;
 use crate::name::Failure;
-use crate::node::{ASIDE, Facts, IMAGINED, Node, THERE, TOUCHED};
+use crate::node::{ASIDE, Facts, IMAGINED, INSTEAD, Node, THERE, TOUCHED};
 use crate::outcome::{Change, Differs, Reason, What};
-use crate::part::{is_part, part_name};
-use crate::present::Present;
+use crate::part::is_part;
+use crate::present::{Present, There};
+use crate::put::{is_still, is_taken};
 use crate::rights::{Owner, allowed};
 use crate::site::{Manner, Site};
 use crate::worker::{Worker, joined};
@@ -126,20 +128,11 @@ impl Worker<'_> {
         }
         let Some(parent) = node.parent() else { return Ok(None) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
-        let part = part_name(node.name());
-        manner.direct = true;
-        match above.make_private_dir(&part) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                // A run that was killed left it.
-                let is_dir = above.stat_child(&part).is_ok_and(|stat| stat.kind == Kind::Dir);
-                if is_dir {
-                    manner.direct = false;
-                } else {
-                    above.remove_name(&part).map_err(destination(Op::Remove))?;
-                    above.make_private_dir(&part).map_err(destination(Op::Create))?;
-                }
-            }
-            made => made.map_err(destination(Op::Create))?,
+        match above.make_private_dir(&self.job.parts.of(node.name())) {
+            Ok(()) => manner.direct = true,
+            // What a killed run had in it already was taken over.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(destination(Op::Create)(e)),
         }
         node.set(ASIDE | TOUCHED);
         parent.set(TOUCHED);
@@ -177,8 +170,16 @@ impl Worker<'_> {
 
     /// Gives up a directory that could not be entered.
     pub(crate) fn abandon(&mut self, node: &Arc<Node>) {
+        self.leave_behind(node);
         self.held.close(node);
         self.release(node);
+    }
+
+    /// Has a directory removed at the end that did not get its name.
+    fn leave_behind(&self, node: &Arc<Node>) {
+        if let Some(parent) = node.parent().filter(|_| node.is(ASIDE)) {
+            self.job.surplus().leave_behind(parent, &self.job.parts.of(node.name()));
+        }
     }
 
     /// Ends the work on a directory's own names: it gets its name if it is new, and directories in it
@@ -191,17 +192,21 @@ impl Worker<'_> {
         }
         let placed = match self.place(node) {
             Ok(()) => true,
-            Err(Some(reason)) => {
-                self.fail(node, b"", reason);
+            Err(failure) => {
+                // What has its temporary name now is not what was made here.
+                if !matches!(failure, Some(Reason::Displaced)) {
+                    self.leave_behind(node);
+                }
+                if let Some(reason) = failure {
+                    self.fail(node, b"", reason);
+                }
                 false
             }
-            Err(None) => false,
         };
         let children = site.take_children();
         if placed && !self.stopped() {
             for child in children {
-                let is_dir = child.there.is_some_and(|there| there.kind == Kind::Dir);
-                let state = if is_dir { THERE } else { node_state(node) };
+                let state = child_state(node, child.there);
                 self.push(child.inode, Node::child(node, &child.name, state));
             }
         }
@@ -282,15 +287,36 @@ impl Worker<'_> {
     fn give_name(&mut self, node: &Arc<Node>) -> Result<(), Failure> {
         let Some(parent) = node.parent() else { return Ok(()) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
-        let part = part_name(node.name());
-        let placed = above.replace(&part, node.name());
-        // Something else has the name that is no directory.
-        let exchanges = placed.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotADirectory);
-        let placed = if exchanges { above.exchange(&part, &above, node.name()) } else { placed };
-        placed.map_err(destination(Op::Rename))?;
+        let part = self.job.parts.of(node.name());
+        is_still(&above, &part, node.facts().and_then(|facts| Some(facts.there?.key())))?;
+        if node.is(INSTEAD) {
+            self.exchange(&above, &part, node.name()).map_err(destination(Op::Rename))?;
+        } else if let Err(e) = above.rename_new(&part, node.name()) {
+            let other = if is_taken(&e) { self.other_spelling(&above, node.name())? } else { None };
+            return Err(other.or(Some(Reason::Destination { op: Op::Rename, source: e })));
+        }
         node.unset(ASIDE);
         self.job.placed.fetch_add(1, Release);
-        if exchanges { above.remove_name(&part).map_err(destination(Op::Remove)) } else { Ok(()) }
+        if node.is(INSTEAD) {
+            above.remove_name(&part).map_err(destination(Op::Remove))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Exchanges the names of a directory that is ready and of what it is to replace, in one step where the file
+    /// system can do that.
+    fn exchange(&self, dir: &Dir, part: &CStr, name: &CStr) -> std::io::Result<()> {
+        match dir.exchange(part, dir, name) {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+                let aside = self.job.parts.of(part);
+                dir.rename_new(name, &aside)?;
+                let placed = dir.rename_new(part, name);
+                let back = if placed.is_ok() { part } else { name };
+                placed.and(dir.rename_new(&aside, back))
+            }
+            exchanged => exchanged,
+        }
     }
 
     /// Notes that one thing is done in a directory; after the last one it, and those above it, get
@@ -325,10 +351,13 @@ impl Worker<'_> {
     fn note_surplus(&mut self, site: &Arc<Site>) {
         let node = &site.node;
         let mut surplus = Vec::new();
+        let clears = site.present.has_parts() && !self.is_anothers(node);
         for (name, kind) in site.present.unwanted() {
             let bytes = name.to_bytes();
             if is_part(bytes) {
-                self.job.surplus().leave_behind(node, name);
+                if clears {
+                    self.job.surplus().leave_behind(node, name);
+                }
             } else if self.job.options.delete
                 && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir)
             {
@@ -366,7 +395,12 @@ impl Job<'_> {
     }
 }
 
-/// Returns the state of a directory in `parent` that the destination has not.
-pub(crate) fn node_state(parent: &Node) -> u8 {
-    if parent.is(IMAGINED) { IMAGINED } else { 0 }
+/// Returns the state of a directory in `parent`, of whose name the destination has this.
+pub(crate) fn child_state(parent: &Node, there: Option<There>) -> u8 {
+    let imagined = if parent.is(IMAGINED) { IMAGINED } else { 0 };
+    match there {
+        None => imagined,
+        Some(there) if there.kind == Kind::Dir => THERE,
+        Some(_) => imagined | INSTEAD,
+    }
 }

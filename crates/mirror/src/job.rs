@@ -20,6 +20,7 @@ use crate::keeps::Kept;
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Change, Outcome};
+use crate::part::Parts;
 use crate::place::PutOff;
 use crate::rights::Rights;
 use crate::roots::Roots;
@@ -48,6 +49,8 @@ pub(crate) struct Job<'a> {
     pub(crate) watch: &'a Watch,
     pub(crate) tell: Option<Tell<'a>>,
     pub(crate) rights: Rights,
+    /// The temporary names of this run.
+    pub(crate) parts: Parts,
     pub(crate) queue: Queue<Task>,
     pub(crate) links: Links,
     pub(crate) claimed: Claimed,
@@ -180,6 +183,7 @@ impl<'a> Job<'a> {
             watch,
             tell,
             rights: Rights::of_process(),
+            parts: Parts::new(),
             queue: Queue::new(start),
             links: Links::default(),
             claimed: Claimed::default(),

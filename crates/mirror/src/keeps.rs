@@ -13,7 +13,6 @@ use fsops::{NewFile, Stat, Time, Volume};
 
 use crate::held::Side;
 use crate::node::{Node, TOUCHED, TRIED};
-use crate::part::part_name;
 use crate::rights::{Owner, Rights};
 use crate::worker::Worker;
 
@@ -122,9 +121,7 @@ impl Worker<'_> {
         if self.job.options.dry_run {
             return Some((Keeps::guess(&volume), to.stat().ok()?.device));
         }
-        let name = part_name(c"what is kept of metadata");
-        // One that a killed run has left.
-        let _none = to.remove_name(&name);
+        let name = self.job.parts.of(c"what is kept of metadata");
         let file = to.create_file_with(&name, 0o600).ok()?;
         // The directory's time is set again at the end.
         node.set(TOUCHED);

@@ -47,6 +47,7 @@ mod outcome;
 mod part;
 mod place;
 mod present;
+mod put;
 mod report;
 mod resume;
 mod reuse;

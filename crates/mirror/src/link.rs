@@ -11,6 +11,7 @@ use crate::links::{Known, Leader, leader};
 use crate::name::{Failure, Name, Settled};
 use crate::node::TOUCHED;
 use crate::outcome::{Change, Differs, What};
+use crate::put::is_taken;
 use crate::table::Key;
 use crate::worker::{Worker, joined};
 
@@ -46,6 +47,11 @@ impl Worker<'_> {
         if !self.imagines(name.site) {
             match self.try_to_link(name, leader) {
                 Ok(()) => {}
+                Err(e) if is_taken(&e) => {
+                    let to = self.open(Side::Destination, &name.site.node);
+                    let to = to.map_err(destination(Op::Open))?;
+                    return Err(self.not_made(name, &to, Op::Link, e));
+                }
                 Err(e) if is_full(&e) => return self.copy_again(name, key, leader, stat),
                 Err(e) => return Err(destination(Op::Link)(e)),
             }
@@ -175,7 +181,7 @@ impl Worker<'_> {
                 Settled::Asked => return Err(None),
             }
         };
-        let next = leader(&name.site.node, &name.called_there(), inode, &stat);
+        let next = leader(&name.site.node, &name.called_there(&job.parts), inode, &stat);
         job.links.lead(key, &next, before.key());
         self.outcome.split += self.outcome.files + self.outcome.others - copies;
         Ok(())

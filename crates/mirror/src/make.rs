@@ -1,8 +1,7 @@
 //! Makes what the destination has not, or has otherwise: aside, and then in its place.
 
 use std::ffi::CStr;
-use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::io;
 
 use fsops::{Dir, Kind, Op, Stat, Xattr, xattrs_differ};
 
@@ -10,11 +9,13 @@ use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
-use crate::node::Node;
 use crate::outcome::{Differs, What};
-use crate::part::{is_part, part_name};
+use crate::put::is_taken;
 use crate::rights::{Owner, allowed};
 use crate::worker::Worker;
+
+/// Bytes of a file that take longer to copy than to look before whether its name is free.
+const WORTH_A_LOOK: u64 = 64 << 10;
 
 /// Right of the owner to write.
 const WRITE: u32 = 0o200;
@@ -33,6 +34,9 @@ impl Worker<'_> {
         }
         if let Some(settled) = self.reuse(name, stat, instead)? {
             return Ok(settled);
+        }
+        if stat.kind == Kind::File && stat.size >= WORTH_A_LOOK {
+            self.must_be_free(name)?;
         }
         let inode = if self.imagines(name.site) {
             self.waits_for_its_place(name);
@@ -71,19 +75,18 @@ impl Worker<'_> {
     fn make_other(&mut self, name: Name<'_>, stat: &Stat, instead: bool) -> Result<u64, Failure> {
         let node = &name.site.node;
         let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
-        let part = part_name(name.name);
+        let part = self.job.parts.of(name.name);
         let made = if instead { part.as_c_str() } else { name.name };
-        if stat.kind == Kind::Symlink {
-            let target = self.source_target(name)?;
-            self.anew(node, (&to, made), || to.make_symlink(&target, made))
+        let created = if stat.kind == Kind::Symlink {
+            to.make_symlink(&self.source_target(name)?, made)
         } else {
-            self.anew(node, (&to, made), || to.make_node(made, stat))
-        }
-        .map_err(destination(Op::Create))?;
+            to.make_node(made, stat)
+        };
+        created.map_err(|e| self.not_made(name, &to, Op::Create, e))?;
         let wanted = self.source_xattrs(name);
         let dressed = wanted.and_then(|wanted| self.dress(name, (&to, made), stat, &wanted));
-        let placed =
-            dressed.and_then(|()| if instead { self.put_in_place(name, &to) } else { Ok(()) });
+        let placed = dressed
+            .and_then(|()| if instead { self.put_in_place(name, &to, made, None) } else { Ok(()) });
         if placed.is_err() {
             // What is left of it is no more than a name that lop knows as its own.
             let _left = to.remove_name(made);
@@ -92,7 +95,7 @@ impl Worker<'_> {
         if stat.links < 2 {
             return Ok(0);
         }
-        Ok(to.stat_child(&name.called_there()).map_err(destination(Op::Stat))?.inode)
+        Ok(to.stat_child(&name.called_there(&self.job.parts)).map_err(destination(Op::Stat))?.inode)
     }
 
     /// Gives a name its metadata, without following a link.
@@ -226,9 +229,11 @@ impl Worker<'_> {
         if !self.imagines(name.site) {
             let to = self.open(Side::Destination, &name.site.node);
             let to = to.map_err(destination(Op::Open))?;
-            // There may be as many names as there can be, or it is on another file system.
-            if self.put_link(name, &to, instead.is_some(), &base, name.name).is_err() {
-                return Ok(None);
+            match self.put_link(name, &to, instead.is_some(), &base, name.name) {
+                Ok(()) => {}
+                Err(e) if is_taken(&e) => return Err(self.not_made(name, &to, Op::Link, e)),
+                // There may be as many names as there can be, or it is on another file system.
+                Err(_) => return Ok(None),
             }
         }
         self.outcome.linked += 1;
@@ -236,7 +241,7 @@ impl Worker<'_> {
         Ok(Some(there.inode))
     }
 
-    /// Makes a name one of the file that is called `of` in `from`, aside if something has it.
+    /// Makes a name one of the file that is called `of` in `from`, aside if it is to be `instead` of something.
     pub(crate) fn put_link(
         &self,
         name: Name<'_>,
@@ -246,13 +251,10 @@ impl Worker<'_> {
         of: &CStr,
     ) -> io::Result<()> {
         if !instead {
-            match to.link_name(from, of, name.name) {
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-                linked => return linked,
-            }
+            return to.link_name(from, of, name.name);
         }
-        let part = part_name(name.name);
-        self.anew(&name.site.node, (to, &part), || to.link_name(from, of, &part))?;
+        let part = self.job.parts.of(name.name);
+        to.link_name(from, of, &part)?;
         if self.waits_for_its_place(name) {
             return Ok(());
         }
@@ -262,37 +264,6 @@ impl Worker<'_> {
             let _left = to.remove_name(&part);
         }
         placed
-    }
-
-    /// Makes something under a name that nothing has, or what a run left that was killed.
-    pub(crate) fn anew(
-        &self,
-        node: &Arc<Node>,
-        (dir, name): (&Dir, &CStr),
-        make: impl Fn() -> io::Result<()>,
-    ) -> io::Result<()> {
-        match make() {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_part(name.to_bytes()) => {
-                self.clear(node, dir, name)?;
-                make()
-            }
-            answer => answer,
-        }
-    }
-
-    /// Has nothing bear a name for what is not ready, which a run left that was killed.
-    pub(crate) fn clear(&self, node: &Arc<Node>, dir: &Dir, part: &CStr) -> io::Result<()> {
-        match dir.remove_name(part) {
-            Err(e) if e.kind() == ErrorKind::IsADirectory => {
-                // A directory takes longer: it goes at the end.
-                // Not the name that another file is filled under.
-                let aside = part_name(&part_name(part));
-                dir.replace(part, &aside)?;
-                self.job.surplus().leave_behind(node, &aside);
-                Ok(())
-            }
-            removed => removed,
-        }
     }
 
     /// Returns whether a file of the tree that may be linked to has the content of the source.

@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Dir, Kind, Op, Stat};
 use wire::Broken;
 
+use crate::arrive::lose;
 use crate::asked::Basis;
-use crate::compare::destination;
 use crate::held::Side;
 use crate::job::takes;
 use crate::links::{Known, born, leader};
 use crate::node::{IMAGINED, TOUCHED};
 use crate::outcome::{Change, Differs, Reason, What};
-use crate::part::part_name;
+use crate::part::Parts;
 use crate::present::There;
 use crate::site::{Shared, Site, Waiter};
 use crate::table::Key;
@@ -55,8 +55,8 @@ impl<'s> Name<'s> {
     }
 
     /// Returns the name that it has at the destination until the end.
-    pub(crate) fn called_there(self) -> CString {
-        if self.is_obstructed() { part_name(self.name) } else { self.name.to_owned() }
+    pub(crate) fn called_there(self, parts: &Parts) -> CString {
+        if self.is_obstructed() { parts.of(self.name) } else { self.name.to_owned() }
     }
 }
 
@@ -97,8 +97,16 @@ impl Worker<'_> {
 
     /// Notes a directory in a directory.
     fn add_child(&mut self, name: Name<'_>, inode: u64) {
-        if let Some(far) = self.job.far.clone() {
-            self.expect(&far, name, inode);
+        let far = self.job.far.clone();
+        if let Err(failure) = self.must_be_free(name) {
+            if let Some(far) = &far {
+                lose(far, inode);
+            }
+            return self.done(name, failure);
+        }
+        self.take_over(name);
+        if let Some(far) = &far {
+            self.expect(far, name, inode);
         } else {
             name.site.add_child(name.name, inode, name.there);
         }
@@ -182,7 +190,8 @@ impl Worker<'_> {
         let key = Key { device: name.site.manner.device, inode: stat.inode };
         let waiters = match settled {
             Ok(inode) => {
-                let leader = leader(&name.site.node, &name.called_there(), inode, stat);
+                let leader =
+                    leader(&name.site.node, &name.called_there(&self.job.parts), inode, stat);
                 if stat.links > name.site.manner.most_links {
                     self.job.links.expect_split(key);
                 }
@@ -234,15 +243,6 @@ impl Worker<'_> {
             self.job.surplus().obstruct(&name.site.node, name.name);
         }
         name.is_obstructed()
-    }
-
-    /// Gives what was made aside its name, or notes that it is to get that when the directory is gone which
-    /// is in its way.
-    pub(crate) fn put_in_place(&self, name: Name<'_>, to: &Dir) -> Result<(), Failure> {
-        if self.waits_for_its_place(name) {
-            return Ok(());
-        }
-        to.replace(&part_name(name.name), name.name).map_err(destination(Op::Rename))
     }
 
     /// Compares what is there with the source, and makes it alike.

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use fsops::{Stat, Xattr};
 
 use crate::keeps::Keeps;
-use crate::part::part_name;
+use crate::part::Parts;
 
 /// One directory of the tree, on both sides.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub(crate) const IMAGINED: u8 = 4;
 pub(crate) const THERE: u8 = 8;
 /// It is not where it was made.
 pub(crate) const GONE: u8 = 16;
+/// The destination has something of the name that is no directory.
+pub(crate) const INSTEAD: u8 = 64;
 /// It was tried in it what is kept of metadata, or that could not be.
 pub(crate) const TRIED: u8 = 32;
 
@@ -136,13 +138,13 @@ impl Node {
     }
 
     /// Returns the path below the top directory of the destination, as it is at the moment.
-    pub(crate) fn path_there(&self) -> Vec<u8> {
-        self.joined(|node| node.name_there().to_bytes().to_vec())
+    pub(crate) fn path_there(&self, parts: &Parts) -> Vec<u8> {
+        self.joined(|node| node.name_there(parts).to_bytes().to_vec())
     }
 
     /// Returns its name at the destination, as it is at the moment.
-    pub(crate) fn name_there(&self) -> std::ffi::CString {
-        if self.is(ASIDE) { part_name(&self.name) } else { (*self.name).to_owned() }
+    pub(crate) fn name_there(&self, parts: &Parts) -> std::ffi::CString {
+        if self.is(ASIDE) { parts.of(&self.name) } else { (*self.name).to_owned() }
     }
 
     fn joined(&self, name: impl Fn(&Node) -> Vec<u8>) -> Vec<u8> {
@@ -167,16 +169,17 @@ impl Drop for Node {
 #[cfg(test)]
 mod tests {
     use super::{ASIDE, Node};
+    use crate::part::Parts;
 
     #[test]
     fn a_directory_that_is_not_ready_has_another_name() {
-        let (top, flags) = (Node::top(), ASIDE);
+        let (top, parts, flags) = (Node::top(), Parts::new(), ASIDE);
         let a = Node::child(&top, c"a", 0);
         let b = Node::child(&a, c"b", flags);
         assert_eq!((top.path(), b.path()), (b"".to_vec(), b"a/b".to_vec()));
-        assert!(b.path_there().starts_with(b"a/.lop-part-"));
+        assert!(b.path_there(&parts).starts_with(b"a/.lop-part-"));
         b.unset(ASIDE);
-        assert_eq!(b.path_there(), b"a/b");
+        assert_eq!(b.path_there(&parts), b"a/b");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What came of a mirroring, and what changes on the way.
 
+use std::ffi::CString;
 use std::io;
 
 use fsops::Op;
@@ -87,6 +88,15 @@ pub enum Reason {
     /// What was written is not what was read.
     #[error("reads differently from what was written")]
     Unlike,
+    /// The destination takes the name for another one, which it has.
+    #[error("the destination does not tell this name from {}, which it has", spelled(other.as_ref()))]
+    Spelling {
+        /// The name that it has, if that was found.
+        other: Option<CString>,
+    },
+    /// What is behind the temporary name is not what was made under it.
+    #[error("something else has taken the place of the temporary file")]
+    Displaced,
     /// The destination has a directory of the name, and something is in it.
     #[error("a directory is in its place; --delete has it replaced")]
     Obstructed,
@@ -99,6 +109,10 @@ pub enum Reason {
     /// It could not be removed.
     #[error(transparent)]
     Unremoved(#[from] purge::Reason),
+}
+
+fn spelled(other: Option<&CString>) -> String {
+    other.map_or_else(|| "another one".into(), |other| other.as_bytes().escape_ascii().to_string())
 }
 
 /// One thing that was changed, or in a dry run would be.

@@ -1,46 +1,104 @@
-//! Names of what is not ready: a file that is being written, a directory that is being filled.
+//! Temporary names: of a file that is being written, of a directory that is being filled.
 //!
-//! The name follows from that which it is to have, so that the next run finds what one that was killed
-//! left: nobody else has such names, since only one run at a time has a destination locked.
+//! A temporary name is `.lop-part-HASH-TAG`. The hash is that of the final name, so that a later run finds what one
+//! that was killed left of it. The tag is a keyed hash with a key that a run draws for itself: two runs never use one
+//! name, and nobody can take a name in advance. Both are BLAKE3 and too long for two names of a directory to be
+//! given one temporary name, on purpose or by chance.
 
 use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, RandomState};
 
 /// How they begin.
-pub(crate) const PREFIX: &[u8] = b".lop-part-";
+const PREFIX: &[u8] = b".lop-part-";
 
-/// Hexadecimal digits after that.
-const DIGITS: usize = 16;
+/// Bytes of the hash, and of the tag; each is two digits.
+const HASH: usize = 16;
+const TAG: usize = 8;
 
-/// Returns the name of what is to be called `name`: FNV-1a of it, 64 bits.
-pub(crate) fn part_name(name: &CStr) -> CString {
-    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = name.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
-    let name = [PREFIX, format!("{hash:016x}").as_bytes()].concat();
-    // There is no NUL in it.
-    CString::new(name).unwrap_or_default()
+/// The temporary names of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    key: [u8; 32],
 }
 
-/// Returns whether a name is one of these.
+impl Parts {
+    pub(crate) fn new() -> Parts {
+        let mut key = [0; 32];
+        for word in key.chunks_mut(8) {
+            // Each state has keys of its own, from the system's random numbers.
+            word.copy_from_slice(&RandomState::new().hash_one(0).to_ne_bytes());
+        }
+        Parts { key }
+    }
+
+    /// Returns the temporary name of what is to be called `name`.
+    pub(crate) fn of(&self, name: &CStr) -> CString {
+        let tag = blake3::keyed_hash(&self.key, name.to_bytes());
+        let mut part = start_of(name);
+        push_hex(&mut part, &tag.as_bytes()[..TAG]);
+        // There is no NUL in it.
+        CString::new(part).unwrap_or_default()
+    }
+}
+
+/// Returns what the temporary names begin with that runs give to what is to be called `name`.
+pub(crate) fn start_of(name: &CStr) -> Vec<u8> {
+    let mut start = PREFIX.to_vec();
+    push_hex(&mut start, &blake3::hash(name.to_bytes()).as_bytes()[..HASH]);
+    start.push(b'-');
+    start
+}
+
+/// Returns whether a name is a temporary one, of any run.
 pub(crate) fn is_part(name: &[u8]) -> bool {
+    let are_digits = |digits: &[u8]| digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     name.strip_prefix(PREFIX).is_some_and(|rest| {
-        rest.len() == DIGITS && rest.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        let is_long = rest.len() == 2 * (HASH + TAG) + 1;
+        is_long && rest[2 * HASH] == b'-' && are_digits(&rest[..2 * HASH]) && {
+            are_digits(&rest[2 * HASH + 1..])
+        }
     })
+}
+
+fn push_hex(to: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        to.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_part, part_name};
+    use super::{Parts, is_part, start_of};
 
     #[test]
-    fn each_name_has_its_own() {
-        let (a, b) = (part_name(c"a"), part_name(c"b"));
-        // The value that the reference of FNV-1a gives for "a".
-        assert_eq!(a.as_bytes(), b".lop-part-af63dc4c8601ec8c");
-        assert!(a != b && is_part(a.as_bytes()) && is_part(b.as_bytes()));
-        for other in
-            [&b".lop-part-"[..], b".lop-part-AF63dc4c8601ec8c", b"lop-part-af63dc4c8601ec8c"]
-        {
-            assert!(!is_part(other));
+    fn a_name_has_another_temporary_name_in_each_run_and_all_begin_alike() {
+        let (one, two) = (Parts::new(), Parts::new());
+        let (a, b) = (one.of(c"a"), one.of(c"b"));
+        // The value that the reference of BLAKE3 gives for "a".
+        let start = b".lop-part-17762fddd969a453925d65717ac3eea2-";
+        assert_eq!(start_of(c"a"), start);
+        assert!(a.as_bytes().starts_with(start) && two.of(c"a").as_bytes().starts_with(start));
+        assert!(a != two.of(c"a") && a != b && a == one.of(c"a"));
+        assert!(is_part(a.as_bytes()) && is_part(b.as_bytes()));
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        let part = Parts::new().of(c"a").into_bytes();
+        let mut cases = vec![part[1..].to_vec(), part[..part.len() - 1].to_vec()];
+        for at in [10, 42, part.len() - 1] {
+            cases.push(part.clone());
+            cases.last_mut().expect("there is one")[at] = b'A';
         }
+        cases.extend([b".lop-part-".to_vec(), b".lop-part-af63dc4c8601ec8c".to_vec()]);
+        for case in cases {
+            assert!(!is_part(&case), "{}", case.escape_ascii());
+        }
+    }
+
+    /// These have one FNV-1a, which was once all that a temporary name had.
+    #[test]
+    fn names_that_collide_in_a_weak_hash_do_not_here() {
+        assert_ne!(start_of(c"8yn0iYCKYHlIj4-BwPqk"), start_of(c"GReLUrM4wMqfg9yzV3KQ"));
     }
 }

@@ -8,12 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fsops::{Dir, DirBuffer, Kind};
 use hashbrown::HashTable;
 
+use crate::part::{is_part, start_of};
+
 /// The names of a directory.
 #[derive(Debug, Default)]
 pub(crate) struct Present {
     items: Vec<Item>,
     names: Vec<u8>,
     by_name: HashTable<u32>,
+    /// Temporary names, which runs have left that were killed.
+    parts: Vec<u32>,
     hasher: RandomState,
 }
 
@@ -49,12 +53,16 @@ impl Present {
     }
 
     fn index(&mut self) {
-        let Present { items, names, by_name, hasher } = self;
+        let Present { items, names, by_name, parts, hasher } = self;
         let hash = |&index: &u32| hasher.hash_one(name(names, &items[index as usize]).to_bytes());
         by_name.reserve(items.len(), hash);
         for index in 0..u32::try_from(items.len()).unwrap_or(u32::MAX) {
             by_name.insert_unique(hash(&index), index, hash);
+            if is_part(name(names, &items[index as usize]).to_bytes()) {
+                parts.push(index);
+            }
         }
+        parts.sort_by_key(|&index| name(names, &items[index as usize]));
     }
 
     /// Returns what is there under a name that the source has too.
@@ -62,6 +70,21 @@ impl Present {
         let item = self.item(wanted)?;
         item.wanted.store(true, Relaxed);
         Some(item.there)
+    }
+
+    /// Returns whether there are temporary names.
+    pub(crate) fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// Returns what is there under temporary names for `wanted`.
+    pub(crate) fn parts_of(&self, wanted: &CStr) -> impl Iterator<Item = (&CStr, There)> {
+        let start = if self.has_parts() { start_of(wanted) } else { Vec::new() };
+        let called = |index: &u32| name(&self.names, &self.items[*index as usize]);
+        let first = self.parts.partition_point(|index| called(index).to_bytes() < &start[..]);
+        let these = self.parts[first..].iter();
+        let these = these.take_while(move |index| called(index).to_bytes().starts_with(&start));
+        these.map(move |index| (called(index), self.items[*index as usize].there))
     }
 
     /// Returns what is there under a name that nobody asks for by that.
@@ -96,6 +119,7 @@ mod tests {
     use testkit::{TempTree, TreeBuilder};
 
     use super::Present;
+    use crate::part::Parts;
 
     #[test]
     fn names_are_found_and_the_rest_is_unwanted() {
@@ -109,5 +133,23 @@ mod tests {
         let mut unwanted: Vec<_> = present.unwanted().collect();
         unwanted.sort_by_key(|(name, _)| *name);
         assert_eq!(unwanted, [(c"a", Kind::File), (c"c", Kind::Symlink)]);
+    }
+
+    #[test]
+    fn temporary_names_are_found_by_what_they_are_for() {
+        let runs = [Parts::new(), Parts::new()];
+        let names = [c"a", c"b", c"c"].map(|name| runs.each_ref().map(|run| run.of(name)));
+        let mut tree = TreeBuilder::new().file("a", "");
+        for part in names.iter().flatten() {
+            tree = tree.file(part.to_str().expect("digits"), "half");
+        }
+        let temp = tree.make_temp();
+        let dir = Dir::open(temp.path()).expect("it is there");
+        let present = Present::list(&dir, &mut fsops::DirBuffer::default()).expect("it is listed");
+        for (name, [one, two]) in [c"a", c"b", c"c"].into_iter().zip(names) {
+            let found: Vec<_> = present.parts_of(name).map(|(name, _)| name.to_owned()).collect();
+            assert!(found == [one.clone(), two.clone()] || found == [two, one], "{name:?}");
+        }
+        assert_eq!(present.parts_of(c"d").count(), 0);
     }
 }

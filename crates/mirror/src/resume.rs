@@ -6,7 +6,7 @@
 use std::ffi::CString;
 use std::io::ErrorKind;
 
-use fsops::{File, Kind, Op, Stat};
+use fsops::{Dir, File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::asked::Basis;
@@ -16,7 +16,7 @@ use crate::copy::Making;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
 use crate::outcome::{Differs, Reason};
-use crate::part::part_name;
+use crate::part::is_part;
 use crate::present::There;
 use crate::worker::Worker;
 
@@ -47,16 +47,13 @@ impl Worker<'_> {
         name: Name<'_>,
         stat: &Stat,
     ) -> Result<Option<(CString, Have)>, Failure> {
-        let part = part_name(name.name);
         let is_file = |there: There| there.kind == Kind::File;
-        let called = if name.site.present.peek(&part).is_some_and(is_file) {
-            part
-        } else if name.there.is_some_and(is_file) {
-            name.name.to_owned()
-        } else {
-            return Ok(None);
-        };
         let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
+        let called = match self.largest_part(name, &dir) {
+            Some(part) => part,
+            None if name.there.is_some_and(is_file) => name.name.to_owned(),
+            None => return Ok(None),
+        };
         // It is of use if it can be read; if not, it is in nobody's way.
         let Ok(file) = dir.open_regular(&called) else { return Ok(None) };
         let Ok(now) = file.stat() else { return Ok(None) };
@@ -67,6 +64,15 @@ impl Worker<'_> {
         Ok(Some((called, Have { length: now.size, digest, only: false })))
     }
 
+    /// Returns the temporary name under which a killed run has left the most of a file.
+    fn largest_part(&mut self, name: Name<'_>, dir: &Dir) -> Option<CString> {
+        let parts = name.site.present.parts_of(name.name);
+        let files = parts.filter(|(_, there)| there.kind == Kind::File);
+        let sizes = files.filter_map(|(part, _)| Some((dir.stat_child(part).ok()?.size, part)));
+        let (_, largest) = sizes.max()?;
+        (!self.is_anothers(&name.site.node)).then(|| largest.to_owned())
+    }
+
     /// Begins a file with what there is of it.
     pub(crate) fn begin_copy_with(
         &mut self,
@@ -74,13 +80,15 @@ impl Worker<'_> {
         stat: &Stat,
         (basis, have): (&Basis, &Have),
     ) -> Result<Making, Failure> {
-        // What there is stays until the new file has all of it.
         let file = self.open_basis(name, basis)?;
-        let part = part_name(name.name);
-        let mut making = self.begin_copy_called(name, stat, part_name(&part), true)?;
-        let copied = self.copy_beginning(&file, &making, have);
-        let begun = copied.and_then(|()| self.rename(name, &mut making, part));
-        begun.inspect_err(|_| making.undo())?;
+        let making = self.begin_copy_aside(name, stat)?;
+        self.copy_beginning(&file, &making, have).inspect_err(|_| making.undo())?;
+        // What there was has stayed until the new file has all of it.
+        if let Basis::Beginning(called) = basis
+            && is_part(called.to_bytes())
+        {
+            making.remove_beside(called);
+        }
         Ok(making)
     }
 

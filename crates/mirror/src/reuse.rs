@@ -23,7 +23,7 @@ use crate::job::takes;
 use crate::name::{Failure, Name, Settled};
 use crate::node::TOUCHED;
 use crate::outcome::{Change, Differs, What};
-use crate::part::{is_part, part_name};
+use crate::part::is_part;
 use crate::worker::{Worker, joined};
 
 /// Files that are looked at in search of one content.
@@ -104,7 +104,10 @@ impl Worker<'_> {
         if self.job.options.memory.is_none() {
             return;
         }
-        let holder = || Holder::Mirrored(Arc::clone(&name.site.node), name.called_there());
+        let holder = || {
+            let called = name.called_there(&self.job.parts);
+            Holder::Mirrored(Arc::clone(&name.site.node), called)
+        };
         let waiters = self.job.contents.settle(hint.digest, is_there.then(holder));
         self.later.extend(waiters);
     }
@@ -275,13 +278,16 @@ impl Worker<'_> {
             return Ok(None);
         }
         let to = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        let part = part_name(name.name);
-        let link = || to.link_name(&found.dir, &found.name, &part);
-        if self.anew(&name.site.node, (&to, &part), link).is_err() {
+        let part = self.job.parts.of(name.name);
+        if to.link_name(&found.dir, &found.name, &part).is_err() {
             return Ok(None);
         }
         let is_it = to.stat_child(&part).is_ok_and(|now| now.same_content(&found.stat));
-        let placed = if is_it { self.put_in_place(name, &to).map(|()| true) } else { Ok(false) };
+        let placed = if is_it {
+            self.put_in_place(name, &to, &part, Some(found.stat.key())).map(|()| true)
+        } else {
+            Ok(false)
+        };
         if !matches!(placed, Ok(true)) {
             let _left = to.remove_name(&part);
         }

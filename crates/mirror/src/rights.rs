@@ -24,6 +24,10 @@ impl Rights {
         Rights { user: fsops::effective_user(), groups: fsops::groups(), umask: fsops::umask() }
     }
 
+    pub(crate) fn user(&self) -> u32 {
+        self.user
+    }
+
     pub(crate) fn is_root(&self) -> bool {
         self.user == 0
     }

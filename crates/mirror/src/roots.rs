@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, FileKey, Kind, Mounts, Stat};
+use fsops::{Dir, FileKey, Kind, Mark, Mounts, Stat};
 use walk::STORE_PREFIX;
 
 impl Refusal {
@@ -28,6 +28,8 @@ pub struct Roots {
     pub(crate) base: Option<Dir>,
     /// The destination was made.
     pub(crate) made: bool,
+    /// The directories that the destination is in, each marked as such.
+    above: Vec<Dir>,
 }
 
 /// A tree to mirror from.
@@ -85,6 +87,12 @@ pub enum Refusal {
     /// Another process mirrors to the same destination.
     #[error("another lop is at work on the destination")]
     Locked,
+    /// Another process mirrors to a directory that the destination is in.
+    #[error("another lop is at work on {}, which the destination is in", .0.display())]
+    LockedAbove(PathBuf),
+    /// Another process mirrors to a directory that is in the destination.
+    #[error("another lop is at work on a directory in the destination")]
+    LockedBelow,
 }
 
 impl Source {
@@ -191,15 +199,42 @@ impl Roots {
         if let Some(there) = &there {
             source.as_ref().map_or(Ok(()), |source| source.suits_top(there))?;
             is_no_store(there)?;
-            if !dry_run && !there.dir.lock().unwrap_or(true) {
-                return Err(Refusal::Locked);
-            }
         }
         let device = match &there {
             Some(there) => Some(there.stat.device),
             None => Stat::of_path(above(destination)).ok().map(|stat| stat.device),
         };
-        Ok(Roots { source, destination: there, device, base, made: missing })
+        let made = missing;
+        let mut roots = Roots { source, destination: there, device, base, made, above: Vec::new() };
+        if !dry_run {
+            roots.reserve().inspect_err(|_| roots.undo())?;
+        }
+        Ok(roots)
+    }
+
+    /// Keeps other runs from mirroring to the destination, to a directory that it is in, and to one in it.
+    ///
+    /// Who cannot read a directory cannot mark it. Then a run that mirrors to that one begins all the same, and
+    /// leaves alone what is not ready below this one ([`crate::put`]).
+    fn reserve(&mut self) -> Result<(), Refusal> {
+        let Some(top) = &self.destination else { return Ok(()) };
+        if !top.dir.lock().unwrap_or(true) {
+            return Err(Refusal::Locked);
+        }
+        // First said, then asked: of two that begin at the same time at least one is refused.
+        let _unmarked = top.dir.mark(Mark::Destination);
+        for path in top.absolute.ancestors().skip(1) {
+            let Ok(dir) = Dir::open(path) else { continue };
+            let _unmarked = dir.mark(Mark::AboveDestination);
+            if dir.is_marked(Mark::Destination) {
+                return Err(Refusal::LockedAbove(path.into()));
+            }
+            self.above.push(dir);
+        }
+        if top.dir.is_marked(Mark::AboveDestination) {
+            return Err(Refusal::LockedBelow);
+        }
+        Ok(())
     }
 
     /// Returns the source, if it is on this host.
@@ -235,6 +270,10 @@ impl Drop for Roots {
     fn drop(&mut self) {
         if let Some(there) = &self.destination {
             there.dir.unlock();
+            there.dir.unmark(Mark::Destination);
+        }
+        for dir in &self.above {
+            dir.unmark(Mark::AboveDestination);
         }
     }
 }

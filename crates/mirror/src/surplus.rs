@@ -1,6 +1,5 @@
 //! What is to go from the destination when everything else is done.
 
-use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use crate::Options;
 use crate::job::Job;
 use crate::node::Node;
 use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
-use crate::part::part_name;
 use crate::worker::joined;
 
 /// Names that are to go.
@@ -51,10 +49,8 @@ impl Surplus {
             guard.keep(&source.top.absolute, Why::Source);
         }
         let mut removal = Removal { job, guard, outcome };
-        let ready: HashSet<(usize, CString)> =
-            self.obstacles.iter().map(|(node, name)| part_of(node, part_name(name))).collect();
         for (node, name) in &self.parts {
-            if !job.options.dry_run && !ready.contains(&part_of(node, name.clone())) {
+            if !job.options.dry_run {
                 removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, false));
             }
         }
@@ -119,7 +115,7 @@ impl Removal<'_, '_> {
         let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
         match node.parent() {
             None => top.dir.open_child(c"."),
-            Some(_) => top.dir.open_below(&node.path_there()),
+            Some(_) => top.dir.open_below(&node.path_there(&self.job.parts)),
         }
     }
 
@@ -152,7 +148,7 @@ impl Removal<'_, '_> {
             self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
                 self.in_dir(node, |removal, dir| {
-                    removal.remove(node, dir, &part_name(name), false);
+                    removal.remove(node, dir, &removal.job.parts.of(name), false);
                 });
             }
         }
@@ -163,7 +159,7 @@ impl Removal<'_, '_> {
         if self.job.options.dry_run || self.job.watch.stopped() {
             return;
         }
-        if let Err(source) = dir.replace(&part_name(name), name) {
+        if let Err(source) = dir.replace(&self.job.parts.of(name), name) {
             let reason = Reason::Destination { op: Op::Rename, source };
             self.outcome.fail(|| joined(node, name.to_bytes()), reason);
         }
@@ -267,9 +263,4 @@ impl Removal<'_, '_> {
 
 fn removal_of(path: &[u8]) -> Change {
     Change { what: What::Removed, path: path.into(), to: None, differs: Differs::default() }
-}
-
-/// Returns what tells a name for what is not ready from others.
-fn part_of(node: &Arc<Node>, part: CString) -> (usize, CString) {
-    (Arc::as_ptr(node).addr(), part)
 }

@@ -175,9 +175,9 @@ impl<'a> Worker<'a> {
         let there = side == Side::Destination;
         let Some(parent) = node.parent() else { return top.open_child(c".") };
         match self.held.get(side, parent) {
-            Some(dir) if there => dir.open_child(&node.name_there()),
+            Some(dir) if there => dir.open_child(&node.name_there(&self.job.parts)),
             Some(dir) => dir.open_child(node.name()),
-            None if there => top.open_below(&node.path_there()),
+            None if there => top.open_below(&node.path_there(&self.job.parts)),
             None => top.open_below(&node.path()),
         }
     }
@@ -235,6 +235,11 @@ impl<'a> Worker<'a> {
     /// Returns what a directory of the destination has in it.
     pub(crate) fn present(&mut self, dir: &Dir) -> io::Result<Present> {
         Present::list(dir, &mut self.listing)
+    }
+
+    /// Returns the room for listings.
+    pub(crate) fn listing(&mut self) -> &mut DirBuffer {
+        &mut self.listing
     }
 
     fn help(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {

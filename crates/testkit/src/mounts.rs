@@ -35,6 +35,8 @@ pub enum FileSystem {
     Tmpfs,
     /// NTFS on an image, through FUSE: all files have one owner and all permissions.
     Ntfs,
+    /// exFAT on an image, through FUSE: names that differ in capitals only are one, and there are no links.
+    ExFat,
 }
 
 impl FileSystem {
@@ -49,13 +51,14 @@ impl FileSystem {
             Self::Btrfs => "btrfs",
             Self::Tmpfs => "tmpfs",
             Self::Ntfs => "ntfs-3g",
+            Self::ExFat => "exfat-fuse",
         }
     }
 
     /// Returns the least size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
     fn least_bytes(self) -> u64 {
         match self {
-            Self::Ext4 | Self::Ntfs => 16 << 20,
+            Self::Ext4 | Self::Ntfs | Self::ExFat => 16 << 20,
             Self::Xfs => 320 << 20,
             Self::Btrfs => 128 << 20,
             Self::Tmpfs => 1 << 20,
@@ -69,6 +72,7 @@ impl FileSystem {
             Self::Xfs => &["mkfs.xfs", "-q", "-f"],
             Self::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Self::Tmpfs => &[],
+            Self::ExFat => &["mkfs.exfat"],
             Self::Ntfs => &["mkfs.ntfs", "-q", "-F", "-Q"],
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 13] = [
+const TOOLS: [(&str, &str); 15] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -19,6 +19,8 @@ const TOOLS: [(&str, &str); 13] = [
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.ntfs", "ntfs-3g"),
+    ("mkfs.exfat", "exfatprogs"),
+    ("mount.exfat-fuse", "exfat-fuse"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),

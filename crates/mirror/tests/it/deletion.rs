@@ -8,7 +8,7 @@ use mirror::{Options, Reason};
 use testkit::{Compare, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped};
 use walk::Globs;
 
-use crate::world::{assert_alike, deleting, run, try_to, usual};
+use crate::world::{assert_alike, deleting, part_of, run, try_to, usual};
 
 fn two() -> TempTree {
     TreeBuilder::new()
@@ -147,12 +147,12 @@ pub(crate) fn what_is_mounted_in_the_destination_is_not_emptied() {
 #[test]
 pub(crate) fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
     let place = two();
-    let left = ["to/.lop-part-0123456789abcdef", "to/d/.lop-part-aaaaaaaaaaaaaaaa"];
-    fs::write(place.join(left[0]), "half").expect("written");
-    fs::create_dir(place.join(left[1])).expect("made");
-    fs::write(place.join(left[1]).join("in"), "half").expect("written");
-    let looks =
-        ["to/.lop-part-0123", "to/.lop-part-0123456789ABCDEF", "to/d/lop-part-0123456789abcdef"];
+    let left = [format!("to/{}", part_of("gone")), format!("to/d/{}", part_of("gone"))];
+    fs::write(place.join(&left[0]), "half").expect("written");
+    fs::create_dir(place.join(&left[1])).expect("made");
+    fs::write(place.join(&left[1]).join("in"), "half").expect("written");
+    let part = part_of("gone");
+    let looks = [&format!("to/{}", &part[1..]), "to/.lop-part-0123", &format!("to/d/{part}0")];
     for name in looks {
         fs::write(place.join(name), "kept").expect("written");
     }

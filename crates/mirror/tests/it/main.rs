@@ -12,6 +12,7 @@ mod faults;
 mod hostile;
 mod links;
 mod meddling;
+mod names;
 mod options;
 mod place;
 mod places;

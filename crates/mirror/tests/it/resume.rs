@@ -2,19 +2,15 @@
 
 use std::fs;
 use std::num::NonZeroU64;
-use std::path::Path;
 use std::sync::Arc;
 
 use mirror::Options;
 use purge::Throttle;
 use testkit::{TempTree, TreeBuilder};
 
-use crate::world::{assert_alike, deleting, from_afar, run, sent, usual};
+use crate::world::{assert_alike, deleting, from_afar, part_of, parts_in, run, sent, usual};
 
 const MB: u64 = 1 << 20;
-
-/// What a run that was cut off leaves of a file called `a`.
-const PART: &str = ".lop-part-af63dc4c8601ec8c";
 
 fn place() -> TempTree {
     TreeBuilder::new().seeded("from/a", 1, 5 * MB).dir("to").make_temp()
@@ -41,17 +37,18 @@ fn sends(place: &TempTree, options: &Options) -> u64 {
 
 #[test]
 fn a_file_that_was_cut_off_goes_on() {
-    for name in [PART, "a"] {
+    for name in [&part_of("a"), "a"] {
         let place = place();
         leave(&place, name, 3 * MB + 5);
         assert_eq!(sends(&place, &usual()), 2 * MB - 5, "{name}");
-        assert!(!Path::new(&place.join("to").join(PART)).exists());
+        assert!(parts_in(place.join("to")).is_empty());
     }
 }
 
 #[test]
 fn too_little_or_too_much_is_no_beginning() {
-    for (name, bytes) in [(PART, MB - 1), ("a", MB - 1), (PART, 5 * MB + 1), ("a", 5 * MB + 1)] {
+    let part = &part_of("a")[..];
+    for (name, bytes) in [(part, MB - 1), ("a", MB - 1), (part, 5 * MB + 1), ("a", 5 * MB + 1)] {
         let place = place();
         leave(&place, name, bytes);
         assert_eq!(sends(&place, &deleting()), 5 * MB, "{name} {bytes}");
@@ -60,11 +57,11 @@ fn too_little_or_too_much_is_no_beginning() {
 
 #[test]
 fn all_of_it_need_not_be_sent_again() {
-    for name in [PART, "a"] {
+    for name in [&part_of("a"), "a"] {
         let place = place();
         leave(&place, name, 5 * MB);
         assert_eq!(sends(&place, &usual()), 0, "{name}");
-        assert!(!Path::new(&place.join("to").join(PART)).exists());
+        assert!(parts_in(place.join("to")).is_empty());
     }
 }
 
@@ -74,8 +71,8 @@ fn what_is_no_file_is_in_nobodys_way() {
         let place = TreeBuilder::new()
             .seeded("from/a", 1, 5 * MB)
             .symlink("from/b", "a")
-            .file(format!("to/{PART}/in/it"), "left")
-            .file("to/.lop-part-af63df4c8601f1a5/in", "left")
+            .file(format!("to/{}/in/it", part_of("a")), "left")
+            .file(format!("to/{}/in", part_of("b")), "left")
             .make_temp();
         let mirror = || drop(run(place.join("from"), place.join("to"), &usual()));
         if is_from_afar {
@@ -90,7 +87,7 @@ fn what_is_no_file_is_in_nobodys_way() {
 #[test]
 fn what_is_there_is_not_held_back_by_a_limit() {
     let place = place();
-    leave(&place, PART, 5 * MB - 1);
+    leave(&place, &part_of("a"), 5 * MB - 1);
     // Months for all of it.
     let slow = Options { bandwidth: Arc::new(Throttle::new(NonZeroU64::new(1))), ..usual() };
     assert_eq!(sends(&place, &slow), 1);
@@ -98,7 +95,7 @@ fn what_is_there_is_not_held_back_by_a_limit() {
 
 #[test]
 fn what_is_no_beginning_is_not_taken_for_one() {
-    for name in [PART, "a"] {
+    for name in [&part_of("a"), "a"] {
         let place = place();
         leave(&place, name, 3 * MB);
         let path = place.join("to").join(name);

@@ -84,6 +84,13 @@ ways! {
         links_that_lead_out_of_the_tree_are_no_more
         who_becomes_another_file_takes_no_other_names_along
     }
+    names {
+        names_that_were_made_to_collide_are_kept_apart
+        what_a_run_that_was_not_seen_has_at_hand_is_left_to_it
+        a_directory_of_somebody_else_is_not_gone_on_with
+        where_capitals_do_not_count_no_name_takes_the_place_of_another
+        a_name_that_was_spelled_otherwise_is_not_removed
+    }
     meddling {
         who_swaps_things_for_links_gains_nothing
         nothing_outside_is_read

@@ -139,6 +139,21 @@ fn os(path: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(path)
 }
 
+/// Returns a temporary name that some run gave to what is to be called `name`.
+pub(crate) fn part_of(name: &str) -> String {
+    let hash = blake3::hash(name.as_bytes()).to_hex();
+    format!(".lop-part-{}-0123456789abcdef", &hash[..32])
+}
+
+/// Returns the temporary names in a directory.
+pub(crate) fn parts_in(dir: impl AsRef<Path>) -> Vec<std::path::PathBuf> {
+    let names = std::fs::read_dir(dir).expect("listed").map(|entry| entry.expect("read").path());
+    let is_part = |path: &std::path::PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".lop-part-"))
+    };
+    names.filter(is_part).collect()
+}
+
 /// Returns a tree with all that there is.
 pub(crate) fn everything() -> TreeBuilder {
     let mut tree = TreeBuilder::new();

@@ -277,10 +277,11 @@ fn a_large_file_is_gone_on_with_or_begun_again_but_never_half() {
 fn what_a_killed_run_left_there_goes() {
     for direction in BOTH {
         let lop = Lop::with(&super::two());
-        let left = ["dst/.lop-part-0123456789abcdef", "dst/gone/.lop-part-aaaaaaaaaaaaaaaa"];
-        fs::write(lop.path(left[0]), "half").expect("written");
-        fs::create_dir(lop.path(left[1])).expect("made");
-        fs::write(lop.path(left[1]).join("in"), "half").expect("written");
+        let part = format!(".lop-part-{}-{}", "0123456789abcdef".repeat(2), "a".repeat(16));
+        let left = [format!("dst/{part}"), format!("dst/gone/{part}")];
+        fs::write(lop.path(&left[0]), "half").expect("written");
+        fs::create_dir(lop.path(&left[1])).expect("made");
+        fs::write(lop.path(&left[1]).join("in"), "half").expect("written");
         converges(&Way::shell(), &lop, direction);
     }
 }
