@@ -64,7 +64,7 @@ pub use invocation::Invocation;
 pub use kill::{
     Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
 };
-pub use mounts::{FileSystem, Mount};
+pub use mounts::{FileSystem, Mount, View};
 pub use oracle::{Rules, Truth, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod tests;
+mod views;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::time::Duration;
 
 use crate::process::{find_tool, run_tool};
 use crate::temp::TempTree;
+
+pub use views::View;
 
 /// Far longer than a mkfs or a mount of some hundred megabytes takes.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -76,6 +79,11 @@ impl FileSystem {
             Self::Ntfs => &["mkfs.ntfs", "-q", "-F", "-Q"],
         }
     }
+
+    /// Returns the options that it is mounted with: without them all may read and write what is on an exFAT.
+    fn options(self) -> &'static str {
+        if self == Self::ExFat { "loop,umask=077" } else { "loop" }
+    }
 }
 
 /// A mounted file system; dropping it unmounts it and removes its image.
@@ -117,7 +125,7 @@ impl Mount {
         } else {
             make_image(kind, &image, size_bytes, features)?;
             let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
-            mount(&["-t", kind.name(), "-o", "loop", image], &point)?;
+            mount(&["-t", kind.name(), "-o", kind.options(), image], &point)?;
         }
         // From here on the guard unmounts, whatever happens.
         let mount = Self { point, _home: Some(home) };

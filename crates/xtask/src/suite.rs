@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
-const TOOLS: [(&str, &str); 15] = [
+const TOOLS: [(&str, &str); 17] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -21,6 +21,8 @@ const TOOLS: [(&str, &str); 15] = [
     ("mkfs.ntfs", "ntfs-3g"),
     ("mkfs.exfat", "exfatprogs"),
     ("mount.exfat-fuse", "exfat-fuse"),
+    ("mergerfs", "mergerfs"),
+    ("sshfs", "sshfs"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),

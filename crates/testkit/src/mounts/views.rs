@@ -1,0 +1,76 @@
+//! File systems that show a directory by another path, through FUSE or in layers.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::{Mount, mount, needs_root, tool};
+use crate::temp::TempTree;
+
+/// What shows the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// mergerfs as it comes: each name has an inode number of its own.
+    Mergerfs,
+    /// mergerfs with `use_ino`: links have one number, and that of a directory follows from its path.
+    MergerfsUseIno,
+    /// sshfs without a network: metadata is cached for 20 s, and there is no status change time.
+    Sshfs,
+}
+
+/// Where Debian and others have the server.
+const SFTP_SERVERS: [&str; 3] = [
+    "/usr/lib/openssh/sftp-server",
+    "/usr/libexec/openssh/sftp-server",
+    "/usr/lib/ssh/sftp-server",
+];
+
+impl Mount {
+    /// Mounts a view of the directory `shown`.
+    ///
+    /// # Errors
+    ///
+    /// The reason: not root, the program missing, mount not permitted.
+    pub fn view(view: View, shown: &Path) -> Result<Self, String> {
+        needs_root()?;
+        let home = TempTree::new();
+        let point = home.join("mnt");
+        fs::create_dir(&point).map_err(|e| format!("no mount point: {e}"))?;
+        let of = shown.to_str().ok_or("the directory's name is not UTF-8")?;
+        match view {
+            View::Mergerfs => tool(&["mergerfs", "-o", "minfreespace=0", of], &point)?,
+            View::MergerfsUseIno => {
+                tool(&["mergerfs", "-o", "minfreespace=0,use_ino", of], &point)?;
+            }
+            View::Sshfs => {
+                let server = SFTP_SERVERS.iter().find(|path| Path::new(path).exists());
+                let server = server.ok_or("sftp-server is not installed")?;
+                let script = home.join("ssh");
+                fs::write(&script, format!("#!/bin/sh\nexec {server}\n"))
+                    .and_then(|()| fs::set_permissions(&script, Permissions::from_mode(0o755)))
+                    .map_err(|e| format!("no script: {e}"))?;
+                let command = format!("ssh_command={}", script.display());
+                tool(&["sshfs", "-o", &command, &format!("nowhere:{of}")], &point)?;
+            }
+        }
+        Ok(Self { point, _home: Some(home) })
+    }
+
+    /// Mounts an overlay over the directory `lower`, which it leaves as it is.
+    ///
+    /// # Errors
+    ///
+    /// The reason: not root, mount not permitted.
+    pub fn overlay(lower: &Path) -> Result<Self, String> {
+        needs_root()?;
+        let home = TempTree::new();
+        let [point, upper, work] = ["mnt", "upper", "work"].map(|name| home.join(name));
+        for dir in [&point, &upper, &work] {
+            fs::create_dir(dir).map_err(|e| format!("no mount point: {e}"))?;
+        }
+        let [lower, upper, work] = [lower, &upper, &work].map(|dir| dir.display().to_string());
+        let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        mount(&["-t", "overlay", "-o", &options, "overlay"], &point)?;
+        Ok(Self { point, _home: Some(home) })
+    }
+}
