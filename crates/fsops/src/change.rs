@@ -39,17 +39,26 @@ impl Dir {
     /// # Platform behavior
     ///
     /// Where a rename cannot be told not to replace (NFS and some FUSE file systems), the file gets its
-    /// second name first and then loses the first one: for a moment it has both.
+    /// second name first and then loses the first one: for a moment it has both. Where there are no hard
+    /// links either (exFAT through FUSE, clouds), and for directories, the name is looked at right before
+    /// a plain rename, which replaces a file that gets this name in that moment; of directories only an
+    /// empty one.
     pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
-        let flags = RenameFlags::NOREPLACE;
-        match rustix::fs::renameat_with(self, name, to, to_name, flags) {
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                rustix::fs::linkat(self, name, to, to_name, AtFlags::empty())?;
+        match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
+            Err(error) if is_unknown(error) => {}
+            answer => return Ok(answer?),
+        }
+        match rustix::fs::linkat(self, name, to, to_name, AtFlags::empty()) {
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::XDEV) => {
+                about_to_change()?;
+                self.rename_if_free(name, to, to_name)
+            }
+            Err(error) => Err(error.into()),
+            Ok(()) => {
                 about_to_change()?;
                 Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
             }
-            answer => Ok(answer?),
         }
     }
 
@@ -64,14 +73,18 @@ impl Dir {
     pub fn take_out(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => match to.stat_child(to_name) {
-                Ok(_) => Err(Errno::EXIST.into()),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    Ok(rustix::fs::renameat(self, name, to, to_name)?)
-                }
-                Err(e) => Err(e),
-            },
+            Err(error) if is_unknown(error) => self.rename_if_free(name, to, to_name),
             answer => Ok(answer?),
+        }
+    }
+
+    fn rename_if_free(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
+        match to.stat_child_now(to_name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Ok(rustix::fs::renameat(self, name, to, to_name)?)
+            }
+            Ok(_) => Err(Errno::EXIST.into()),
+            Err(e) => Err(e),
         }
     }
 
@@ -176,6 +189,11 @@ impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd()
     }
+}
+
+/// Returns whether an error says that a rename cannot be told not to replace.
+fn is_unknown(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
 pub(crate) fn timestamps(atime: Time, mtime: Time) -> Timestamps {

@@ -164,6 +164,12 @@ impl Dir {
         Stat::of(&self.fd, name, flags)
     }
 
+    /// Gets hold of what is called `name`, a link itself, without opening it: of what is returned only the
+    /// metadata can be asked for, which stays that of the same thing whatever its name is by then.
+    pub fn hold(&self, name: &CStr) -> io::Result<File> {
+        File::hold_at(self.fd.as_fd(), name)
+    }
+
     /// Opens the regular file `name` for reading. See [`File`] for what the open does not do.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
         self.open_file_with(name, OFlags::empty())

@@ -6,6 +6,7 @@
 //! Calls that change a file system are counted besides, over all threads, so that a test can have each
 //! of them fail, or be the last before the process is killed.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -71,7 +72,37 @@ pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
+thread_local! {
+    static MEDDLER: RefCell<Option<(u64, Box<dyn FnOnce()>)>> = const { RefCell::new(None) };
+}
+
+/// Has `meddle` called once, before the `number`-th change that this thread makes from now on, counted from
+/// 0: for whatever others may do between two steps.
+pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
+    MEDDLER.set(Some((number, Box::new(meddle))));
+}
+
+/// Forgets what was to be called; returns whether it was called.
+pub fn was_called() -> bool {
+    MEDDLER.take().is_none()
+}
+
+fn meddle() {
+    let due = MEDDLER.with_borrow_mut(|meddler| match meddler {
+        Some((0, _)) => meddler.take().map(|(_, meddle)| meddle),
+        Some((left, _)) => {
+            *left -= 1;
+            None
+        }
+        None => None,
+    });
+    if let Some(meddle) = due {
+        meddle();
+    }
+}
+
 pub(crate) fn change() -> io::Result<()> {
+    meddle();
     if CHANGES.fetch_add(1, Relaxed) != STRUCK.load(Relaxed) {
         return Ok(());
     }

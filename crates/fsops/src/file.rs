@@ -41,10 +41,14 @@ impl File {
         Ok(File::called(name, rustix::fs::openat(dir, name, FLAGS | how, Mode::empty())?))
     }
 
+    pub(crate) fn hold_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::called(name, rustix::fs::openat(dir, name, flags, Mode::empty())?))
+    }
+
     /// Looks what `name` is before it is opened: see [`crate::Dir::open_regular`].
     pub(crate) fn open_regular_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = File::called(name, rustix::fs::openat(dir, name, flags, Mode::empty())?);
+        let found = File::hold_at(dir, name)?;
         if found.stat()?.kind != Kind::File {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -101,6 +105,15 @@ impl File {
             }
         }
         Ok(filled)
+    }
+
+    /// Returns the metadata of the open file as it is at this moment, wherever it is kept.
+    ///
+    /// # Platform behavior
+    ///
+    /// NFS and FUSE answer [`File::stat`] from what they were told up to some seconds ago.
+    pub fn stat_now(&self) -> io::Result<Stat> {
+        Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
     /// Returns whether nothing can be read at or after `size`.

@@ -48,6 +48,30 @@ impl File {
     }
 }
 
+impl Lease<'_> {
+    /// Returns whether nobody waits to write to the file, as far as the lease tells.
+    ///
+    /// Whoever opened the file for writing after the lease was granted waits in `open(2)`, and will write
+    /// to this file whatever becomes of its name.
+    pub fn holds(&self) -> bool {
+        match self {
+            Lease::Granted(granted) => granted.holds(),
+            Lease::Written => false,
+            Lease::Unknown => true,
+        }
+    }
+}
+
+impl Granted<'_> {
+    #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
+    fn holds(&self) -> bool {
+        // The kernel answers what the lease is about to become: `F_UNLCK` once somebody waits.
+        // SAFETY: the command takes an integer and touches no memory of ours.
+        let now = unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE, 0) };
+        now == libc::F_RDLCK
+    }
+}
+
 impl Drop for Granted<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn drop(&mut self) {

@@ -22,11 +22,38 @@ const EXT_MAGIC: u64 = 0xEF53;
 const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
 /// F2FS, bcachefs, ZFS, and overlayfs, which is on one of these.
 const OTHERS_OF_UNIX: [u64; 4] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, OVERLAY_MAGIC];
+const FUSE_MAGIC: u64 = 0x6573_5546;
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
 /// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
 /// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
 const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
+
+/// `f_type` of file systems without a block device of their own whose files the kernel keeps itself
+/// (linux/magic.h): btrfs, tmpfs, ramfs, overlayfs, bcachefs, ZFS, UBIFS.
+const LOCAL_MAGICS: [u64; 7] =
+    [BTRFS_MAGIC, TMPFS_MAGIC, 0x8584_58F6, OVERLAY_MAGIC, 0xCA45_1A4E, 0x2FC1_2FC1, 0x2405_1905];
+
+/// What file systems are called, by `f_type`. ext2 and ext3 have that of ext4.
+const NAMES: [(u64, &str); 17] = [
+    (EXT_MAGIC, "ext4"),
+    (XFS_MAGIC, "XFS"),
+    (BTRFS_MAGIC, "btrfs"),
+    (TMPFS_MAGIC, "tmpfs"),
+    (OVERLAY_MAGIC, "overlayfs"),
+    (FAT_MAGICS[0], "FAT"),
+    (FAT_MAGICS[1], "exFAT"),
+    (0xF2F5_2010, "F2FS"),
+    (0xCA45_1A4E, "bcachefs"),
+    (0x2FC1_2FC1, "ZFS"),
+    (0x7366_746E, "NTFS"),
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "SMB"),
+    (0xFE53_4D42, "SMB"),
+    (FUSE_MAGIC, "FUSE"),
+    (0x0102_1997, "9P"),
+];
 
 /// `f_type` of file systems whose files the kernel makes up while they are read (linux/magic.h):
 /// proc, sysfs, debugfs, tracefs, configfs, securityfs, cgroup, cgroup2, pstore, bpf, efivarfs,
@@ -106,6 +133,27 @@ impl Volume {
     /// inside its inode, or on another host.
     pub fn stores_small_files_in_blocks(&self) -> bool {
         self.is_ext() || self.magic == TMPFS_MAGIC
+    }
+
+    /// Returns whether a file's metadata, asked for now, is what this machine's kernel knows of it, and
+    /// no answer from a cache: `device` is the number of the device that the file is on.
+    ///
+    /// What is on a block device is, through FUSE too (`fuseblk`). Network file systems, FUSE and other
+    /// stacked ones may show files that are on this machine as well, under other numbers.
+    pub fn is_local(&self, device: u64) -> bool {
+        device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns whether a file has the same inode number after each mount: FUSE file systems may number what
+    /// is asked for.
+    pub fn keeps_numbers(&self) -> bool {
+        self.magic != FUSE_MAGIC
+    }
+
+    /// Returns what people call the file system; in general terms where it is none of the usual ones.
+    pub fn name(&self) -> &'static str {
+        let known = NAMES.iter().find(|(magic, _)| *magic == self.magic);
+        known.map_or("this file system", |(_, name)| name)
     }
 
     /// Returns whether files on this file system can share extents.

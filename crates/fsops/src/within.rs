@@ -37,14 +37,6 @@ impl Dir {
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
-    /// Returns when what has a name was born, nanoseconds since the epoch, a link itself; nothing where the
-    /// file system does not know. With the inode number that tells one from any other, also after a
-    /// restart.
-    pub fn child_born_ns(&self, name: &CStr) -> io::Result<Option<i128>> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        Ok(born_ns(&rustix::fs::statx(self, name, flags, StatxFlags::BTIME)?))
-    }
-
     /// Opens the directory at `path`, following links, to reach what is in it: it need not be readable.
     pub fn open_to_reach(path: &Path) -> io::Result<Dir> {
         match Dir::open(path) {
