@@ -2,14 +2,16 @@
 
 use std::io;
 
-use fsops::{FileKey, Interrupted, Lease, Op, Shared, Stat};
+use fsops::{File, FileKey, Interrupted, Lease, Op, Shared, Stat};
 
 use crate::apply::Worker;
 use crate::copy::Copy;
 use crate::error::Reason;
+use crate::journal::Record;
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::place::{New, Place, Taken};
-use crate::settle::{Going, Kept};
+use crate::settle::{Going, Kept, Opened};
 
 impl Worker<'_> {
     /// Does with a file what is to be done; returns how many bytes are free by that.
@@ -24,8 +26,8 @@ impl Worker<'_> {
         ours: &std::collections::HashMap<FileKey, Stat>,
     ) -> Result<u64, Reason> {
         let file = &one.opened.file;
-        let lease = one.staging.is_some().then(|| file.keep_writers_away());
-        if let Some(Lease::Written) = lease {
+        let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
+        if !lease.holds() {
             return Err(Reason::Written);
         }
         let now = file.stat().map_err(Reason::failed(Op::Stat))?;
@@ -39,13 +41,13 @@ impl Worker<'_> {
         };
         self.note_times(one)?;
         let place = Place::of(&one.opened.dir, &one.opened.name, staging, one.n);
-        let new = match (self.shared.how.kind, &one.link) {
-            (Kind::Hardlink, _) => New::Link(kept.stat.key()),
+        let mut new = match (self.shared.how.kind, &one.link) {
+            (Kind::Hardlink, _) => New::Link(vec![kept.stat.key()]),
             (Kind::Separate, _) => self.copy(one, &place, &now)?,
             (_, Some(target)) => New::Symlink(target.clone()),
             _ => New::Nothing,
         };
-        match self.change_name(&place, &now, kept, &new) {
+        match self.change_name(one, &place, kept, &mut new, &lease) {
             Ok(()) => Ok(freed),
             Err(reason) => place.roll_back(&new).and(Err(reason)),
         }
@@ -53,16 +55,19 @@ impl Worker<'_> {
 
     fn change_name(
         &self,
+        one: &Going<'_>,
         place: &Place<'_>,
-        was: &Stat,
         kept: &Kept<'_>,
-        new: &New,
+        new: &mut New,
+        lease: &Lease<'_>,
     ) -> Result<(), Reason> {
         let staging = &place.staging.dir;
         let taken = match new {
-            New::Link(_) => {
-                staging.link_file(kept.file, &place.new).map_err(Reason::failed(Op::Link))?;
-                place.swap()?
+            New::Link(keys) => {
+                self.link(one.n, place, kept, keys)?;
+                let taken = place.swap()?;
+                self.note_link_in_place(one.n, place, kept, keys)?;
+                taken
             }
             New::Symlink(target) => {
                 staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
@@ -71,10 +76,57 @@ impl Worker<'_> {
             New::Copy { .. } => place.swap()?,
             New::Nothing => place.take_out()?,
         };
-        check_taken(&taken, was)?;
+        check_taken(&taken, &one.opened)?;
         // After it was taken out: of two runs that take each other's kept file, one sees that.
-        check_kept(kept, new)?;
+        check_kept(kept, new, &taken)?;
+        check_unwritten(&taken, &one.opened.file, lease)?;
         if self.shared.how.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
+    }
+
+    /// Makes a further name of the kept file, in the private directory.
+    ///
+    /// By what it is known again is asked of the link itself: where names have inode numbers of their own
+    /// (FUSE), or a link is made of a copy (overlayfs), that is not what the kept file is known by.
+    fn link(
+        &self,
+        n: u64,
+        place: &Place<'_>,
+        kept: &Kept<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        let staging = &place.staging.dir;
+        staging.link_file(kept.file, &place.new).map_err(Reason::failed(Op::Link))?;
+        let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
+        self.note_link(n, &made, keys)
+    }
+
+    /// Learns by what such a link is known in the place: it may be another name than the one that was made
+    /// first, where nothing can be exchanged.
+    fn note_link_in_place(
+        &self,
+        n: u64,
+        place: &Place<'_>,
+        kept: &Kept<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        if keys.len() < 2 {
+            return Ok(());
+        }
+        let now = place.dir.stat_child(place.name).map_err(Reason::failed(Op::Stat))?;
+        let is_link = now.links > 1 && same_bytes(&now, kept.stat);
+        if is_link { self.note_link(n, &now, keys) } else { Ok(()) }
+    }
+
+    /// Notes by what else than the kept file's number a link to it is known.
+    fn note_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
+        if keys.contains(&link.key()) {
+            return Ok(());
+        }
+        keys.push(link.key());
+        let mut lines = Lines::default();
+        lines.push(&Record::Linked { n, inode: link.inode });
+        let failed = |_| Reason::Failed { op: Op::Write, source: io::ErrorKind::Other.into() };
+        self.shared.journal.append(&lines, false).map_err(failed)
     }
 
     /// Makes a copy of a file that is to take its place, on the disk.
@@ -150,11 +202,14 @@ impl Worker<'_> {
     }
 }
 
-/// Makes sure that what was taken out is what was compared.
-fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
-    match taken.stat.same_content(was) {
-        true => Ok(()),
-        false if taken.stat.key() == was.key() => Err(Reason::Changed),
+/// Makes sure that what was taken out is what was compared: the file that is open, and unchanged.
+///
+/// It is asked for its number again, which a rename may have changed (overlayfs).
+fn check_taken(taken: &Taken, opened: &Opened<'_>) -> Result<(), Reason> {
+    let held = opened.file.stat_now().map_err(Reason::failed(Op::Stat))?;
+    match held.key() == taken.stat.key() {
+        true if same_bytes(&taken.stat, &opened.stat) => Ok(()),
+        true => Err(Reason::Changed),
         false => Err(Reason::Swapped),
     }
 }
@@ -164,16 +219,39 @@ fn check_taken(taken: &Taken, was: &Stat) -> Result<(), Reason> {
 /// A stacked or a network file system may show the file that was taken out a moment ago under the kept
 /// one's name, as a file of its own: it still does, but a rename is a status change, and that shows too.
 /// A hard link is one of the kept file's names itself, and made by a status change.
-fn check_kept(kept: &Kept<'_>, new: &New) -> Result<(), Reason> {
-    let (now, link) = match new {
-        New::Link(_) | New::Copy { .. } => (kept.file.stat(), true),
-        _ => (kept.dir.stat_child_now(kept.name), false),
+fn check_kept(kept: &Kept<'_>, new: &New, taken: &Taken) -> Result<(), Reason> {
+    let now = match new {
+        New::Link(_) | New::Copy { .. } => kept.file.stat(),
+        _ => kept.dir.stat_child_now(kept.name),
     };
+    let is_link = matches!(new, New::Link(_) | New::Copy { .. });
     match now {
-        Ok(now) if now.same_version(kept.stat) || link && now.same_content(kept.stat) => Ok(()),
-        Ok(now) if now.key() == kept.stat.key() => Err(Reason::KeptChanged),
+        Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
+        // Both have changed at the same nanosecond, when one of them was renamed.
+        Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
+            Err(Reason::Same)
+        }
+        Ok(now) if now.key() == kept.stat.key() || is_link => Err(Reason::KeptChanged),
         Ok(_) => Err(Reason::KeptGone),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::KeptGone),
         Err(source) => Err(Reason::KeptFailed { op: Op::Stat, source }),
     }
+}
+
+/// Makes sure, as the last thing, that nobody has written to a file since it was taken out, and nobody is
+/// about to: whoever opened it before its name changed would write to a file without a name.
+fn check_unwritten(taken: &Taken, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
+    if !lease.holds() {
+        return Err(Reason::Written);
+    }
+    if let Lease::Granted(_) = lease {
+        return Ok(());
+    }
+    let now = file.stat_now().map_err(Reason::failed(Op::Stat))?;
+    if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
+}
+
+/// Returns whether two looks at one file found the same bytes, as far as size and time tell.
+pub(crate) fn same_bytes(one: &Stat, other: &Stat) -> bool {
+    (one.size, one.mtime_ns()) == (other.size, other.mtime_ns())
 }

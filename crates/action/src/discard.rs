@@ -12,7 +12,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use fsops::{Context, Dir, DirBuffer, FileKey, Lock, Op, Stat, create_dir_private, remove_file};
+use fsops::{
+    Context, Dir, DirBuffer, File, FileKey, Lock, Op, Stat, create_dir_private, remove_file,
+};
 use walk::{Reach, split};
 
 use crate::error::{Error, Reason, Refusal};
@@ -130,10 +132,18 @@ impl Discard {
     ) -> Result<bool, NoStore> {
         let failed = |op| move |source| NoStore::Here(Reason::Failed { op, source });
         let dir_path = split(&tree.path).0;
-        if reach.stat(&tree.path).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
-            return Ok(false);
+        let found = reach.site(&tree.path).and_then(|(dir, name)| {
+            let held = dir.hold(&name)?;
+            Ok((dir, name, held))
+        });
+        let (dir, name, held) = match found {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+            found => found.map_err(failed(Op::Open))?,
+        };
+        let is = held.stat().map_err(failed(Op::Stat))?;
+        if is.key() != tree.key {
+            return Err(NoStore::Here(Reason::Swapped));
         }
-        let (dir, name) = reach.site(&tree.path).map_err(failed(Op::Open))?;
         // The directory's, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
         let staging = used.staging(stores, &around, dir_path, reach, &self.journal)?;
@@ -141,21 +151,17 @@ impl Discard {
             n: self.journal.number(),
             store: staging.number,
             path: Name(tree.path.clone()),
-            is: Mark::of(&dir, &name).map_err(failed(Op::Stat))?,
-            was_in: Mark::of(&dir, c".").map_err(failed(Op::Stat))?,
+            is: Mark::from(&is),
+            was_in: Mark::from(&around),
             moved: false,
             back: false,
         };
-        // After its marks were taken, so that they are its own.
-        if dir.stat_child(&name).map_err(failed(Op::Stat))?.key() != tree.key {
-            return Err(NoStore::Here(Reason::Swapped));
-        }
         self.journal.note(&Line::Tree(noted.clone()))?;
         if let Err(source) = dir.take_out(&name, &staging.dir, &name_of(noted.n)) {
             self.journal.note(&Line::Not { n: noted.n })?;
             return Err(failed(Op::Rename)(source));
         }
-        self.look_at(&noted, &staging, reach).map_err(NoStore::Here).map(|_| true)
+        self.look_at(&noted, &staging, reach, Some(&held)).map_err(NoStore::Here).map(|_| true)
     }
 
     /// Takes up a run that is not over.
@@ -219,7 +225,7 @@ impl Discard {
         let mut reach = Reach::new(OPEN_DIRS);
         for tree in past.trees.values().filter(|tree| !tree.back) {
             let found = staging(past, tree, &mut reach)
-                .and_then(|staging| self.look_at(tree, &staging, &mut reach));
+                .and_then(|staging| self.look_at(tree, &staging, &mut reach, None));
             match found {
                 Ok(found) => left.extend(found),
                 Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
@@ -232,23 +238,28 @@ impl Discard {
     }
 
     /// Looks at what came to the private directory. If it is not what was to come, it goes back.
+    ///
+    /// What was to come is what is held, if that is given. Otherwise it is known by its mark, but not on a file
+    /// system where the number of a directory follows from its path (mergerfs): then it goes back too.
     fn look_at(
         &self,
         tree: &Noted,
         staging: &Staging,
         reach: &mut Reach,
+        held: Option<&File>,
     ) -> Result<Option<Left>, Reason> {
         let name = name_of(tree.n);
-        let is = match Mark::of(&staging.dir, &name) {
+        let came = match staging.dir.stat_child(&name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            is => is.map_err(Reason::failed(Op::Stat))?,
+            came => came.map_err(Reason::failed(Op::Stat))?,
         };
         let (path, at) = (tree.path.0.clone(), staging.path_of(&name));
         let left = Left { noted: tree.clone(), path, at, dir: Rc::clone(&staging.dir) };
         if tree.moved {
             return Ok(Some(left));
         }
-        if is != tree.is {
+        let is_held = |held: &File| held.stat().is_ok_and(|held| held.key() == came.key());
+        if !held.map_or_else(|| Mark::from(&came) == tree.is, is_held) {
             return Err(self.swapped(&left, reach));
         }
         // If that cannot be noted, it is looked at again the next time.
@@ -318,7 +329,7 @@ impl Discard {
 /// another one may let others in.
 fn put_back(left: &Left, reach: &mut Reach) -> io::Result<()> {
     let (dir, name) = reach.site(&left.path)?;
-    if Mark::of(&dir, c".")? != left.noted.was_in {
+    if Mark::from(&dir.stat()?) != left.noted.was_in {
         return Err(ErrorKind::NotFound.into());
     }
     left.dir.move_new(&name_of(left.noted.n), &dir, &name)

@@ -29,6 +29,8 @@ pub(crate) enum Record {
     Store { store: u32, path: Name, fsid: u64 },
     /// Something is to be done with a file.
     Will(Box<Intent>),
+    /// The link that was made for it has this inode number, and not the kept file's.
+    Linked { n: u64, inode: u64 },
     /// It was done, freeing so many bytes.
     Did { n: u64, freed: u64 },
     /// It was not done.

@@ -38,6 +38,8 @@ pub(crate) struct Noted {
     pub(crate) intent: Intent,
     /// The inode of a copy that was made to undo it.
     pub(crate) made: Option<u64>,
+    /// Inodes of the link that was made for it, if they are not the kept file's.
+    pub(crate) links: Vec<u64>,
 }
 
 /// A journal that was read.
@@ -62,6 +64,8 @@ pub(crate) struct Past {
     keys: HashSet<FileKey>,
     /// Inodes of copies.
     made: HashMap<u64, u64>,
+    /// Inodes of links that are not the kept file's.
+    links: HashMap<u64, Vec<u64>>,
 }
 
 impl Past {
@@ -114,6 +118,7 @@ impl Past {
             linked: HashMap::new(),
             keys: HashSet::new(),
             made: HashMap::new(),
+            links: HashMap::new(),
         }
     }
 
@@ -144,6 +149,7 @@ impl Past {
             Record::Not { n, .. } => self.settle(n, Fate::NotDone),
             Record::Undone { n } => self.settle(n, Fate::Undone),
             Record::Purged { n } => self.settle(n, Fate::Purged),
+            Record::Linked { n, inode } => self.links.entry(n).or_default().push(inode),
             Record::Made { n, inode } => {
                 self.made.insert(n, inode);
             }
@@ -180,7 +186,11 @@ impl Past {
             return Err(bad(format!("the line of intent {n} is damaged")));
         }
         match serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))? {
-            Record::Will(intent) => Ok(Noted { intent: *intent, made: self.made.get(&n).copied() }),
+            Record::Will(intent) => Ok(Noted {
+                intent: *intent,
+                made: self.made.get(&n).copied(),
+                links: self.links.get(&n).cloned().unwrap_or_default(),
+            }),
             _ => Err(bad(format!("no intent {n}"))),
         }
     }

@@ -38,8 +38,9 @@ pub(crate) struct Place<'a> {
 pub(crate) enum New {
     /// Nothing: the file only goes.
     Nothing,
-    /// A further name of this file.
-    Link(FileKey),
+    /// A further name of the kept file. Where each name has an inode number of its own, or the file was
+    /// copied to get one (overlayfs), it is known by others than the kept file's.
+    Link(Vec<FileKey>),
     /// A symbolic link with this in it.
     Symlink(Vec<u8>),
     /// A file that was made for it, as it was made: what somebody has written to since is theirs.
@@ -97,7 +98,7 @@ impl<'a> Place<'a> {
     }
 
     fn taken(&self, name: &CStr) -> Result<Taken, Reason> {
-        let stat = self.staging.dir.stat_child(name).map_err(Reason::failed(Op::Stat))?;
+        let stat = self.staging.dir.stat_child_now(name).map_err(Reason::failed(Op::Stat))?;
         Ok(Taken { name: name.into(), stat })
     }
 
@@ -105,7 +106,7 @@ impl<'a> Place<'a> {
     pub(crate) fn is_expected(&self, taken: &Taken, new: &New) -> bool {
         match new {
             // The copy that took its place is equal to it, so it may be the last name.
-            New::Link(key) => taken.stat.key() == *key,
+            New::Link(keys) => keys.contains(&taken.stat.key()),
             other => is_new(&self.staging.dir, &taken.name, &taken.stat, other)
                 .is_ok_and(|is_new| is_new),
         }
@@ -130,7 +131,9 @@ impl<'a> Place<'a> {
     /// [`Reason::Left`] if something else has the name, or it cannot be given back. It then stays in the
     /// private directory.
     pub(crate) fn roll_back(&self, new: &New) -> Result<(), Reason> {
-        for name in [&self.new, &self.old] {
+        // Where nothing can be exchanged, what was in the place comes to the first name when the second is
+        // given back.
+        for name in [&self.new, &self.old, &self.new] {
             self.give_back(name, new)
                 .map_err(|_| Reason::Left { at: self.staging.path_of(name) })?;
         }
@@ -187,7 +190,7 @@ fn own(text: &str) -> CString {
 fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &New) -> io::Result<bool> {
     Ok(match new {
         New::Nothing => false,
-        New::Link(key) => stat.key() == *key && stat.links > 1,
+        New::Link(keys) => keys.contains(&stat.key()) && stat.links > 1,
         New::Symlink(target) => stat.kind == Entry::Symlink && dir.read_symlink(name)? == *target,
         New::Copy { inode, size, mtime_ns } => {
             stat.kind == Entry::File

@@ -124,7 +124,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let (mut done, mut failed, mut open) = (0, 0, 0);
     for (&n, entry) in &past.entries {
         let fate = match entry.fate {
-            Fate::Open => settle(&mut sites, &past.noted(n)?.intent),
+            Fate::Open => settle(&mut sites, &past.noted(n)?),
             Fate::Done if past.undoing => {
                 sweep_copies(&mut sites, &past.noted(n)?);
                 Some(Fate::Done)
@@ -159,7 +159,8 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
 
 /// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
 /// can be done now.
-fn settle(sites: &mut Sites<'_>, intent: &Intent) -> Option<Fate> {
+fn settle(sites: &mut Sites<'_>, noted: &Noted) -> Option<Fate> {
+    let intent = &noted.intent;
     if intent.kind == Kind::Reflink {
         return Some(Fate::Done);
     }
@@ -177,7 +178,7 @@ fn settle(sites: &mut Sites<'_>, intent: &Intent) -> Option<Fate> {
         }
         // The device may have another number than it had, and the link is on that of the store.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
-        place.roll_back(&new_of(intent, device)).ok()?;
+        place.roll_back(&new_of(noted, device)).ok()?;
     }
     let now = site.dir.stat_child(&site.name);
     let as_before =
@@ -209,9 +210,12 @@ fn settle_copy(sites: &Sites<'_>, intent: &Intent, site: &Site, place: &Place<'_
 }
 
 /// Returns what an intent made to take a file's place.
-pub(crate) fn new_of(intent: &Intent, device: u64) -> New {
+pub(crate) fn new_of(Noted { intent, links, .. }: &Noted, device: u64) -> New {
+    let link = |&inode: &u64| FileKey { device, inode };
     match (intent.kind, &intent.link) {
-        (Kind::Hardlink, _) => New::Link(FileKey { device, inode: intent.kept.inode }),
+        (Kind::Hardlink, _) => {
+            New::Link(std::iter::once(&intent.kept.inode).chain(links).map(link).collect())
+        }
         (_, Some(link)) => New::Symlink(link.0.clone()),
         _ => New::Nothing,
     }
@@ -229,7 +233,7 @@ fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
         // What cannot be given back stays.
         let _left = place
             .roll_back(&made(&noted.intent, inode))
-            .or_else(|_| place.roll_back(&new_of(&noted.intent, device)));
+            .or_else(|_| place.roll_back(&new_of(noted, device)));
     }
 }
 

@@ -13,6 +13,7 @@ use content::{Digest, Manner, partition};
 use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
 use walk::split;
 
+use crate::act::same_bytes;
 use crate::apply::{Changed, Worker};
 use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Record};
@@ -308,6 +309,9 @@ impl Worker<'_> {
                     self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::Same) => {
+                    // It was renamed, there and back.
+                    let back = kept.file.stat_now().ok();
+                    now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
                     self.outcome.already += 1;
                     self.lines.push(&Record::Not { n: one.n, why: Reason::Same.to_string() });
                 }
@@ -336,9 +340,10 @@ impl Worker<'_> {
         {
             ours.insert(stat.key(), stat);
         }
+        // To get a further name it may have been copied (overlayfs), and be another inode now.
         if matches!(kind, Kind::Hardlink | Kind::Separate)
             && let Ok(stat) = kept.file.stat()
-            && stat.same_content(now)
+            && same_bytes(&stat, now)
         {
             ours.insert(stat.key(), stat);
             *now = stat;

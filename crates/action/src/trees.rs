@@ -4,11 +4,10 @@
 //! was noted, is to be removed. That it is gone is only known from that directory itself.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use fsops::{Dir, Lock};
+use fsops::{Lock, Stat};
 use serde::{Deserialize, Serialize};
 use walk::{STORE_PREFIX, split};
 
@@ -108,11 +107,9 @@ pub(crate) struct Mark {
     born_ns: Option<i64>,
 }
 
-impl Mark {
-    /// Returns that of a name in a directory; of the directory itself it is `.`.
-    pub(crate) fn of(dir: &Dir, name: &CStr) -> io::Result<Mark> {
-        let born_ns = dir.child_born_ns(name)?.and_then(|ns| i64::try_from(ns).ok());
-        Ok(Mark { inode: dir.stat_child(name)?.inode, born_ns })
+impl From<&Stat> for Mark {
+    fn from(stat: &Stat) -> Mark {
+        Mark { inode: stat.inode, born_ns: (stat.born_ns != 0).then_some(stat.born_ns) }
     }
 }
 

@@ -229,7 +229,7 @@ impl Undo<'_> {
             let inode = self.link_again(intent, &site)?;
             return Ok(Some(Ready { noted, site, inode, there: Some(there), has_owner: true }));
         }
-        let there = there.map(|now| what_is_there(intent, &site, &now)).transpose()?;
+        let there = there.map(|now| what_is_there(noted, &site, &now)).transpose()?;
         let site = self.with_staging(intent, site)?;
         let (inode, has_owner) = match self.link_to_former(intent, &site)? {
             Some(inode) => (inode, true),
@@ -290,7 +290,7 @@ fn put(copy: &Ready<'_>) -> Result<(), Reason> {
     let intent = &copy.noted.intent;
     let swapped = place.swap().and_then(|taken| {
         // The link may be the last name of the kept file by now: not if that was written to.
-        let is_whole = !matches!(there, New::Link(_)) || is_kept(intent, &taken.stat);
+        let is_whole = !matches!(there, New::Link(_)) || is_as_kept(intent, &taken.stat);
         if is_whole && place.is_expected(&taken, there) {
             place.remove(&taken)
         } else {
@@ -301,10 +301,21 @@ fn put(copy: &Ready<'_>) -> Result<(), Reason> {
 }
 
 /// Returns what the run put in a place, if that is what is there.
-fn what_is_there(intent: &Intent, site: &Site, now: &Stat) -> Result<New, Reason> {
-    let new = new_of(intent, now.device);
+fn what_is_there(noted: &Noted, site: &Site, now: &Stat) -> Result<New, Reason> {
+    let new = new_of(noted, now.device);
     let is = match &new {
-        New::Link(key) => now.key() == *key && now.kind == Entry::File,
+        New::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
+        // With other numbers after each mount there is no telling of which file it is a name. It is none
+        // that would be the last one.
+        New::Link(_) => {
+            let may_be = now.links > 1 && is_as_kept(&noted.intent, now);
+            let is_numbered_anew = site.dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
+            return if may_be && is_numbered_anew {
+                Ok(New::Link(vec![now.key()]))
+            } else {
+                Err(Reason::Taken)
+            };
+        }
         New::Symlink(target) => {
             now.kind == Entry::Symlink
                 && site.dir.read_symlink(&site.name).is_ok_and(|text| text == *target)
@@ -322,7 +333,11 @@ pub(crate) fn is_like(was: &Former, now: &Stat) -> bool {
 
 /// Returns whether a file is the kept one with the content that was compared.
 pub(crate) fn is_kept(intent: &Intent, now: &Stat) -> bool {
+    now.inode == intent.kept.inode && is_as_kept(intent, now)
+}
+
+/// Returns whether a file has the size and time of the kept one.
+fn is_as_kept(intent: &Intent, now: &Stat) -> bool {
     let kept = &intent.kept;
-    now.kind == Entry::File
-        && (now.inode, now.size, now.mtime_ns()) == (kept.inode, kept.size, kept.mtime_ns)
+    now.kind == Entry::File && (now.size, now.mtime_ns()) == (kept.size, kept.mtime_ns)
 }

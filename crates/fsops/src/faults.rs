@@ -72,8 +72,11 @@ pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
+/// What is to be called, and before how many more changes.
+type Meddler = (u64, Box<dyn FnOnce()>);
+
 thread_local! {
-    static MEDDLER: RefCell<Option<(u64, Box<dyn FnOnce()>)>> = const { RefCell::new(None) };
+    static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
 /// Has `meddle` called once, before the `number`-th change that this thread makes from now on, counted from

@@ -9,4 +9,6 @@ mod meddling;
 mod properties;
 mod race;
 mod rivals;
+mod views;
 mod world;
+mod writers;

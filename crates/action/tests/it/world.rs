@@ -45,6 +45,11 @@ impl World {
         World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
     }
 
+    /// Takes a tree that is there.
+    pub(crate) fn of(tree: PathBuf, runs: PathBuf) -> World {
+        World { tree, runs, _home: TempTree::new() }
+    }
+
     /// Returns the folder with both.
     pub(crate) fn folder(&self) -> PathBuf {
         self.tree.parent().expect("a folder").to_path_buf()

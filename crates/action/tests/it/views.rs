@@ -1,0 +1,173 @@
+//! Runs on file systems that are stacked on others, cached, or poor: each kind does what it says there and
+//! can be undone, or is refused.
+
+#![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use action::{Begun, Discard, Kind, Outcome, Plan, Runs, Taken, Tree};
+use fsops::Stat;
+use testkit::{
+    Compare, FileSystem, Mount, PathBytes, TempTree, TreeBuilder, View, assert_same, skipped,
+};
+
+use crate::world::{World, apply, plans};
+
+const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("a/one", 1, 5000)
+        .seeded("b/two", 1, 5000)
+        .seeded("b/three", 1, 5000)
+        .mtime("b/two", 1_000_000_000, 0)
+        .mode("b/two", 0o600)
+        .hard_links("linked", &["h/1", "h/2"])
+        .file("h/3", "linked")
+}
+
+/// Makes a tree below a folder on the file system that is tested; the journals are elsewhere, as those of a
+/// catalog at home are.
+fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
+    let mut world = World::in_home(tree, TempTree::new_in(folder));
+    let journals = TempTree::new();
+    world.runs = journals.join("runs");
+    (world, journals)
+}
+
+/// Has a kind done, with the digests known.
+fn apply_as_a_catalog_would(world: &World, kind: Kind) -> Outcome {
+    let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+    let plans = plans(&world.tree, kind).into_iter().map(|plan| {
+        let kept = fs::read(plan.keep.target.path.to_path()).expect("is read");
+        Plan { digest: Some(content::Digest::of(&kept)), ..plan }
+    });
+    apply(&runs, kind, plans.collect(), 2).0
+}
+
+/// Has each kind done, and undone. Of the `names` that are to go, `same` turn out to be the kept file, which is no
+/// matter for a hard link.
+fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
+    for kind in KINDS {
+        let (world, _journals) = world_in(folder, &tree());
+        let before = world.snapshot();
+        let outcome = apply_as_a_catalog_would(&world, kind);
+        assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
+        let same = if kind == Kind::Hardlink { 0 } else { same };
+        assert_eq!((outcome.done, outcome.already), (names - same, same), "{kind:?}");
+        let after = world.snapshot();
+        match kind {
+            Kind::Delete | Kind::Quarantine => assert!(after.entries.len() < before.entries.len()),
+            _ => assert_eq!(after.entries.len(), before.entries.len()),
+        }
+        if kind != Kind::Quarantine {
+            assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+        }
+        let undone = world.undo().expect("there is a run");
+        assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
+        assert_eq!(undone.done, names - same, "{kind:?}");
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
+        assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+}
+
+#[test]
+fn links_of_files_in_the_lower_layer_of_an_overlay_are_known_again() {
+    for kind in KINDS {
+        let lower = TempTree::new();
+        tree().make(lower.join("tree"));
+        let mount = match Mount::overlay(lower.path()) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(format!("no overlay: {reason}")),
+        };
+        let journals = TempTree::new();
+        let (tree, runs) = (mount.path().join("tree"), journals.join("runs"));
+        let world = World::of(tree.canonicalize().expect("is there"), runs);
+        let before = world.snapshot();
+        let outcome = apply_as_a_catalog_would(&world, kind);
+        assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
+        let undone = world.undo().expect("there is a run");
+        assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
+        // Names of one file in the lower layer come apart where one of them is copied up.
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
+        assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+}
+
+#[test]
+fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
+    // With numbers of their own two names of one file seem to be two files, until one is taken out.
+    for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
+        let branch = TempTree::new();
+        let mount = match Mount::view(view, branch.path()) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(format!("no mergerfs: {reason}")),
+        };
+        each_kind_and_its_undo(mount.path(), names, same);
+    }
+}
+
+#[test]
+fn what_is_taken_from_exfat_can_be_given_back() {
+    let mount = match Mount::new(FileSystem::ExFat, 32 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no exFAT: {reason}")),
+    };
+    let tree = || TreeBuilder::new().file("a", "equal").file("b", "equal");
+    for kind in KINDS {
+        let (world, _journals) = world_in(mount.path(), &tree());
+        let before = world.snapshot();
+        let outcome = world.apply(kind);
+        let can = matches!(kind, Kind::Delete | Kind::Quarantine);
+        assert_eq!((outcome.done == 1, outcome.refused.is_empty()), (can, can), "{outcome:?}");
+        assert_eq!(world.tree.join("b").exists(), !can);
+        let undone = world.undo();
+        assert_eq!(undone.map(|undone| undone.done), can.then_some(1), "{kind:?}");
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE);
+        assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+    // Nothing is overwritten: what has the name now stays, and so does what was to come back.
+    let (world, _journals) = world_in(mount.path(), &tree());
+    world.apply(Kind::Quarantine);
+    fs::write(world.tree.join("b"), "new").expect("is written");
+    assert_eq!(world.undo().expect("there is a run").refused.len(), 1);
+    assert_eq!(fs::read(world.tree.join("b")).expect("is read"), b"new");
+}
+
+#[test]
+fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
+    for view in [View::Mergerfs, View::MergerfsUseIno] {
+        let branch = TempTree::new();
+        let mount = match Mount::view(view, branch.path()) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(format!("no mergerfs: {reason}")),
+        };
+        let (world, _journals) = world_in(mount.path(), &tree());
+        let names = ["a", "b/two", "h"];
+        let trees = names.map(|name| {
+            let path = world.tree.join(name);
+            let key = Stat::of_path(&path).expect("is there").key();
+            Tree { path: path.as_os_str().as_bytes().to_vec(), key }
+        });
+        let before = world.snapshot();
+        let Begun { discard, moved, refused, .. } =
+            Discard::begin(&world.runs, &trees).expect("begins");
+        assert_eq!((moved, refused.len()), (3, 0), "{refused:?}");
+        let run = discard.run();
+        // Another process goes on with it.
+        drop(discard);
+        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+            panic!("nobody has it");
+        };
+        let (left, unknown) = discard.left().expect("is read");
+        assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
+        for tree in &left {
+            discard.give_back(tree).expect("is given back");
+        }
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE);
+        assert!(discard.end().expect("is noted"));
+        assert!(world.stores().is_empty(), "{:?}", world.stores());
+    }
+}

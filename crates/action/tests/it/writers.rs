@@ -1,0 +1,142 @@
+//! Programs that use the files while a run acts on them, at each of its steps: what they write is found
+//! under a name afterwards.
+
+#![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use action::{Kind, Runs};
+use fsops::faults::{before_change, was_called};
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder};
+
+use crate::world::{World, apply, plans};
+
+const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
+const SAME: &str = "equal in both\n";
+const PRECIOUS: &str = "written meanwhile\n";
+
+/// What somebody does with a file.
+type Deed = fn(&Path) -> io::Result<()>;
+
+fn append(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path)?.write_all(PRECIOUS.as_bytes())
+}
+
+fn rewrite(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).truncate(true).open(path)?.write_all(PRECIOUS.as_bytes())
+}
+
+fn rename_over(path: &Path) -> io::Result<()> {
+    let new = path.with_extension("new");
+    fs::write(&new, PRECIOUS)?;
+    fs::rename(new, path)
+}
+
+/// A program at work on a file, which may have to wait for the run.
+struct Program(JoinHandle<io::Result<()>>);
+
+impl Program {
+    /// Starts it, and waits until it is done or waits itself.
+    fn start(deed: Deed, path: PathBuf) -> Program {
+        let (said, heard) = mpsc::channel();
+        let program = thread::spawn(move || {
+            let me = fs::read_link("/proc/thread-self").expect("there is /proc");
+            said.send(Path::new("/proc").join(me)).expect("is heard");
+            deed(&path)
+        });
+        let task = heard.recv().expect("begins");
+        let patience = Instant::now() + Duration::from_secs(30);
+        while !program.is_finished() && !is_waiting(&task) && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Program(program)
+    }
+}
+
+/// Returns whether a thread waits for what another one has, as in `open(2)` of a file with a lease.
+fn is_waiting(task: &Path) -> bool {
+    let wchan = fs::read_to_string(task.join("wchan")).unwrap_or_default();
+    if !matches!(&wchan[..], "" | "0") {
+        return wchan.contains("break_lease");
+    }
+    let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+}
+
+/// Returns whether what the program wrote has a name in the tree.
+fn is_found(world: &World) -> bool {
+    let files = fs::read_dir(&world.tree).expect("a tree").flatten();
+    files
+        .map(|file| fs::read_to_string(file.path()).unwrap_or_default())
+        .any(|text| text.contains(PRECIOUS))
+}
+
+/// Has a program at work at each step of a run; returns how often it wrote what it had to.
+fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 {
+    let mut written = 0;
+    for number in 0.. {
+        let tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
+        let world = World::in_home(&tree, TempTree::new_in(disk));
+        let planned = plans(&world.tree, kind);
+        let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+        let program = Rc::new(RefCell::new(None));
+        let (start, path) = (Rc::clone(&program), world.tree.join(name));
+        before_change(number, move || {
+            start.replace(Some(Program::start(deed, path)));
+        });
+        let (outcome, ended) = apply(&runs, kind, planned, 1);
+        ended.expect("ends");
+        if !was_called() {
+            assert!(number > 4, "a run has more steps");
+            return written;
+        }
+        let program = program.take().expect("was started");
+        let did = program.0.join().expect("does not panic");
+        let account = format!("{kind:?} {name} at step {number}: {did:?} {outcome:?}");
+        if did.is_ok() {
+            assert!(is_found(&world), "{account}");
+            written += 1;
+        }
+        // What was equal is there as long as nobody wrote over it.
+        let texts = ["a", "b"].map(|name| fs::read_to_string(world.tree.join(name)));
+        assert!(texts.iter().flatten().any(|text| text.contains(SAME)) || did.is_ok(), "{account}");
+    }
+    unreachable!("a run ends")
+}
+
+#[test]
+fn what_is_written_at_any_step_of_a_run_keeps_a_name() {
+    // In memory if that can be: hundreds of runs wait for the disk.
+    let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
+    let home = TempTree::new();
+    let disk = mount.as_ref().map_or(home.path(), Mount::path);
+    for kind in KINDS {
+        for name in ["a", "b"] {
+            for deed in [append, rewrite, rename_over] {
+                assert!(at_each_step(disk, kind, name, deed) > 2, "{kind:?} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_open_for_writing_is_left_alone() {
+    for kind in KINDS {
+        for name in ["a", "b"] {
+            let world = World::new(&TreeBuilder::new().file("a", SAME).file("b", SAME));
+            let mut open: File =
+                OpenOptions::new().append(true).open(world.tree.join(name)).expect("opens");
+            let outcome = world.apply(kind);
+            assert_eq!((outcome.done, outcome.refused.len()), (0, 1), "{outcome:?}");
+            open.write_all(PRECIOUS.as_bytes()).expect("is written");
+            assert!(is_found(&world));
+        }
+    }
+}
