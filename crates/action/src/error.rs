@@ -26,8 +26,19 @@ pub enum Error {
     #[error("there is no run {0}")]
     NoRun(u64),
     /// The run removed trees for good.
-    #[error("run {0} was a purge, and what it removed cannot be brought back")]
+    #[error("run {0} was a purge, and what it removed cannot be restored")]
     Final(u64),
+    /// The run made files share disk space, and nothing else.
+    #[error(
+        "run {run} made files share disk space, which changed neither their names nor their contents: there is \
+         nothing to take back"
+    )]
+    Shared {
+        /// The run.
+        run: u64,
+        /// The last run before it that something is left to bring back of, if that was looked for.
+        older: Option<u64>,
+    },
     /// All runs are undone, or there is none.
     #[error("there is nothing to undo")]
     NothingToUndo,
@@ -81,7 +92,7 @@ pub enum Reason {
     #[error("the kept file is open for writing")]
     KeptWritten,
     /// Its time is further away than nanoseconds in 64 bits reach, so undo could not give it back.
-    #[error("its time is before 1678 or after 2262, and could not be brought back")]
+    #[error("its time is before 1678 or after 2262, and could not be restored")]
     Time,
     /// Something else took its place just then.
     #[error("something else took its place meanwhile")]
@@ -107,9 +118,33 @@ pub enum Reason {
     /// It is back, but who is not root cannot give it the owner that it had.
     #[error("is back, but has another owner or group than it had")]
     Owner,
-    /// What it was is no longer to be had: its equal has changed or is gone.
-    #[error("cannot be brought back: its equal has changed or is gone")]
-    Lost,
+    /// The file that was kept for it, of which undo makes a copy, is not what was compared.
+    #[error(
+        "cannot be restored: {}, the copy that was kept, {}",
+        shown(kept),
+        if *is_there { "has changed" } else { "is gone" }
+    )]
+    Lost {
+        /// The path of the kept file.
+        kept: Vec<u8>,
+        /// Whether there is a file.
+        is_there: bool,
+    },
+    /// It is no longer in the store that it was moved to.
+    #[error("cannot be restored: it is no longer in {}, where it was put", shown(store))]
+    NotInStore {
+        /// The run's directory in the store.
+        store: Vec<u8>,
+    },
+    /// The name that was made a file of its own is gone.
+    #[error("cannot be made a hard link again: it is gone")]
+    Missing,
+    /// The file that it was a name of has all its other names where lop has not looked.
+    #[error(
+        "cannot be made a hard link again: its file has its other names outside of the paths that were given, \
+         and lop does not know them"
+    )]
+    Elsewhere,
 }
 
 fn shown(path: &[u8]) -> Cow<'_, str> {
@@ -141,16 +176,18 @@ impl Reason {
     pub(crate) fn of_kept(&self) -> Reason {
         match self {
             Reason::Failed { op, source } | Reason::KeptFailed { op, source } => {
-                let source = source
-                    .raw_os_error()
-                    .map_or_else(|| source.kind().into(), io::Error::from_raw_os_error);
-                Reason::KeptFailed { op: *op, source }
+                Reason::KeptFailed { op: *op, source: again(source) }
             }
             Reason::KeptWritten => Reason::KeptWritten,
             Reason::Differs => Reason::Differs,
             _ => Reason::KeptChanged,
         }
     }
+}
+
+/// Returns an error of the system once more, for another file.
+pub(crate) fn again(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 impl From<ReadError> for Reason {

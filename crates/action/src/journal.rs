@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use content::Digest;
 use fsops::{Context, Dir, FileKey, Log, Op, Stat};
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +32,15 @@ pub(crate) enum Record {
     Will(Box<Intent>),
     /// The link that was made for it has this inode number, and not the kept file's.
     Linked { n: u64, inode: u64 },
-    /// It was done, freeing so many bytes.
-    Did { n: u64, freed: u64 },
+    /// It was done, freeing so many bytes. The digest is that of the content, if nobody knew it before.
+    Did {
+        n: u64,
+        freed: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+        digest: Option<Digest>,
+    },
+    /// It was not done, as the file already was what it was to become.
+    Same { n: u64 },
     /// It was not done.
     Not { n: u64, why: String },
     /// The run is over.
@@ -61,12 +69,41 @@ pub(crate) struct Intent {
     /// What a symbolic link to the kept file has in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<Name>,
+    /// Whether the name is the last of its file that lop knows of, or will be when the run is over: its other
+    /// names, which keep the file, are elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) elsewhere: bool,
     pub(crate) was: Former,
     pub(crate) kept: Version,
     pub(crate) kept_fsid: u64,
     /// BLAKE3 of the content, if it was known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub(crate) digest: Option<Digest>,
+}
+
+/// Digests as 64 hexadecimal digits.
+mod hex {
+    use content::Digest;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the form that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(
+        digest: &Option<Digest>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match digest {
+            Some(digest) => serializer.collect_str(digest),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Digest>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Some).map_err(D::Error::custom)
+    }
 }
 
 /// All there is to a file but for its bytes.
@@ -79,6 +116,11 @@ pub(crate) struct Former {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) links: u32,
+    /// Bytes that it took on the disk.
+    pub(crate) allocated: u64,
+    /// When it was made; 0 where the file system does not know.
+    #[serde(default)]
+    pub(crate) born_ns: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) xattrs: Vec<(Name, Name)>,
 }
@@ -97,6 +139,8 @@ impl Former {
             uid: stat.uid,
             gid: stat.gid,
             links: stat.links,
+            allocated: stat.allocated,
+            born_ns: stat.born_ns,
             xattrs: xattrs.into_iter().map(|(name, value)| (Name(name), Name(value))).collect(),
         }
     }

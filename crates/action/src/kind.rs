@@ -44,6 +44,11 @@ impl Kind {
         !matches!(self, Kind::Reflink | Kind::Separate)
     }
 
+    /// Returns whether undo makes a copy of the kept file, so that it has to know what was in that.
+    pub(crate) fn is_undone_by_copy(self) -> bool {
+        matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
+    }
+
     /// Returns whether names change, so that a store is needed on the way.
     pub(crate) fn changes_names(self) -> bool {
         self != Kind::Reflink

@@ -47,6 +47,7 @@ mod error;
 mod journal;
 pub mod keep;
 mod kind;
+mod leftovers;
 mod lines;
 mod looks;
 mod name;

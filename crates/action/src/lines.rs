@@ -49,6 +49,10 @@ impl Lines {
         self.0.push(b'\n');
     }
 
+    pub(crate) fn append(&mut self, other: &Lines) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use content::Digest;
 use fsops::{Context, FileKey, Log, Op};
 
 use crate::error::Error;
@@ -20,6 +21,8 @@ pub(crate) enum Fate {
     Open,
     Done,
     NotDone,
+    /// Nothing had to be done.
+    Same,
     Undone,
     Purged,
 }
@@ -62,8 +65,12 @@ pub(crate) struct Past {
     pub(crate) linked: HashMap<u64, FileKey>,
     /// Those identities.
     keys: HashSet<FileKey>,
+    /// Digests that were found out while files were compared.
+    digests: HashMap<u64, Digest>,
     /// Inodes of copies.
     made: HashMap<u64, u64>,
+    /// Files of which an undo has left something in a store.
+    pub(crate) copies: Vec<u64>,
     /// Inodes of links that are not the kept file's.
     links: HashMap<u64, Vec<u64>>,
 }
@@ -117,7 +124,9 @@ impl Past {
             entries: BTreeMap::new(),
             linked: HashMap::new(),
             keys: HashSet::new(),
+            digests: HashMap::new(),
             made: HashMap::new(),
+            copies: Vec::new(),
             links: HashMap::new(),
         }
     }
@@ -142,10 +151,12 @@ impl Past {
             Record::Store { store, path, fsid } => {
                 self.stores.insert(store, (path.0, fsid));
             }
-            Record::Did { n, freed } => {
+            Record::Did { n, freed, digest } => {
                 self.freed = self.freed.saturating_add(freed);
+                self.digests.extend(digest.map(|digest| (n, digest)));
                 self.settle(n, Fate::Done);
             }
+            Record::Same { n } => self.settle(n, Fate::Same),
             Record::Not { n, .. } => self.settle(n, Fate::NotDone),
             Record::Undone { n } => self.settle(n, Fate::Undone),
             Record::Purged { n } => self.settle(n, Fate::Purged),
@@ -186,13 +197,23 @@ impl Past {
             return Err(bad(format!("the line of intent {n} is damaged")));
         }
         match serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))? {
-            Record::Will(intent) => Ok(Noted {
-                intent: *intent,
-                made: self.made.get(&n).copied(),
-                links: self.links.get(&n).cloned().unwrap_or_default(),
-            }),
+            Record::Will(mut intent) => {
+                intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
+                let links = self.links.get(&n).cloned().unwrap_or_default();
+                Ok(Noted { intent: *intent, made: self.made.get(&n).copied(), links })
+            }
             _ => Err(bad(format!("no intent {n}"))),
         }
+    }
+
+    /// Returns whether something of the run is left to bring back.
+    pub(crate) fn has_done(&self) -> bool {
+        self.with_fate(Fate::Done).next().is_some()
+    }
+
+    /// Returns a number that no intent has.
+    pub(crate) fn next(&self) -> u64 {
+        self.entries.keys().next_back().map_or(1, |last| last + 1)
     }
 
     /// Returns the numbers of intents with this fate, ascending.
@@ -222,7 +243,7 @@ mod tests {
         let text = format!(
             r#"{{"record":"will","n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
             "was":{{"device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5,"atime_ns":0,"mode":33188,
-            "uid":0,"gid":0,"links":1}},"kept":{},"kept_fsid":0}}"#,
+            "uid":0,"gid":0,"links":1,"allocated":0}},"kept":{},"kept_fsid":0}}"#,
             serde_json::to_string(&version()).expect("is written")
         );
         serde_json::from_str(&text).expect("an intent")
@@ -258,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_says_nothing_and_the_rest_holds() {
-        let did = line(&Record::Did { n: 2, freed: 3 });
+        let did = line(&Record::Did { n: 2, freed: 3, digest: None });
         let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
         let lines = [
             line(&begin()),
@@ -268,7 +289,7 @@ mod tests {
             b"\n\n".to_vec(),
             did,
             b"\n\n".to_vec(),
-            cut(line(&Record::Did { n: 1, freed: 9 })),
+            cut(line(&Record::Did { n: 1, freed: 9, digest: None })),
         ];
         let past = read(&lines).expect("is read").expect("is a run");
         assert_eq!(fates(&past), [(1, Fate::Open), (2, Fate::Done)]);

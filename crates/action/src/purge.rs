@@ -101,9 +101,12 @@ pub(crate) fn purge(
             }
         }
     }
+    // After a power failure a file may be there again, and is not to be called gone.
+    let synced = sites.sync_stores();
     for (path, _) in past.stores.values() {
         store::remove_empty(path, &mut sites.reach);
     }
+    synced?;
     lines.push(&Record::UndoEnd);
     journal.append(&lines, true)?;
     Ok(stopped?)
@@ -116,11 +119,12 @@ fn remove(
     scratch: &mut content::Scratch,
 ) -> Result<u64, Reason> {
     let open = Reason::failed(Op::Open);
-    let staging = sites.staging(intent).map_err(&open)?.ok_or(Reason::Lost)?;
+    let staging =
+        sites.staging(intent).map_err(&open)?.ok_or_else(|| sites.not_in_store(intent))?;
     let name = name_of(intent.n);
     let file = staging.dir.open_file(&name).map_err(&open)?;
     let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
-    if !is(&stat, &staging.dir, &intent.was.version, sites.fsid(intent)) {
+    if !is(&stat, &staging.dir, &intent.was, sites.fsid(intent)) {
         return Err(Reason::Changed);
     }
     let (dir, kept_name) = sites.reach.site(&intent.keep.0).map_err(|_| Reason::Last)?;

@@ -3,14 +3,16 @@
 //! The journal says what was about to be done, the file system what was done of it. Every file that is
 //! in the run's private directory gets its name back, and what was made to take its place is removed.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
-use fsops::{Dir, FileKey, Stat};
+use content::{Digest, Scratch, Stretch, read_on};
+use fsops::{Context, Dir, FileKey, Op, Stat, Watch};
 use walk::{Reach, split};
 
-use crate::error::Error;
-use crate::journal::{Intent, Journal, Record};
+use crate::error::{Error, Reason};
+use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::past::{Fate, Noted, Past};
@@ -18,9 +20,13 @@ use crate::place::{New, Place};
 use crate::runs::now_ms;
 use crate::store::{self, Staging};
 use crate::target::Version;
+use crate::undo::is_kept;
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 64;
+
+/// Bytes of holes beyond which a content has no digest.
+const MOST_HOLES: u64 = 1 << 30;
 
 /// An intent's place on the disk, open.
 pub(crate) struct Site {
@@ -85,6 +91,22 @@ impl<'a> Sites<'a> {
         store::open(number, path, &mut self.reach).map(Some)
     }
 
+    /// Waits until all changes on the file systems of the run's stores are on their disks.
+    pub(crate) fn sync_stores(&mut self) -> Result<(), Error> {
+        for (path, _) in self.past.stores.values() {
+            // Where it was made and removed again, or its file system is not mounted, nothing was changed.
+            let Ok(dir) = self.reach.dir(path) else { continue };
+            dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the reason that a file is not in its store, nor is its store there.
+    pub(crate) fn not_in_store(&self, intent: &Intent) -> Reason {
+        let store = intent.store.and_then(|number| self.past.stores.get(&number));
+        store.map_or(Reason::NoStore, |(path, _)| Reason::NotInStore { store: path.clone() })
+    }
+
     /// Returns the path of a private directory. If the line of the journal that tells it is damaged, nothing
     /// can be known of what is in there.
     fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
@@ -99,17 +121,23 @@ impl<'a> Sites<'a> {
     }
 }
 
-/// Returns whether a file on the disk is a version that the journal knows, on a file system that it
-/// knows under `fsid`: device numbers are others after a restart.
-pub(crate) fn is(now: &Stat, dir: &Dir, version: &Version, fsid: u64) -> bool {
+/// Returns whether a file on the disk is the one that the journal tells of, as it was.
+pub(crate) fn is(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
+    (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
+        && is_inode(now, dir, was, fsid)
+}
+
+/// Returns whether it is that file, whatever is in it by now.
+///
+/// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
+/// of XFS is made of the number, the file by the time of its birth.
+pub(crate) fn is_inode(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
+    let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
     let same_disk = || {
-        now.device == version.device
+        now.device == was.version.device
             || fsid != 0 && dir.volume().is_ok_and(|volume| volume.fsid == fsid)
     };
-    now.inode == version.inode
-        && now.size == version.size
-        && now.mtime_ns() == version.mtime_ns
-        && same_disk()
+    now.inode == was.version.inode && (is_born_then || same_disk())
 }
 
 /// Brings a run to an end.
@@ -138,15 +166,19 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         }
         if entry.fate == Fate::Open {
             match fate {
-                Some(Fate::Done) => lines.push(&Record::Did { n, freed: 0 }),
+                Some(Fate::Done) => lines.push(&did(&mut sites, &past.noted(n)?.intent)),
                 Some(_) => lines.push(&Record::Not { n, why: "the run was cut off".into() }),
                 None => {}
             }
         }
     }
+    // What is noted has to be on the disk first.
+    let settled = past.with_fate(Fate::Open).next().is_some();
+    let synced = if settled { sites.sync_stores() } else { Ok(()) };
     for (path, _) in past.stores.values() {
         store::remove_empty(path, &mut sites.reach);
     }
+    synced?;
     if open == 0 {
         let freed = past.freed;
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
@@ -157,19 +189,45 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     journal.append(&lines, true)
 }
 
+/// Returns the line that an intent was carried out, with what the run would have said in it.
+fn did(sites: &mut Sites<'_>, intent: &Intent) -> Record {
+    let &Intent { n, kind, ref was, .. } = intent;
+    let goes = kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
+    let freed = if goes { was.allocated } else { 0 };
+    let unknown = kind.is_undone_by_copy() && intent.digest.is_none();
+    Record::Did { n, freed, digest: if unknown { digest(sites, intent) } else { None } }
+}
+
+/// Returns the digest of what a run compared, if the kept file has not changed since.
+fn digest(sites: &mut Sites<'_>, intent: &Intent) -> Option<Digest> {
+    let (dir, name) = sites.reach.site(&intent.keep.0).ok()?;
+    let file = dir.open_file(&name).ok()?;
+    let before = file.stat().ok()?;
+    if !is_kept(intent, &before) || before.size.saturating_sub(before.allocated) > MOST_HOLES {
+        return None;
+    }
+    let whole = Stretch { size: before.size, before: None, to: before.size };
+    let read = read_on(&file, whole, &mut Scratch::default(), &Watch::default()).ok()?;
+    let unchanged = file.stat().ok()?.same_version(&before);
+    unchanged.then(|| read.beginning.into())
+}
+
 /// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
 /// can be done now.
 fn settle(sites: &mut Sites<'_>, noted: &Noted) -> Option<Fate> {
     let intent = &noted.intent;
-    if intent.kind == Kind::Reflink {
-        return Some(Fate::Done);
-    }
     let site = sites.of(intent).ok()?;
+    if intent.kind == Kind::Reflink {
+        let kept = sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
+        let layout = site.dir.open_file(&site.name).ok().and_then(|file| file.shared_layout());
+        let shared = layout.is_some() && kept.is_ok_and(|kept| kept.shared_layout() == layout);
+        return Some(if shared { Fate::Done } else { Fate::NotDone });
+    }
     if let Some(staging) = &site.staging {
         let place = Place::of(&site.dir, &site.name, staging, intent.n);
         let taken = staging.dir.stat_child(&place.new).ok();
-        let is_there = taken
-            .is_some_and(|stat| is(&stat, &staging.dir, &intent.was.version, sites.fsid(intent)));
+        let is_there =
+            taken.is_some_and(|stat| is(&stat, &staging.dir, &intent.was, sites.fsid(intent)));
         if intent.kind == Kind::Quarantine && is_there {
             return Some(Fate::Done);
         }
@@ -181,16 +239,19 @@ fn settle(sites: &mut Sites<'_>, noted: &Noted) -> Option<Fate> {
         place.roll_back(&new_of(noted, device)).ok()?;
     }
     let now = site.dir.stat_child(&site.name);
-    let as_before =
-        now.is_ok_and(|now| is(&now, &site.dir, &intent.was.version, sites.fsid(intent)));
+    let as_before = now.is_ok_and(|now| is(&now, &site.dir, &intent.was, sites.fsid(intent)));
     Some(if as_before { Fate::NotDone } else { Fate::Done })
 }
 
 /// Finds out whether a name was made a file of its own. What is in the private directory is the copy while
 /// the name still is the file's, and else the file's own name, which it has another one of.
-fn settle_copy(sites: &Sites<'_>, intent: &Intent, site: &Site, place: &Place<'_>) -> Option<Fate> {
-    let was = &intent.was.version;
-    let is_file = |stat: &Stat, dir: &Dir| is(stat, dir, was, sites.fsid(intent));
+pub(crate) fn settle_copy(
+    sites: &Sites<'_>,
+    intent: &Intent,
+    site: &Site,
+    place: &Place<'_>,
+) -> Option<Fate> {
+    let is_file = |stat: &Stat, dir: &Dir| is(stat, dir, &intent.was, sites.fsid(intent));
     place.remove_part();
     let now = site.dir.stat_child(&site.name).ok();
     let not_yet = now.is_some_and(|now| is_file(&now, &site.dir));
@@ -222,7 +283,7 @@ pub(crate) fn new_of(Noted { intent, links, .. }: &Noted, device: u64) -> New {
 }
 
 /// Removes what an undo that was cut off has left in the private directory.
-fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
+pub(crate) fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
     let Ok(site) = sites.of(&noted.intent) else { return };
     let Some(staging) = &site.staging else { return };
     let place = Place::of_undo(&site.dir, &site.name, staging, noted.intent.n);

@@ -1,6 +1,8 @@
 //! Makes again what a file was before a run: one more name of it, where it has another, or a copy of the
 //! file that was kept for it.
 
+use std::io;
+
 use content::Digest;
 use fsops::{File, Interrupted, Kind as Entry, Op, Stat, Time};
 
@@ -37,7 +39,7 @@ impl Undo<'_> {
     /// the former one.
     pub(crate) fn copy(&mut self, intent: &Intent, site: &Site) -> Result<(u64, bool), Reason> {
         let (source, was) = self.source(intent, site)?;
-        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+        let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         let former = &intent.was;
         let like = Stat {
@@ -55,7 +57,7 @@ impl Undo<'_> {
         let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
         let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|made| {
             if !is_content(intent, made.digest, &was) {
-                return Err(Reason::Lost);
+                return Err(changed(intent));
             }
             let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
             Ok((stat.inode, made.has_owner))
@@ -65,7 +67,7 @@ impl Undo<'_> {
             Ok(made) if unchanged => Ok(made),
             failed => {
                 place.remove_part();
-                failed.and(Err(Reason::Lost))
+                failed.and(Err(changed(intent)))
             }
         }
     }
@@ -83,7 +85,7 @@ impl Undo<'_> {
             Ok(false) => return Err(Reason::Taken),
             Err(Interrupted) => return Err(Reason::stopped()),
         }
-        let Some(staging) = &site.staging else { return Err(Reason::Lost) };
+        let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
         Ok(intent.kept.inode)
@@ -92,32 +94,38 @@ impl Undo<'_> {
     /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
     /// has taken the kept one's place and may have its content.
     fn source(&mut self, intent: &Intent, site: &Site) -> Result<(File, Stat), Reason> {
-        let mut open = Vec::new();
-        if intent.kind == Kind::Hardlink {
-            open.push(site.dir.open_file(&site.name));
-        }
-        open.push(
-            self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name)),
-        );
-        let mut open: Vec<(File, Stat)> = open
-            .into_iter()
-            .filter_map(Result::ok)
-            .filter_map(|file| file.stat().map(|stat| (file, stat)).ok())
-            .collect();
+        let kept =
+            self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
+        let is_there = !matches!(&kept, Err(e) if e.kind() == io::ErrorKind::NotFound);
+        let link = (intent.kind == Kind::Hardlink).then(|| site.dir.open_file(&site.name));
+        let open = link.into_iter().chain([kept]).filter_map(Result::ok);
+        let mut open: Vec<(File, Stat)> =
+            open.filter_map(|file| file.stat().map(|stat| (file, stat)).ok()).collect();
         let may_be = |(_, now): &(File, Stat)| {
             intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
         };
         let kept = open.iter().position(|(_, now)| is_kept(intent, now));
-        let at = kept.or_else(|| open.iter().position(may_be)).ok_or(Reason::Lost)?;
-        Ok(open.swap_remove(at))
+        match kept.or_else(|| open.iter().position(may_be)) {
+            Some(at) => Ok(open.swap_remove(at)),
+            None if intent.elsewhere => Err(Reason::Elsewhere),
+            None => Err(Reason::Lost { kept: intent.keep.0.clone(), is_there }),
+        }
     }
+}
+
+fn changed(intent: &Intent) -> Reason {
+    Reason::Lost { kept: intent.keep.0.clone(), is_there: true }
 }
 
 /// Returns whether bytes of this digest, read from a file, are what the run compared.
 fn is_content(intent: &Intent, digest: Option<Digest>, source: &Stat) -> bool {
-    match (&intent.digest, digest) {
-        (Some(known), Some(found)) => *known == found.to_string(),
-        // All there is to go by.
-        _ => is_kept(intent, source),
+    // Nobody can set a status change time. A link changes that of the kept file.
+    if is_kept(intent, source) && source.ctime_ns == intent.kept.ctime_ns {
+        return true;
+    }
+    match (intent.digest, digest) {
+        (Some(known), Some(found)) => known == found,
+        // The name has these bytes already, as it is a link to the file that has them.
+        _ => intent.kind == Kind::Hardlink && is_kept(intent, source),
     }
 }

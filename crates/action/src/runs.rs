@@ -13,6 +13,7 @@ use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::error::Error;
 use crate::journal::{Journal, Record};
 use crate::kind::Kind;
+use crate::leftovers;
 use crate::lines::FORMAT;
 use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
@@ -38,6 +39,8 @@ pub struct Summary {
     pub undone: u64,
     /// Of those, files that were removed from quarantine.
     pub purged: u64,
+    /// Files that already were what they were to become.
+    pub already: u64,
     /// Files that were left as they were.
     pub failed: u64,
     /// Bytes that were freed.
@@ -116,7 +119,7 @@ impl Runs {
     }
 
     /// Brings back what a run changed; returns the number of the run. Without a number it is the last
-    /// run that something is left to bring back of.
+    /// run that something is left to bring back of; `unreadable` is told of journals that were passed over.
     ///
     /// # Errors
     ///
@@ -125,27 +128,42 @@ impl Runs {
         &self,
         run: Option<u64>,
         watch: &Watch,
+        unreadable: impl FnMut(Error),
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
-        let (run, past) = self.pick(run)?;
-        let next = past.entries.keys().next_back().map_or(1, |last| last + 1);
-        let journal = Journal::open(self.path(run), next)?;
+        let (run, past) = match run {
+            Some(run) => (run, self.named(run)?),
+            None => self.last(unreadable)?,
+        };
+        let journal = Journal::open(self.path(run), past.next())?;
         let (undone, answer) = undo::undo(&past, &journal, watch);
         Ok((run, undone, answer))
     }
 
-    /// Returns the files in quarantine, those of the oldest run first.
-    pub fn quarantined(folder: &Path) -> Result<Vec<Quarantined>, Error> {
+    /// Returns the files in quarantine, those of the oldest run first; `unreadable` is told of journals that
+    /// were passed over.
+    pub fn quarantined(
+        folder: &Path,
+        mut unreadable: impl FnMut(Error),
+    ) -> Result<Vec<Quarantined>, Error> {
         let mut all = Vec::new();
         for run in numbers(folder, FILES)? {
-            if let Some(past) = Past::read(&journal(folder, run, FILES))? {
-                all.extend(purge::list(run, &past)?);
+            let listed = Past::read(&journal(folder, run, FILES)).and_then(|past| match past {
+                Some(mut past) if past.by == Kind::Quarantine => {
+                    leftovers::take_up(&mut past);
+                    purge::list(run, &past)
+                }
+                _ => Ok(Vec::new()),
+            });
+            match listed {
+                Ok(files) => all.extend(files),
+                Err(error) => unreadable(error),
             }
         }
         Ok(all)
     }
 
     /// Removes files from quarantine for good that were moved there before `before_ms`, milliseconds since
-    /// the epoch.
+    /// the epoch; `unreadable` is told of journals that were passed over.
     ///
     /// # Errors
     ///
@@ -154,15 +172,23 @@ impl Runs {
         &self,
         before_ms: i64,
         watch: &Watch,
+        mut unreadable: impl FnMut(Error),
     ) -> Result<(Purged, Result<(), Error>), Error> {
         let mut purged = Purged::default();
         for run in numbers(&self.folder, FILES)? {
-            let Some(past) = Past::read(&self.path(run))? else { continue };
+            let past = match self.read(run) {
+                Ok(Some(past)) => past,
+                Ok(None) => continue,
+                Err(error) => {
+                    unreadable(error);
+                    continue;
+                }
+            };
             let is_due = past.by == Kind::Quarantine && past.started_ms < before_ms;
-            if !is_due || past.with_fate(Fate::Done).next().is_none() {
+            if !is_due || !past.has_done() {
                 continue;
             }
-            let journal = Journal::open(self.path(run), 1)?;
+            let journal = Journal::open(self.path(run), past.next())?;
             if let Err(error) = purge::purge(&past, &journal, watch, &mut purged) {
                 return Ok((purged, Err(error)));
             }
@@ -170,22 +196,52 @@ impl Runs {
         Ok((purged, Ok(())))
     }
 
-    fn pick(&self, run: Option<u64>) -> Result<(u64, Past), Error> {
-        if let Some(run) = run {
-            if numbers(&self.folder, TREES)?.contains(&run) {
-                return Err(Error::Final(run));
-            }
-            let exists = numbers(&self.folder, FILES)?.contains(&run);
-            let past = if exists { Past::read(&self.path(run))? } else { None };
-            return past.map(|past| (run, past)).ok_or(Error::NoRun(run));
+    /// Reads the journal of a run, and looks into its stores for what is left there.
+    fn read(&self, run: u64) -> Result<Option<Past>, Error> {
+        let Some(mut past) = Past::read(&self.path(run))? else { return Ok(None) };
+        if past.with_fate(Fate::Open).next().is_some() {
+            // It could not be settled when the folder was opened, or the line that settles it is damaged.
+            recover(&past, &Journal::open(self.path(run), past.next())?)?;
+            let Some(again) = Past::read(&self.path(run))? else { return Ok(None) };
+            past = again;
         }
+        leftovers::take_up(&mut past);
+        Ok(Some(past))
+    }
+
+    fn named(&self, run: u64) -> Result<Past, Error> {
+        if numbers(&self.folder, TREES)?.contains(&run) {
+            return Err(Error::Final(run));
+        }
+        let exists = numbers(&self.folder, FILES)?.contains(&run);
+        let past = if exists { self.read(run)? } else { None };
+        let past = past.ok_or(Error::NoRun(run))?;
+        if past.by == Kind::Reflink {
+            return Err(Error::Shared { run, older: None });
+        }
+        Ok(past)
+    }
+
+    /// Returns the last run that something is left to bring back of.
+    fn last(&self, mut unreadable: impl FnMut(Error)) -> Result<(u64, Past), Error> {
+        let mut shared = None;
         for run in numbers(&self.folder, FILES)?.into_iter().rev() {
-            let Some(past) = Past::read(&self.path(run))? else { continue };
-            if past.with_fate(Fate::Done).next().is_some() {
-                return Ok((run, past));
+            match (self.read(run), shared) {
+                (Err(error), _) => unreadable(error),
+                (Ok(Some(past)), None) if past.has_done() => {
+                    if past.by != Kind::Reflink {
+                        return Ok((run, past));
+                    }
+                    // To undo an older run instead is not what was asked for.
+                    shared = Some(run);
+                }
+                (Ok(Some(past)), Some(shared)) if past.has_done() && past.by != Kind::Reflink => {
+                    return Err(Error::Shared { run: shared, older: Some(run) });
+                }
+                _ => {}
             }
         }
-        Err(Error::NothingToUndo)
+        Err(shared.map_or(Error::NothingToUndo, |run| Error::Shared { run, older: None }))
     }
 
     /// Brings a run that was cut off to an end.
@@ -210,6 +266,7 @@ fn summary(run: u64, past: &Past) -> Summary {
         done: count(&[Fate::Done, Fate::Undone, Fate::Purged]),
         undone: count(&[Fate::Undone]),
         purged: count(&[Fate::Purged]),
+        already: count(&[Fate::Same]),
         failed: count(&[Fate::NotDone]),
         freed: past.freed,
         damaged: past.damaged,

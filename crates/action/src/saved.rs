@@ -119,9 +119,8 @@ pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
         let key = (line.keep.0.clone(), line.kept.inode);
         let at = *numbers.entry(key).or_insert_with(|| {
             let keep = Target { path: line.keep.0, version: line.kept, tag: u32::MAX };
-            // One that is no digest is as good as none.
-            let digest = line.digest.and_then(|text| text.parse().ok());
-            let group = Group { keep, others: Vec::new(), digest };
+            // Somebody may have changed the digest, and undo relies on it: it is found out anew.
+            let group = Group { keep, others: Vec::new(), digest: None };
             groups.push(SavedGroup { group, why: line.why });
             groups.len() - 1
         });

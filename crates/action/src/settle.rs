@@ -43,6 +43,8 @@ pub(crate) struct Going<'g> {
     pub(crate) staging: Option<Staging>,
     /// What a symbolic link in its place has in it.
     pub(crate) link: Option<Vec<u8>>,
+    /// The digest of its content, if the comparison found it out: nobody knew it before.
+    pub(crate) digest: Option<Digest>,
 }
 
 /// Inodes that this group has changed, as they are now: their status change time is not what was
@@ -89,9 +91,9 @@ impl Worker<'_> {
             std::iter::once(kept).chain(going).map(|opened| (&opened.file, opened.stat.size))
         }));
         self.note(true)?;
-        for (at, group) in open {
+        for ((at, group), (_, planned, _)) in open.into_iter().zip(parts) {
             let Some((keep, going)) = group else { continue };
-            self.settle(keep, going, &mut ours[at])?;
+            self.settle(keep, going, planned.digest, &mut ours[at])?;
         }
         self.restore_times();
         self.note(false)
@@ -113,9 +115,10 @@ impl Worker<'_> {
                 return Ok(None);
             }
         };
+        let elsewhere = group.others.last().is_some_and(|last| last.path == group.keep.path);
         let mut going = Vec::with_capacity(others.len());
         for other in others {
-            match self.open_going(&kept, other, group.digest, ours) {
+            match self.open_going(&kept, other, group.digest, elsewhere, ours) {
                 Ok(open) => going.push(open),
                 Err(NoStore::Here(reason)) => self.refuse(&other.path, None, reason),
                 Err(NoStore::Anywhere(error)) => return Err(error),
@@ -142,6 +145,7 @@ impl Worker<'_> {
         kept: &Opened<'_>,
         target: &'g Target,
         digest: Option<Digest>,
+        elsewhere: bool,
         ours: &Ours,
     ) -> Result<Going<'g>, NoStore> {
         let here = NoStore::Here;
@@ -168,6 +172,7 @@ impl Worker<'_> {
             (kind == Kind::Symlink).then(|| relative(split(&target.path).0, &kept.target.path));
         let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
         let fsid = kept.dir.volume().map_err(Reason::kept_failed(Op::Stat)).map_err(here)?.fsid;
+        let known = if opened.stat.size == 0 { Some(Digest::of(b"")) } else { digest };
         let n = self.shared.journal.number();
         self.lines.push(&Record::Will(Box::new(Intent {
             n,
@@ -176,12 +181,13 @@ impl Worker<'_> {
             keep: Name(kept.target.path.clone()),
             store: staging.as_ref().map(|staging| staging.number),
             link: link.clone().map(Name),
+            elsewhere,
             was: Former::new(&opened.stat, xattrs),
             kept: (&kept.stat).into(),
             kept_fsid: fsid,
-            digest: digest.map(|digest| digest.to_string()),
+            digest: known,
         })));
-        Ok(Going { opened, n, staging, link })
+        Ok(Going { opened, n, staging, link, digest: None })
     }
 
     fn staging(&mut self, opened: &Opened<'_>) -> Result<Staging, NoStore> {
@@ -203,12 +209,13 @@ impl Worker<'_> {
         &mut self,
         mut kept: Opened<'_>,
         mut going: Vec<Going<'_>>,
+        digest: Option<Digest>,
         ours: &mut Ours,
     ) -> Result<(), Error> {
         while !going.is_empty() {
             let rest = going.split_off(going.len().min(ABREAST));
             let some = std::mem::replace(&mut going, rest);
-            let equal = match self.equal(&kept, some) {
+            let equal = match self.equal(&kept, some, digest.is_none()) {
                 Ok(equal) => equal,
                 Err((stopped, some)) => {
                     for one in some.into_iter().chain(going) {
@@ -228,23 +235,28 @@ impl Worker<'_> {
 
     /// Returns those files that are equal to the kept one, byte by byte. The kernel compares what is to
     /// share extents.
+    ///
+    /// With `unknown` nobody knows their digest. An undo that copies the kept file needs it, to tell that the
+    /// kept file has not changed since.
     fn equal<'g>(
         &mut self,
         kept: &Opened<'_>,
         going: Vec<Going<'g>>,
+        unknown: bool,
     ) -> Result<Vec<Going<'g>>, (Interrupted, Vec<Going<'g>>)> {
         if matches!(self.shared.how.kind, Kind::Reflink | Kind::Separate) {
             return Ok(going);
         }
-        let mut verdicts = match self.compare(kept, &going) {
-            Ok(verdicts) => verdicts,
+        let digest = unknown && self.shared.how.kind.is_undone_by_copy();
+        let (mut verdicts, found) = match self.compare(kept, &going, digest) {
+            Ok(answer) => answer,
             Err(stopped) => return Err((stopped, going)),
         };
         let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
         let mut equal = Vec::with_capacity(going.len());
         for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
             match of_kept.as_ref().map(Reason::of_kept).or(verdict) {
-                None => equal.push(one),
+                None => equal.push(Going { digest: found, ..one }),
                 Some(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }
         }
@@ -252,22 +264,25 @@ impl Worker<'_> {
     }
 
     /// Compares files with the kept one, each to its end. Returns why one is not equal to it, for the
-    /// kept one first.
+    /// kept one first, and if that is wanted the digest of those that are.
     fn compare(
         &mut self,
         kept: &Opened<'_>,
         going: &[Going<'_>],
-    ) -> Result<Vec<Option<Reason>>, Interrupted> {
+        digest: bool,
+    ) -> Result<(Vec<Option<Reason>>, Option<Digest>), Interrupted> {
         let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
         let files: Vec<&File> = all().map(|opened| &opened.file).collect();
         let size = kept.stat.size;
         let mut verdicts: Vec<Option<Reason>> = files.iter().map(|_| None).collect();
+        let mut found = None;
         if size > 0 {
             let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
-            let manner = Manner { sparse, digest: false, quantum: self.lane.quantum() };
+            let manner = Manner { sparse, digest, quantum: self.lane.quantum() };
             let watch = self.shared.watch;
             let (parts, failures) = partition(&files, size, manner, &mut self.scratch, watch)?;
             let equal = parts.iter().find(|part| part.members.contains(&0));
+            found = equal.and_then(|part| part.digest);
             for (member, verdict) in verdicts.iter_mut().enumerate() {
                 let is_equal = equal.is_some_and(|part| part.members.contains(&member));
                 *verdict = (!is_equal).then_some(Reason::Differs);
@@ -281,7 +296,7 @@ impl Worker<'_> {
                 *verdict = check_end(file, size).err();
             }
         }
-        Ok(verdicts)
+        Ok((verdicts, found))
     }
 
     /// Acts on files that were equal to the kept one a moment ago.
@@ -305,7 +320,7 @@ impl Worker<'_> {
                 Ok(freed) => {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
-                    self.lines.push(&Record::Did { n: one.n, freed });
+                    self.lines.push(&Record::Did { n: one.n, freed, digest: one.digest });
                     self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::Same) => {
@@ -313,7 +328,7 @@ impl Worker<'_> {
                     let back = kept.file.stat_now().ok();
                     now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
                     self.outcome.already += 1;
-                    self.lines.push(&Record::Not { n: one.n, why: Reason::Same.to_string() });
+                    self.lines.push(&Record::Same { n: one.n });
                 }
                 Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }

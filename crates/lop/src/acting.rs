@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted, size};
-use crate::refusals;
+use crate::refusals::{self, Conclusion};
 use crate::settings::{Settings, Workers};
 
 /// Descriptors that a thread needs besides those of directories and of files to compare.
@@ -69,15 +69,25 @@ pub(crate) fn by_lane<'g>(groups: impl Iterator<Item = Group>, workers: &Workers
     by_lane.into_iter().map(lot).collect()
 }
 
-/// Carries out groups as a run, lets `after` take over what came of it, and says what was done.
+/// What is to be carried out.
+pub(crate) struct Work<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) lots: Vec<Lot<'a>>,
+    /// Whether directories get their times back.
+    pub(crate) directory_times: bool,
+    /// How many of the files an undo cannot take back: names that were separated from files with names elsewhere.
+    pub(crate) one_way: u64,
+}
+
+/// Carries out groups as a run, says what was done, and then has `update` tell the catalog: the number of the run
+/// and what came of it come along. If that fails the run is done all the same, and said to be.
 pub(crate) fn carry_out(
-    kind: Kind,
-    lots: Vec<Lot<'_>>,
+    work: Work<'_>,
     workers: &Workers,
-    directory_times: bool,
     settings: &Settings,
-    after: impl FnOnce(&Outcome) -> Result<(), CommandError>,
+    update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
 ) -> Result<Exit, CommandError> {
+    let Work { kind, lots, directory_times, one_way } = work;
     let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
     let how = How {
         kind,
@@ -92,10 +102,13 @@ pub(crate) fn carry_out(
     let monitor = Monitor::begin(&watch, settings)?;
     let (run, outcome, ended) = runs.apply(&how, lots, &watch)?;
     let interrupted = monitor.finish();
-    after(&outcome)?;
-    let account = Account::new(kind, run, &outcome);
+    // Who has the catalog may be waiting for these.
+    drop(runs);
+    let account = Account::new(kind, run, &outcome, one_way);
     let ended = ended.and(interrupted.map_err(Into::into));
-    refusals::conclude(&account, &account.text(), &outcome.refused, ended, settings)
+    let conclusion =
+        Conclusion { summary: &account, text: account.text(), refused: &outcome.refused };
+    conclusion.say(ended, || update(run, &outcome), settings)
 }
 
 /// What a run did.
@@ -103,6 +116,8 @@ pub(crate) fn carry_out(
 struct Account {
     #[serde(skip)]
     kind: Kind,
+    #[serde(skip)]
+    one_way: u64,
     run: u64,
     done: u64,
     already: u64,
@@ -111,26 +126,32 @@ struct Account {
 }
 
 impl Account {
-    fn new(kind: Kind, run: u64, outcome: &Outcome) -> Account {
+    fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Account {
         let left_alone = outcome.refused.len() as u64;
         let Outcome { done, already, freed, .. } = *outcome;
-        Account { kind, run, done, already, left_alone, freed_bytes: freed }
+        Account { kind, one_way, run, done, already, left_alone, freed_bytes: freed }
     }
 
     fn text(&self) -> String {
-        let files = counted(self.done, "file", "files");
+        let files = match self.kind {
+            Kind::Separate => counted(self.done, "hard link", "hard links"),
+            _ => counted(self.done, "file", "files"),
+        };
         let mut text = format!("{files} {}", past(self.kind));
         if !matches!(self.kind, Kind::Quarantine | Kind::Separate) {
-            text.push_str(&format!(", {} gained", size(self.freed_bytes)));
+            text.push_str(&format!(", {} freed", size(self.freed_bytes)));
         }
-        for (number, what) in [(self.already, "were so already"), (self.left_alone, "left alone")] {
+        for (number, what) in [(self.already, "already done"), (self.left_alone, "left alone")] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }
         }
-        // Names that were made files of their own may have been linked to names that lop does not know.
-        if self.done > 0 && !matches!(self.kind, Kind::Reflink | Kind::Separate) {
+        if self.done > self.one_way && self.kind != Kind::Reflink {
             text.push_str(&format!("; 'lop undo {}' takes it back", self.run));
+            if self.one_way > 0 {
+                let them = count(self.one_way);
+                text.push_str(&format!(", but for {them} whose files have names elsewhere"));
+            }
         }
         text
     }
@@ -143,7 +164,7 @@ fn past(kind: Kind) -> &'static str {
         Kind::Reflink => "reflinked",
         Kind::Symlink => "replaced by symbolic links",
         Kind::Quarantine => "moved to quarantine",
-        Kind::Separate => "made files of their own",
+        Kind::Separate => "replaced by copies",
     }
 }
 
@@ -152,6 +173,6 @@ pub(crate) fn balance(freed: u64, taken: u64) -> String {
     match (freed, taken) {
         (0, 0) => String::new(),
         (0, taken) => format!(", up to {} more in use", size(taken)),
-        (freed, _) => format!(", {} to gain", size(freed)),
+        (freed, _) => format!(", {} to free", size(freed)),
     }
 }

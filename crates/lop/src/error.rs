@@ -53,7 +53,7 @@ impl CommandError {
     }
 
     /// Returns the message and every cause: "message: cause: cause of the cause".
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = self.message.clone();
         let mut cause = self.source.as_deref().map(|e| e as &(dyn Error + 'static));
         let mut last = String::new();

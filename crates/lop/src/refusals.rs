@@ -10,33 +10,62 @@ use serde::Serialize;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::output;
-use crate::quantity::count;
+use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
 /// So many are printed without `-v`.
 pub(crate) const SHOWN: usize = 20;
 
-/// Says what became of files, `text` or with `--json` a document, and names those that nothing was done
-/// with; `ended` tells whether the work went to its end. Returns how the program ends.
-pub(crate) fn conclude(
-    summary: &impl Serialize,
-    text: &str,
-    refused: &[Refusal],
-    ended: Result<(), action::Error>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    print(refused, settings);
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(summary)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note(text);
+/// What is said at the end of work on files.
+pub(crate) struct Conclusion<'a, S> {
+    /// For programs, with `--json`.
+    pub(crate) summary: &'a S,
+    /// For people.
+    pub(crate) text: String,
+    /// Files that nothing was done with.
+    pub(crate) refused: &'a [Refusal],
+}
+
+impl<S: Serialize> Conclusion<'_, S> {
+    /// Says what was done, also of work that did not go to its end, as `ended` tells; then has `update` tell the
+    /// catalog. Returns how the program ends.
+    pub(crate) fn say(
+        self,
+        ended: Result<(), action::Error>,
+        update: impl FnOnce() -> Result<(), CommandError>,
+        settings: &Settings,
+    ) -> Result<Exit, CommandError> {
+        let Conclusion { summary, text, refused } = self;
+        print(refused, settings);
+        if settings.json {
+            output::print(|out| writeln!(out, "{}", output::summary_document(summary)))?;
+        } else if settings.verbosity != Verbosity::Quiet {
+            settings.note(&text);
+        }
+        let updated = update().inspect_err(|error| not_updated(error).tell(settings));
+        ended?;
+        if refused.is_empty() && updated.is_ok() {
+            return Ok(Exit::Done);
+        }
+        settings.print_exit_record(Exit::Partial, &text);
+        Ok(Exit::Partial)
     }
-    ended?;
-    if refused.is_empty() {
-        return Ok(Exit::Done);
+}
+
+/// Returns the warning that the catalog does not know what was done.
+fn not_updated(error: &CommandError) -> CommandError {
+    CommandError::new(Exit::Partial, format!("the catalog was not updated: {}", error.text()))
+        .hint("what was done stays done; 'lop scan' brings the catalog up to date")
+}
+
+/// Returns how the program ends if so many journals could not be read, and says so.
+pub(crate) fn with_unreadable(exit: Exit, journals: u64, settings: &Settings) -> Exit {
+    if journals == 0 || exit != Exit::Done {
+        return exit;
     }
-    settings.print_exit_record(Exit::Partial, text);
-    Ok(Exit::Partial)
+    let what = counted(journals, "journal", "journals");
+    settings.print_exit_record(Exit::Partial, &format!("{what} could not be read"));
+    Exit::Partial
 }
 
 /// Opens the folder with the journals.
@@ -57,6 +86,10 @@ impl From<action::Error> for CommandError {
             action::Error::File(error) => CommandError::from(error)
                 .hint("what was done until then is in the journal; 'lop undo' takes it back"),
             action::Error::Interrupted(stop) => stop.into(),
+            action::Error::Shared { older: Some(older), .. } => {
+                CommandError::new(Exit::Failed, error.to_string())
+                    .hint(format!("an older run can be undone: lop undo {older}"))
+            }
             other => CommandError::new(Exit::Failed, other.to_string()),
         }
     }

@@ -92,7 +92,7 @@ impl FileSystem {
 pub struct Mount {
     point: PathBuf,
     /// Holds the image and the mount point; none for a bind mount.
-    _home: Option<TempTree>,
+    home: Option<TempTree>,
 }
 
 impl Mount {
@@ -128,7 +128,7 @@ impl Mount {
             mount(&["-t", kind.name(), "-o", kind.options(), image], &point)?;
         }
         // From here on the guard unmounts, whatever happens.
-        let mount = Self { point, _home: Some(home) };
+        let mount = Self { point, home: Some(home) };
         drop(fs::remove_dir(mount.point.join("lost+found")));
         Ok(mount)
     }
@@ -142,7 +142,22 @@ impl Mount {
         needs_root()?;
         let source = source.as_ref().to_str().ok_or("the source's name is not UTF-8")?;
         mount(&["--bind", source], target.as_ref())?;
-        Ok(Self { point: target.as_ref().to_path_buf(), _home: None })
+        Ok(Self { point: target.as_ref().to_path_buf(), home: None })
+    }
+
+    /// Has the power fail: what was not written to the disk by now is lost. Then mounts it again.
+    ///
+    /// For ext4 and XFS. Nothing on it may be open.
+    ///
+    /// # Errors
+    ///
+    /// The reason: `xfs_io` (of xfsprogs) is not installed, or a mount failed.
+    pub fn fail_power(&self) -> Result<(), String> {
+        let image = self.home.as_ref().ok_or("there is no image")?.join("image");
+        let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
+        tool(&["xfs_io", "-x", "-c", "shutdown"], &self.point)?;
+        tool(&["umount"], &self.point)?;
+        mount(&["-o", "loop", image], &self.point)
     }
 
     /// Returns the directory it is mounted on, empty at first (but for a bind mount).

@@ -6,6 +6,7 @@ mod discard;
 mod equality;
 mod faults;
 mod meddling;
+mod power;
 mod properties;
 mod race;
 mod rivals;

@@ -50,6 +50,14 @@ impl World {
         World { tree, runs, _home: TempTree::new() }
     }
 
+    /// Makes the tree on a file system, and the folder of its runs on another.
+    pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
+        let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
+        world.tree = mount.path().canonicalize().expect("a mount").join("tree");
+        tree.make(&world.tree);
+        world
+    }
+
     /// Returns the folder with both.
     pub(crate) fn folder(&self) -> PathBuf {
         self.tree.parent().expect("a folder").to_path_buf()
@@ -159,17 +167,17 @@ pub(crate) fn apply_groups(
     }
 }
 
-/// Undoes runs until nothing is left to undo, or something cannot be; `None` if there was nothing.
+/// Undoes the last run; `None` if there was nothing to undo.
 pub(crate) fn undo(runs: &Path) -> Option<Undone> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
     let watch = Watch::default();
-    match runs.undo(None, &watch) {
+    match runs.undo(None, &watch, |error| panic!("{error}")) {
         Ok((_, undone, ended)) => {
             ended.expect("ends");
             Some(undone)
         }
-        Err(action::Error::NothingToUndo) => None,
+        Err(action::Error::NothingToUndo | action::Error::Shared { .. }) => None,
         Err(error) => panic!("{error}"),
     }
 }

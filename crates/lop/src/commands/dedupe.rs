@@ -8,7 +8,7 @@ use action::{Kind, Looks, Lot, Plan, Saved, SavedError};
 use catalog::{Rows, Writer};
 use device::Io;
 
-use crate::acting::{Planned, by_lane, carry_out};
+use crate::acting::{Planned, Work, by_lane, carry_out};
 use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -186,8 +186,8 @@ fn apply(
     } else {
         by_lane(plans.map(Into::into), &workers)
     };
-    let times = args.preserve_dir_times;
-    carry_out(kind, lots, &workers, times, settings, |outcome| match writer.zip(planner.loaded()) {
+    let work = Work { kind, lots, directory_times: args.preserve_dir_times, one_way: 0 };
+    carry_out(work, &workers, settings, |_, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
         None => Ok(()),
     })
@@ -210,7 +210,9 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
     }
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(saved.kind, lots, &workers, args.preserve_dir_times, settings, |_| Ok(()))
+    let directory_times = args.preserve_dir_times;
+    let work = Work { kind: saved.kind, lots, directory_times, one_way: 0 };
+    carry_out(work, &workers, settings, |_, _| Ok(()))
 }
 
 fn show_saved(saved: Saved, settings: &Settings) -> Result<Exit, CommandError> {

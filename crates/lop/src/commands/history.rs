@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::formats::to_json;
 use crate::output;
 use crate::quantity::{count, counted, size, utc};
+use crate::refusals;
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -39,12 +40,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&counted(runs.len() as u64, "run", "runs"));
     }
-    if unreadable == 0 {
-        return Ok(Exit::Done);
-    }
-    let what = counted(unreadable, "journal", "journals");
-    settings.print_exit_record(Exit::Partial, &format!("{what} could not be read"));
-    Ok(Exit::Partial)
+    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
 }
 
 /// A run of either kind.
@@ -96,11 +92,14 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
 fn of_files(run: &Summary) -> String {
     let mut text = counted(run.done, "file", "files");
     if run.freed > 0 {
-        text.push_str(&format!(", {} gained", size(run.freed)));
+        text.push_str(&format!(", {} freed", size(run.freed)));
     }
-    for (number, what) in
-        [(run.failed, "left alone"), (run.undone, "undone"), (run.purged, "purged")]
-    {
+    for (number, what) in [
+        (run.already, "already done"),
+        (run.failed, "left alone"),
+        (run.undone, "undone"),
+        (run.purged, "purged"),
+    ] {
         if number > 0 {
             text.push_str(&format!(", {} {what}", count(number)));
         }
@@ -149,16 +148,19 @@ struct Row {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Done {
-    Files { files: u64, freed_bytes: u64, left_alone: u64, undone: u64, purged: u64 },
+    Files { files: u64, freed_bytes: u64, already: u64, left_alone: u64, undone: u64, purged: u64 },
     Trees { paths: u64, entries: u64, failed: u64, process: Option<u32> },
 }
 
 impl From<&Run> for Row {
     fn from(run: &Run) -> Row {
         let (ended_ms, done) = match *run {
-            Run::Files(Summary { ended_ms, done, freed, failed, undone, purged, .. }) => {
+            Run::Files(Summary {
+                ended_ms, done, already, freed, failed, undone, purged, ..
+            }) => {
                 let (files, freed_bytes, left_alone) = (done, freed, failed);
-                (ended_ms, Done::Files { files, freed_bytes, left_alone, undone, purged })
+                let files = Done::Files { files, freed_bytes, already, left_alone, undone, purged };
+                (ended_ms, files)
             }
             Run::Trees(Discarded { ended_ms, ref trees, entries, failed, process, .. }) => {
                 let paths = trees.len() as u64;

@@ -16,7 +16,7 @@ use crate::formats::{JsonPath, to_json};
 use crate::monitor::Monitor;
 use crate::output;
 use crate::quantity::{count, counted, size, utc};
-use crate::refusals;
+use crate::refusals::{self, Conclusion};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -28,7 +28,11 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
 }
 
 fn list(settings: &Settings) -> Result<Exit, CommandError> {
-    let files = Runs::quarantined(&Catalog::runs(&settings.catalog()?))?;
+    let mut unreadable = 0;
+    let files = Runs::quarantined(&Catalog::runs(&settings.catalog()?), |error| {
+        CommandError::from(error).tell(settings);
+        unreadable += 1;
+    })?;
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
     let heard = output::print(|out| {
         if settings.json {
@@ -46,7 +50,7 @@ fn list(settings: &Settings) -> Result<Exit, CommandError> {
         let files = counted(files.len() as u64, "file", "files");
         settings.note(&format!("{files} in quarantine, {}", size(bytes)));
     }
-    Ok(Exit::Done)
+    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
 }
 
 fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -57,14 +61,21 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let before = SystemTime::now().checked_sub(args.older_than);
     let since = before.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let before_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-    let (purged, ended) = runs.purge(before_ms.saturating_add(1), &watch)?;
+    let mut unreadable = 0;
+    let (purged, ended) = runs.purge(before_ms.saturating_add(1), &watch, |error| {
+        CommandError::from(error).tell(settings);
+        unreadable += 1;
+    })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let summary = Summary {
         purged: purged.done,
         freed_bytes: purged.freed,
         left: purged.refused.len() as u64,
     };
-    refusals::conclude(&summary, &summary.text(), &purged.refused, ended, settings)
+    let refused = &purged.refused;
+    let conclusion = Conclusion { summary: &summary, text: summary.text(), refused };
+    let exit = conclusion.say(ended, || Ok(()), settings)?;
+    Ok(refusals::with_unreadable(exit, unreadable, settings))
 }
 
 #[derive(Serialize)]
@@ -77,8 +88,7 @@ struct Summary {
 impl Summary {
     fn text(&self) -> String {
         let files = counted(self.purged, "file", "files");
-        let mut text =
-            format!("{files} removed from quarantine, {} gained", size(self.freed_bytes));
+        let mut text = format!("{files} removed from quarantine, {} freed", size(self.freed_bytes));
         if self.left > 0 {
             text.push_str(&format!(", {} stay", count(self.left)));
         }

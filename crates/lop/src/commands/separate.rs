@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use action::{Kind, Member, Plan, Target, Version, separate};
+use action::{Kind, Member, Plan, Target, Version, Why, separate};
 use catalog::Catalog;
 use content::Facts;
 use device::Io;
 use fsops::{FileKey, Watch};
 use walk::{Problem, Tree};
 
-use crate::acting::{Planned, by_lane, carry_out};
+use crate::acting::{Planned, Work, by_lane, carry_out};
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -32,14 +32,24 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     monitor.finish()?;
     let all: Vec<&Problem> = tree.problems.iter().collect();
     problems::print(&all, settings);
-    let exit = if args.apply {
+    let exit = if !all.is_empty() && tree.roots().is_empty() {
+        Exit::Failed
+    } else if args.apply {
+        let elsewhere = plans.iter().filter(|plan| plan.why == Why::Elsewhere);
+        let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
         let lots = by_lane(plans.into_iter().map(Into::into), &workers);
-        let times = args.preserve_dir_times;
-        carry_out(Kind::Separate, lots, &workers, times, settings, |_| Ok(()))?
+        let directory_times = args.preserve_dir_times;
+        let work = Work { kind: Kind::Separate, lots, directory_times, one_way };
+        carry_out(work, &workers, settings, |_, _| Ok(()))?
     } else {
         show(&plans, settings)?
     };
-    Ok(if !all.is_empty() && exit == Exit::Done { Exit::Partial } else { exit })
+    if all.is_empty() || exit == Exit::Partial {
+        return Ok(exit);
+    }
+    let exit = if exit == Exit::Done { Exit::Partial } else { exit };
+    settings.print_exit_record(exit, &problems::message(all.len() as u64));
+    Ok(exit)
 }
 
 /// Returns a plan for each file with several names.

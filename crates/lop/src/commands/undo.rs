@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use action::{Reason, Refusal};
+use action::{Reason, Refusal, Undone};
 use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
-use crate::refusals;
+use crate::refusals::{self, Conclusion};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -22,55 +22,57 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let runs = refusals::open_runs(&Catalog::runs(&catalog), settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
-    let (run, undone, ended) = runs.undo(args.run, &watch)?;
+    let mut unreadable = 0;
+    let (run, undone, ended) = runs.undo(args.run, &watch, |error| {
+        CommandError::from(error).tell(settings);
+        unreadable += 1;
+    })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let left = undone.refused.len() as u64 - other_owner;
-    let summary = Summary { run, undone: undone.done, other_owner, left };
-    let text = summary.text(catalog.exists());
-    let exit = refusals::conclude(&summary, &text, &undone.refused, ended, settings)?;
-    if undone.damaged == 0 {
-        return Ok(exit);
+    let Undone { done, damaged, .. } = undone;
+    let summary = Summary { run, undone: done, other_owner, left, damaged };
+    let (text, refused) = (summary.text(), &undone.refused);
+    let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
+    let exit = conclusion.say(ended, || Ok(()), settings)?;
+    if damaged > 0 {
+        let lines = counted(damaged, "line of its journal is", "lines of its journal are");
+        let text = format!("run {run}: {lines} damaged; nothing was done about what they tell of");
+        settings.complain(text.as_bytes());
     }
-    let lines = counted(undone.damaged, "line", "lines");
-    let text = format!(
-        "{lines} of the journal of run {run} damaged; nothing was done about the files in question"
-    );
-    settings.complain(text.as_bytes());
-    settings.print_exit_record(Exit::Partial, &text);
-    Ok(Exit::Partial)
+    if exit == Exit::Done && damaged > 0 {
+        settings.print_exit_record(Exit::Partial, &text);
+        return Ok(Exit::Partial);
+    }
+    Ok(refusals::with_unreadable(exit, unreadable, settings))
 }
 
 #[derive(Serialize)]
 struct Summary {
     run: u64,
-    /// Files that are back.
+    /// Files that were restored.
     undone: u64,
     /// Of these, those with another owner or group than they had.
     other_owner: u64,
-    /// Files that could not be brought back.
+    /// Files that could not be restored.
     left: u64,
+    /// Lines of the journal that are damaged.
+    damaged: u64,
 }
 
 impl Summary {
-    fn text(&self, catalog: bool) -> String {
-        let files = counted(self.undone, "file is", "files are");
-        let what = match (self.undone, self.other_owner) {
-            (0, _) => "no file was brought back".into(),
-            (1, 0) => format!("{files} what it was"),
-            (_, 0) => format!("{files} what they were"),
-            (_, other) => {
-                format!("{files} back, {} with another owner or group", count(other))
-            }
+    fn text(&self) -> String {
+        let left = counted(self.left, "file", "files");
+        let restored = counted(self.undone, "file restored", "files restored");
+        let mut text = match (self.undone, self.left) {
+            (_, 0) => format!("Run {} undone: {restored}", self.run),
+            (0, _) => format!("Run {}: nothing restored, {left} could not be", self.run),
+            (..) => format!("Run {}: {restored}, {} could not be", self.run, count(self.left)),
         };
-        let mut text = format!("run {}: {what}", self.run);
-        if self.left > 0 {
-            text.push_str(&format!(", {} could not be brought back", count(self.left)));
-        }
-        if catalog && self.undone > 0 {
-            let them = if self.undone == 1 { "it" } else { "them" };
-            text.push_str(&format!("; the next scan has {them} in the catalog again"));
+        if self.other_owner > 0 {
+            let them = count(self.other_owner);
+            text.push_str(&format!(", {them} with another owner or group than before"));
         }
         text
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use action::{Kind, Member, Plan, Warning};
+use action::{Kind, Member, Plan, Warning, Why};
 use serde::Serialize;
 
 use super::json::{JsonPath, to_json};
@@ -61,7 +61,14 @@ impl<W: Write> PlanWriter<W> {
         write!(self.out, "{files} of {of} to {}{balance}", self.kind.word())?;
         self.out.write_all(end)?;
         self.out.write_all(b"\n")?;
-        self.line("keep", &plan.keep, &plan.why.to_string())?;
+        if plan.why == Why::Elsewhere {
+            // The path that copies are made from is one of those below.
+            let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
+            let names = counted(names, "name elsewhere", "names elsewhere");
+            writeln!(self.out, "  {:<10}  {names}", "keep")?;
+        } else {
+            self.line("keep", &plan.keep, &plan.why.to_string())?;
+        }
         for (member, why) in &plan.stay {
             self.line("keep", member, &why.to_string())?;
         }
@@ -118,7 +125,10 @@ impl<'a> JsonPlan<'a> {
             path: JsonPath::new(&member.target.path),
             why,
         };
-        let mut keep = vec![kept(&plan.keep, plan.why.to_string())];
+        let mut keep = Vec::new();
+        if plan.why != Why::Elsewhere {
+            keep.push(kept(&plan.keep, plan.why.to_string()));
+        }
         keep.extend(plan.stay.iter().map(|(member, why)| kept(member, why.to_string())));
         let file = |(other, warnings): (&'a Member, Vec<Warning>)| JsonFile {
             path: JsonPath::new(&other.target.path),

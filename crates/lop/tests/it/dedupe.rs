@@ -52,7 +52,7 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     assert!(stdout.contains("  keep        /b/2  (oldest)\n"), "{stdout}");
     assert!(stdout.contains("  delete      /a/1  (other mtime)\n"), "{stdout}");
     assert!(stdout.contains("  keep        /c/y  (oldest)\n"), "{stdout}");
-    let said = "3 files to delete, 96.0 KiB to gain; nothing was changed: --apply does it\n";
+    let said = "3 files to delete, 96.0 KiB to free; nothing was changed: --apply does it\n";
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     assert!(!lop.runs().exists(), "a plan leaves no trace");
@@ -110,9 +110,7 @@ fn each_kind_does_what_it_says_and_is_undone() {
         let report = lop.run(["report"]);
         assert!(!report.success().stdout_str().contains("changed"), "{}", report.stdout_str());
         let undone = lop.run(["undo"]);
-        let said =
-            "run 1: 3 files are what they were; the next scan has them in the catalog again\n";
-        assert_eq!(undone.success().stderr_str(), said);
+        assert_eq!(undone.success().stderr_str(), "Run 1 undone: 3 files restored\n");
         assert_same(&before, &snapshot(&lop), BACK);
         let nothing = lop.run(["undo"]);
         assert_eq!(nothing.code(1).stderr_str(), "lop: there is nothing to undo\n");
@@ -292,7 +290,9 @@ fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
     let output = lop.run(["undo"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("c/y: cannot be brought back: its equal has changed"), "{said}");
+    assert!(said.contains("c/y: cannot be restored: "), "{said}");
+    assert!(said.contains("c/x, the copy that was kept, has changed"), "{said}");
+    assert!(said.contains("Run 1: 2 files restored, 1 could not be"), "{said}");
     assert!(lop.path("b/2").exists() && !lop.path("c/y").exists());
 }
 
@@ -321,7 +321,8 @@ fn files_of_others_come_back_and_their_owner_is_said() {
         said.contains("d/other: is back, but has another owner or group than it had"),
         "{said}"
     );
-    assert!(said.contains("run 1: 1 file is back, 1 with another owner or group"), "{said}");
+    let summary = "Run 1 undone: 1 file restored, 1 with another owner or group than before";
+    assert!(said.contains(summary), "{said}");
     let back = fs::metadata(lop.path("d/other")).expect("is back");
     assert_eq!((back.uid(), back.mode() & 0o7777), (user, 0o644), "no rights of another owner");
     assert_eq!(fs::read(lop.path("d/other")).expect("read"), b"alike");
@@ -359,7 +360,7 @@ fn history_tells_what_was_done() {
     let output = lop.run(["history"]);
     let lines: Vec<&str> = output.success().stdout_str().lines().collect();
     assert!(lines[0].starts_with("   1  20") && lines[0].ends_with("quarantine  1 file, 1 undone"));
-    assert!(lines[1].contains("hardlink    2 files, 24.0 KiB gained"), "{}", lines[1]);
+    assert!(lines[1].contains("hardlink    2 files, 24.0 KiB freed"), "{}", lines[1]);
     let runs = document(&lop.run(["history", "--json"]))["runs"].clone();
     assert_eq!((&runs[0]["by"], &runs[1]["files"]), (&"quarantine".into(), &2.into()));
     lop.run(["undo", "7"]).code(1);
@@ -378,10 +379,7 @@ fn purging_needs_an_equal_that_is_still_there() {
     assert!(said.contains("c/y: stays: the file kept for it has changed or is gone"), "{said}");
     assert!(said.contains("2 files removed from quarantine"), "{said}");
     let undone = lop.run(["undo"]);
-    assert_eq!(
-        undone.success().stderr_str(),
-        "run 1: 1 file is what it was; the next scan has it in the catalog again\n"
-    );
+    assert_eq!(undone.success().stderr_str(), "Run 1 undone: 1 file restored\n");
     assert_eq!(fs::metadata(lop.path("c/y")).expect("is back").len(), 70_000);
     assert_eq!(lop.run(["quarantine", "list"]).success().stdout_str(), "");
 }

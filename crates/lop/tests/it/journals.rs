@@ -38,7 +38,7 @@ fn a_path_that_was_changed_in_a_journal_is_not_acted_on() {
     let output = lop.run(["undo"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("1 line of the journal of run 1 damaged"), "{said}");
+    assert!(said.contains("run 1: 1 line of its journal is damaged"), "{said}");
     assert!(!lop.path("elsewhere").exists(), "no directory was made");
     assert!(lop.path("deep/c").exists(), "what the other lines tell of is back");
     let history = lop.run(["history"]);

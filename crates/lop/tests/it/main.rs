@@ -36,6 +36,7 @@ mod roots;
 mod selection;
 mod streams;
 mod together;
+mod undoing;
 mod uniques;
 mod upkeep;
 mod ways;

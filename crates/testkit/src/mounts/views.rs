@@ -53,7 +53,7 @@ impl Mount {
                 tool(&["sshfs", "-o", &command, &format!("nowhere:{of}")], &point)?;
             }
         }
-        Ok(Self { point, _home: Some(home) })
+        Ok(Self { point, home: Some(home) })
     }
 
     /// Mounts an overlay over the directory `lower`, which it leaves as it is.
@@ -71,6 +71,6 @@ impl Mount {
         let [lower, upper, work] = [lower, &upper, &work].map(|dir| dir.display().to_string());
         let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
         mount(&["-t", "overlay", "-o", &options, "overlay"], &point)?;
-        Ok(Self { point, _home: Some(home) })
+        Ok(Self { point, home: Some(home) })
     }
 }

@@ -1,0 +1,71 @@
+//! What is in a run's private directories although its journal says that it is back, gone, or was never there.
+//!
+//! A power failure may take back what was done after the disk was last waited for, and not every file system
+//! keeps its promise to have waited. The journal is then ahead of the disk, and what it calls undone lies in
+//! the store. So whoever undoes a run, or lists or empties its quarantine, looks there too.
+
+use std::ffi::CStr;
+
+use fsops::DirBuffer;
+use walk::Reach;
+
+use crate::numbering::number_of;
+use crate::past::{Fate, Past};
+use crate::store;
+
+/// Directories kept open.
+const OPEN_DIRS: usize = 4;
+
+/// Has the files of a run that something is left of in its stores count as done, so that they are brought back.
+pub(crate) fn take_up(past: &mut Past) {
+    let mut reach = Reach::new(OPEN_DIRS);
+    let (mut files, mut copies) = (Vec::new(), Vec::new());
+    for (&number, (path, _)) in &past.stores {
+        // What cannot be opened now is looked at when it is needed.
+        let Ok(staging) = store::open(number, path, &mut reach) else { continue };
+        let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
+            dir.for_each(&mut DirBuffer::default(), |item| match left(item.name) {
+                Some((n, Left::File)) => files.push(n),
+                Some((n, Left::Copy)) => copies.push(n),
+                None => {}
+            })
+        });
+    }
+    for &n in files.iter().chain(&copies) {
+        past.take_up(n);
+    }
+    copies.retain(|n| past.entries.contains_key(n));
+    copies.sort_unstable();
+    copies.dedup();
+    past.copies = copies;
+}
+
+/// What a name in a private directory stands for.
+enum Left {
+    /// The file that was in the place.
+    File,
+    /// What an undo made or took out.
+    Copy,
+}
+
+fn left(name: &CStr) -> Option<(u64, Left)> {
+    let text = name.to_str().ok()?;
+    let (number, suffix) = text.split_once('.').unwrap_or((text, ""));
+    let number = number_of(&std::ffi::CString::new(number).ok()?)?;
+    match suffix {
+        "" | "old" => Some((number, Left::File)),
+        "part" | "copy" | "over" => Some((number, Left::Copy)),
+        _ => None,
+    }
+}
+
+impl Past {
+    /// Has a file that the journal calls settled count as done.
+    fn take_up(&mut self, n: u64) {
+        if let Some(entry) = self.entries.get_mut(&n)
+            && matches!(entry.fate, Fate::NotDone | Fate::Undone | Fate::Purged)
+        {
+            entry.fate = Fate::Done;
+        }
+    }
+}

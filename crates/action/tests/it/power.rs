@@ -1,0 +1,96 @@
+//! Power failures on the disk of the files, while the journals are safe on another one: what a run or an undo
+//! said was done is done, or can be had by another undo.
+
+use action::Kind;
+use testkit::snapshot::Kind as Entry;
+use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
+
+use crate::world::{WHOLE, World, odd_tree};
+
+const KINDS: [Kind; 5] =
+    [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
+
+/// What a test does before the power fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Run,
+    Undo,
+}
+
+fn sync(mount: &Mount) {
+    let dir = fsops::Dir::open(mount.path()).expect("opens");
+    dir.sync_file_system().expect("synced");
+}
+
+/// Returns a mount, unless this kind cannot be had here.
+fn mounted(kind: FileSystem) -> Option<Mount> {
+    // Small images have blocks that the tree's attributes do not fit in.
+    let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
+    let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
+    sync(&mount);
+    mount.fail_power().map_err(skipped).ok()?;
+    Some(mount)
+}
+
+fn fails(mount: &Mount, kind: Kind, last: Last) {
+    let world = World::on(&odd_tree(), mount);
+    let before = world.snapshot();
+    sync(mount);
+    assert!(world.apply(kind).done > 0);
+    if last == Last::Undo {
+        sync(mount);
+        let undone = world.undo().expect("there is a run");
+        assert!(undone.refused.is_empty(), "{:?}", undone.refused);
+    }
+    mount.fail_power().expect("it is mounted again");
+    while let Some(undone) = world.undo() {
+        assert!(undone.refused.is_empty(), "{kind:?}: {:?}", undone.refused);
+    }
+    assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+    assert_no_files(mount, kind);
+    testkit::remove_tree(&world.tree).expect("removed");
+}
+
+/// A directory may be there again, but no file is in it.
+fn assert_no_files(mount: &Mount, kind: Kind) {
+    let others = Snapshot::except(mount.path(), |path| path.starts_with(b"tree"));
+    let left: Vec<_> =
+        others.entries.iter().filter(|(_, entry)| entry.kind != Entry::Dir).collect();
+    assert!(left.is_empty(), "{kind:?}: {left:?}");
+}
+
+#[test]
+fn what_an_undo_brought_back_is_on_the_disk_before_the_journal_says_so() {
+    for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
+        let Some(mount) = mounted(file_system) else { continue };
+        for kind in KINDS {
+            fails(&mount, kind, Last::Undo);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_the_disk_does_not_have_can_be_undone() {
+    for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
+        let Some(mount) = mounted(file_system) else { continue };
+        for kind in KINDS {
+            fails(&mount, kind, Last::Run);
+        }
+    }
+}
+
+#[test]
+fn what_was_purged_does_not_come_back() {
+    let Some(mount) = mounted(FileSystem::Ext4) else { return };
+    let world = World::on(&odd_tree(), &mount);
+    let done = world.apply(Kind::Quarantine).done;
+    sync(&mount);
+    let runs = action::Runs::open(&world.runs, |_| {}).expect("opens");
+    let (purged, ended) =
+        runs.purge(i64::MAX, &fsops::Watch::default(), |error| panic!("{error}")).expect("begins");
+    ended.expect("ends");
+    assert_eq!(purged.done, done);
+    drop(runs);
+    mount.fail_power().expect("it is mounted again");
+    assert_no_files(&mount, Kind::Quarantine);
+}
