@@ -29,6 +29,7 @@ mod holdings;
 mod insert;
 mod load;
 mod open;
+mod outside;
 mod question;
 mod recall;
 mod rows;

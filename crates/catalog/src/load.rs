@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::io;
 use std::path::Path;
 
 use content::{ContentId, Digest, Facts};
-use fsops::{Dir, FileKey};
+use fsops::{Dir, FileKey, Volume, is_gone};
 use walk::{Device, DirId, FileId, Remembered, Tree};
 
 use crate::dirs::{Dirs, TOP};
@@ -112,20 +113,23 @@ pub(crate) struct Placer<'a> {
     /// Further records of directories whose files are on several devices.
     further: Vec<(i64, DirId)>,
     top: Option<Dir>,
+    /// The file systems that are now where directories were that are gone.
+    here: HashMap<i64, Option<Volume>>,
 }
 
 impl<'a> Placer<'a> {
     pub(crate) fn new(tree: &'a mut Tree, dirs: &'a Dirs, volumes: &'a Volumes) -> Self {
         let top = Dir::open(Path::new("/")).ok();
         let ids = HashMap::from([(TOP, tree.remember_root())]);
-        Placer { tree, dirs, volumes, ids, further: Vec::new(), top }
+        Placer { tree, dirs, volumes, ids, further: Vec::new(), top, here: HashMap::new() }
     }
 
     /// Adds files of directory `row`, given with their names, and tells `placed` of each; `None`
     /// stands for a file that was left out.
     ///
     /// With `live_only`, files are left out that cannot be where they were: the directory is gone,
-    /// or another file system is there now.
+    /// or another file system is there now. Without it, those on a disk that is not mounted get a record
+    /// of their directory that says so ([`Tree::is_offline`]).
     pub(crate) fn place<'f>(
         &mut self,
         row: i64,
@@ -134,16 +138,17 @@ impl<'a> Placer<'a> {
         mut placed: impl FnMut(&[u8], Option<FileId>, &FileRow),
     ) {
         let Some(dir) = self.dir(row) else { return };
-        let open = self.open(dir);
-        let live =
-            open.as_ref().and_then(|open| Some((open.stat().ok()?.key(), open.volume().ok()?)));
+        let opened = self.open(dir);
+        let here = self.here(row, &opened);
+        let open = opened.ok();
+        let live = open.as_ref().and_then(|open| Some((open.stat().ok()?.key(), here?)));
         if live_only && live.is_none() {
             return files.for_each(|(name, file)| placed(name, None, file));
         }
         self.tree.place_dir(dir, live);
         let device = *self.tree.device_of(dir);
         let volume = live.and_then(|_| self.volumes.find(&device));
-        let mut strays = Vec::new();
+        let (mut strays, mut offline) = (Vec::new(), Vec::new());
         for (bytes, file) in files {
             // A name with a NUL in it is none.
             let Ok(name) = CString::new(bytes) else { continue };
@@ -154,6 +159,9 @@ impl<'a> Placer<'a> {
                 continue;
             } else if live_only {
                 None
+            } else if here.is_some_and(|here| self.volumes.is_offline(file.volume, &here)) {
+                offline.push((name, file));
+                continue;
             } else {
                 // An inode number that no file has makes every comparison with the live one fail.
                 Some(self.add(dir, &name, file, 0))
@@ -162,11 +170,46 @@ impl<'a> Placer<'a> {
         }
         strays.sort_by_key(|(device, ..)| device.number);
         for same in strays.chunk_by(|a, b| a.0.number == b.0.number) {
-            let dir = self.further(row, &same[0].0);
+            let dir = self.further(row);
+            let key = FileKey { device: same[0].0.number, inode: 0 };
+            self.tree.place_dir(dir, Some((key, same[0].0.volume)));
             for (_, name, file) in same {
                 placed(name.to_bytes(), Some(self.add(dir, name, file, file.inode)), file);
             }
         }
+        if !offline.is_empty() {
+            let dir = self.further(row);
+            self.tree.place_offline(dir);
+            for (name, file) in offline {
+                placed(name.to_bytes(), Some(self.add(dir, &name, file, file.inode)), file);
+            }
+        }
+    }
+
+    /// Returns the file system that is now where directory `row` was, from what came of opening it: that of
+    /// the lowest directory above it that is there. `None` if that cannot be told.
+    fn here(&mut self, row: i64, opened: &io::Result<Dir>) -> Option<Volume> {
+        match opened {
+            Ok(dir) => return dir.volume().ok(),
+            Err(e) if is_gone(e) => {}
+            Err(_) => return None,
+        }
+        let (mut above, mut at) = (Vec::new(), row);
+        let here = loop {
+            at = self.dirs.row(at)?.parent;
+            if let Some(&known) = self.here.get(&at) {
+                break known;
+            }
+            above.push(at);
+            let dir = self.dir(at)?;
+            match self.open(dir) {
+                Ok(dir) => break dir.volume().ok(),
+                Err(e) if is_gone(&e) => {}
+                Err(_) => break None,
+            }
+        };
+        self.here.extend(above.into_iter().map(|row| (row, here)));
+        here
     }
 
     /// Returns a directory's number in the tree, adding it and those above it if need be.
@@ -186,10 +229,10 @@ impl<'a> Placer<'a> {
         Some(dir)
     }
 
-    fn open(&self, dir: DirId) -> Option<Dir> {
+    fn open(&self, dir: DirId) -> io::Result<Dir> {
         let path = self.tree.absolute_dir_path(dir);
         let below = path.strip_prefix(b"/").filter(|p| !p.is_empty()).unwrap_or(b".");
-        self.top.as_ref()?.open_below(below).ok()
+        self.top.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.open_below(below)
     }
 
     /// Returns the device of a file that is on the remembered file system although its directory,
@@ -204,8 +247,8 @@ impl<'a> Placer<'a> {
         (self.volumes.find(&device) == Some(file.volume)).then_some(device)
     }
 
-    /// Adds a further record of a directory, for its files on another device.
-    fn further(&mut self, row: i64, device: &Device) -> DirId {
+    /// Adds a further record of a directory, for those of its files that are not where it is.
+    fn further(&mut self, row: i64) -> DirId {
         let known = self.ids.get(&row).map(|&id| (self.tree.dir(id).parent, id));
         let dir = match known {
             Some((Some(parent), id)) => {
@@ -214,8 +257,6 @@ impl<'a> Placer<'a> {
             }
             _ => self.tree.remember_root(),
         };
-        let key = FileKey { device: device.number, inode: 0 };
-        self.tree.place_dir(dir, Some((key, device.volume)));
         self.further.push((row, dir));
         dir
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use content::Digest;
+use fsops::Volume;
 use rusqlite::{OptionalExtension, Row, params};
 use walk::{DirId, Tree};
 
@@ -20,6 +21,8 @@ pub struct Entry {
     pub path: Vec<u8>,
     /// Which file system it is on, as a row of `volume`.
     pub volume: i64,
+    /// That file system.
+    pub disk: Option<Volume>,
     /// Inode number.
     pub inode: u64,
     /// Length in bytes.
@@ -68,14 +71,21 @@ pub struct Known {
 }
 
 const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ctime_ns, content, \
-                      coalesce(inodes, 1), digest, volume \
-                      FROM file LEFT JOIN content ON content.id = file.content";
+                      coalesce(inodes, 1), digest, volume, magic, fsid \
+                      FROM file LEFT JOIN content ON content.id = file.content \
+                      LEFT JOIN volume ON volume.id = file.volume";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    let words: (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
+    let disk = words
+        .0
+        .zip(words.1)
+        .map(|(magic, fsid)| Volume { magic: magic.cast_unsigned(), fsid: fsid.cast_unsigned() });
     Ok(Entry {
         path: Vec::new(),
         volume: row.get(9)?,
+        disk,
         dir: row.get(0)?,
         name: row.get(1)?,
         inode: bits(2)?,

@@ -3,19 +3,25 @@
 //! One pass over the rows below the roots, directory by directory and name by name, tells which
 //! files are unchanged, which rows a commit has to write, and which are gone. A file whose
 //! directory was moved is found again by its inode.
+//!
+//! # What is gone
+//!
+//! A remembered file is forgotten only if its directory was listed to its end, the name was not met, and
+//! the file system that is there is the one that the file was on. Everything else stays remembered: what a
+//! filter left out ([`Tree::left_out`]), what could not be looked at, and what is on a disk that is not
+//! mounted.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 
 use content::Facts;
-use walk::{DirId, FileId, FileRecord, Tree};
+use walk::{DirId, FileId, FileRecord, Remembered, Tree};
 
 use crate::away::Away;
-use crate::dirs::{Dirs, TOP};
+use crate::dirs::Dirs;
 use crate::error::Error;
-use crate::load::Placer;
 use crate::open::Catalog;
+use crate::outside::Outside;
 use crate::rows::{Contents, FileRow};
 use crate::volumes::Volumes;
 
@@ -39,10 +45,12 @@ pub(crate) struct Memory {
     pub(crate) contents: Contents,
     /// Rows of files that are gone.
     pub(crate) gone_files: Vec<(i64, Box<[u8]>)>,
-    /// Rows of directories that are gone, the lowest last.
+    /// Rows of directories that are gone, with all that is in them.
     pub(crate) gone_dirs: Vec<i64>,
     /// Contents that lost a file.
     pub(crate) touched: HashSet<i64>,
+    /// Files below the roots that are on a disk that is not mounted.
+    pub(crate) offline: u64,
     /// Rows that have the size of a file of the tree and are out of reach.
     pub(crate) away: Away,
 }
@@ -63,7 +71,7 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    fn of(row: &FileRow) -> Stored {
+    pub(crate) fn of(row: &FileRow) -> Stored {
         match (row.head, row.content) {
             (None, None) => Stored::Metadata,
             (Some(_), None) => Stored::Head,
@@ -73,11 +81,8 @@ impl Stored {
     }
 }
 
-/// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
-/// seconds.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-type Orphans = HashMap<(i64, u64), FileRow>;
+/// Rows of inodes, by volume and number, that may have other names by now.
+pub(crate) type Orphans = HashMap<(i64, u64), FileRow>;
 
 impl Catalog {
     /// Returns what is known of the files of `tree`.
@@ -97,17 +102,14 @@ impl Catalog {
         let (mut orphans, mut outside) = (Orphans::new(), Vec::new());
         recall.match_rows(self, tree, &mut orphans, &mut outside)?;
         recall.match_gone_dirs(self, tree, &mut orphans)?;
-        recall.adopt(tree, &orphans);
         if compare_all {
-            recall.add_outside(self, tree, outside)?;
+            recall.add_outside(self, tree, outside, &mut orphans)?;
         }
+        recall.adopt(tree, &orphans);
         recall.share_among_names(tree);
         Ok(recall)
     }
 }
-
-/// A row that was not found in the tree although its directory was looked at only in part.
-type Outside = (i64, Box<[u8]>, FileRow);
 
 impl Recall {
     /// Returns facts that hold nothing, for a scan without a catalog or with a new one.
@@ -118,6 +120,12 @@ impl Recall {
             ..Memory::default()
         };
         Recall { facts: Facts::new(tree.files().len()), memory }
+    }
+
+    /// Returns how many remembered files below the roots are on a disk that is not mounted; they stay
+    /// remembered.
+    pub fn offline(&self) -> u64 {
+        self.memory.offline
     }
 
     /// Merges the files of each directory with its rows; both are sorted by name.
@@ -136,13 +144,14 @@ impl Recall {
         dirs.sort_unstable();
         let mut groups = dirs.chunk_by(|a, b| a.0 == b.0).peekable();
         let wanted: Vec<i64> = groups.clone().map(|same| same[0].0).collect();
-        let (mut at, mut whole, mut files) = (0, false, Vec::new().into_iter().peekable());
+        let sizes: LazyCell<HashSet<u64>, _> = LazyCell::new(|| sizes(tree));
+        let (mut at, mut here, mut files) = (0, &dirs[..0], Vec::new().into_iter().peekable());
         catalog.each_file_of(wanted.into_iter(), |row, name, stored| {
             while at != row {
                 let Some(same) = groups.next() else { return };
                 at = same[0].0;
                 if at == row {
-                    whole = same.iter().any(|&(_, id)| tree.dir(id).complete);
+                    here = same;
                     let named = files_by_name(tree, same.iter().map(|&(_, id)| id));
                     files = named.into_iter().peekable();
                 }
@@ -150,10 +159,30 @@ impl Recall {
             while files.next_if(|&(n, _)| n < name).is_some() {}
             match files.peek() {
                 Some(&(n, file)) if n == name => self.meet(tree, file, &stored),
-                _ if whole => self.lose(row, name, stored, orphans),
-                _ => outside.push((row, name.into(), stored)),
+                _ if self.is_gone(tree, here, name, &stored) => {
+                    self.lose(row, name, stored, orphans);
+                }
+                _ if sizes.contains(&stored.size) => outside.push((row, name.into(), stored)),
+                _ => {}
             }
         })
+    }
+
+    /// Returns whether a row that was not met is gone from its directory, which is `here` in the tree, for
+    /// each of the devices its files are on.
+    fn is_gone(&mut self, tree: &Tree, here: &[(i64, DirId)], name: &[u8], row: &FileRow) -> bool {
+        let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
+        let file = Remembered { size, inode, mtime_ns, ctime_ns };
+        let mut listed =
+            here.iter().map(|&(_, dir)| dir).filter(|&dir| tree.dir(dir).complete).peekable();
+        if listed.peek().is_none() || here.iter().any(|&(_, dir)| tree.left_out(dir, name, file)) {
+            return false;
+        }
+        let Memory { volumes, offline, .. } = &mut self.memory;
+        let volume = |dir| &tree.device_of(dir).volume;
+        let is_offline = listed.all(|dir| volumes.is_offline(row.volume, volume(dir)));
+        *offline += u64::from(is_offline);
+        !is_offline
     }
 
     /// Compares a file with the row of its name.
@@ -178,8 +207,8 @@ impl Recall {
         }
     }
 
-    /// Finds directories that are no longer there: those without a place in the tree whose parent
-    /// was listed whole.
+    /// Finds directories that are no longer there: those without a place in the tree whose parent was
+    /// listed whole and left nothing out by their names.
     fn match_gone_dirs(
         &mut self,
         catalog: &Catalog,
@@ -187,25 +216,42 @@ impl Recall {
         orphans: &mut Orphans,
     ) -> Result<(), Error> {
         let present: HashSet<i64> = self.memory.dir_rows.iter().copied().collect();
-        let mut gone = Vec::new();
-        for (dir, &row) in tree.dirs().iter().zip(&self.memory.dir_rows) {
-            if row != 0 && dir.complete {
-                let children = self.memory.dirs.children(row).iter();
-                for child in children.filter(|child| !present.contains(&child.id)) {
-                    self.memory.dirs.each_below(child.id, |id| gone.push(id));
+        let mut missing = Vec::new();
+        for (id, &row) in (0u32..).map(DirId).zip(&self.memory.dir_rows) {
+            if row == 0 || !tree.dir(id).complete {
+                continue;
+            }
+            let volume = tree.device_of(id).volume;
+            for child in self.memory.dirs.children(row) {
+                if !present.contains(&child.id) && !tree.left_out_unseen(id, &child.name) {
+                    self.memory.dirs.each_below(child.id, |id| missing.push((id, volume)));
                 }
             }
         }
         let mut statement = catalog.files_in_statement()?;
-        for &dir in &gone {
-            catalog.each_file_in(&mut statement, dir, |_, row| {
-                self.memory.touched.extend(row.content);
+        // Those with a file on a disk that is not mounted, and the ones above.
+        let mut kept: HashSet<i64> = HashSet::new();
+        for &(dir, volume) in missing.iter().rev() {
+            let (mut lost, before) = (Vec::new(), self.memory.offline);
+            let Memory { volumes, offline, touched, .. } = &mut self.memory;
+            catalog.each_file_in(&mut statement, dir, |name, row| {
+                if volumes.is_offline(row.volume, &volume) {
+                    *offline += 1;
+                    return;
+                }
+                lost.push((dir, name.into()));
+                touched.extend(row.content);
                 if row.head.is_some() {
                     orphans.insert((row.volume, row.inode), row);
                 }
             })?;
+            if *offline > before || kept.contains(&dir) {
+                self.memory.gone_files.append(&mut lost);
+                kept.extend(self.memory.dirs.row(dir).map(|row| row.parent));
+            } else {
+                self.memory.gone_dirs.push(dir);
+            }
         }
-        self.memory.gone_dirs = gone;
         Ok(())
     }
 
@@ -256,70 +302,6 @@ impl Recall {
             }
         }
     }
-
-    /// Adds the remembered files that have the size of one in the tree.
-    fn add_outside(
-        &mut self,
-        catalog: &Catalog,
-        tree: &mut Tree,
-        partly: Vec<Outside>,
-    ) -> Result<(), Error> {
-        let Recall { facts, memory } = self;
-        let inside: HashSet<i64> =
-            memory.dir_rows.iter().chain(&memory.gone_dirs).copied().collect();
-        let mut rest = Vec::new();
-        memory.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
-        if rest.is_empty() && partly.is_empty() {
-            return Ok(());
-        }
-        let sizes: HashSet<u64> = tree.files().iter().map(|file| file.size).collect();
-        let mut wanted = partly;
-        wanted.retain(|(_, _, row)| sizes.contains(&row.size));
-        let mut statement = catalog.files_in_statement()?;
-        for dir in rest {
-            catalog.each_file_in(&mut statement, dir, |name, row| {
-                if sizes.contains(&row.size) {
-                    wanted.push((dir, name.into(), row));
-                }
-            })?;
-        }
-        let silent = silent_volumes(&memory.dirs, &wanted);
-        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
-            memory.away.add(dir, &name, &row);
-        }
-        let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
-        for same in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let dir = same[0].0;
-            let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
-            placer.place(dir, files, true, |name, file, row| {
-                let Some(file) = file else { return memory.away.add(dir, name, row) };
-                facts.grow(file.0 as usize + 1);
-                memory.contents.attach(facts, file.0, row);
-                memory.stored.push(Stored::of(row));
-                if row.head.is_none() {
-                    memory.touched.extend(row.content);
-                }
-            });
-        }
-        let rows = placer.finish();
-        memory.dir_rows.resize(tree.dirs().len(), 0);
-        for (row, id) in rows {
-            memory.dir_rows[id.0 as usize] = row;
-        }
-        Ok(())
-    }
-}
-
-/// Returns the volumes that do not answer: a mount whose server is gone would hold up a scan that does
-/// not even go there.
-fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
-    let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
-    for (dir, _, row) in wanted {
-        dir_of.entry(row.volume).or_insert(*dir);
-    }
-    let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
-    let silent = walk::silent(&paths, PATIENCE);
-    (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
 }
 
 /// Returns a file of the tree as the row it would be, with nothing known of its content.
@@ -334,6 +316,11 @@ pub(crate) fn version(tree: &Tree, file: FileId, volumes: &mut Volumes) -> FileR
         head: None,
         content: None,
     }
+}
+
+/// Returns the sizes of the files of a tree.
+pub(crate) fn sizes(tree: &Tree) -> HashSet<u64> {
+    tree.files().iter().map(|file| file.size).collect()
 }
 
 /// Returns the files of some directories, sorted by name.

@@ -82,6 +82,12 @@ impl Volumes {
         only.live.is_none().then_some(only.id)
     }
 
+    /// Returns whether files on the file system of a row are out of reach where there is now `here`.
+    pub(crate) fn is_offline(&self, id: i64, here: &Volume) -> bool {
+        let row = self.known.binary_search_by_key(&id, |row| row.id).map(|at| &self.known[at]);
+        row.is_ok_and(|row| Volume { magic: row.magic, fsid: row.fsid }.is_offline_at(here))
+    }
+
     pub(crate) fn row(&self, index: usize) -> Row {
         self.known[index]
     }

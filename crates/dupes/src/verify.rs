@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, ReadError, Stretch, read_head, read_on};
-use fsops::{FileKey, Interrupted, Kind, Op, Stage, Stat, Time};
+use fsops::{FileKey, Interrupted, Kind, Op, Stage, Stat, Time, is_gone};
 use walk::{FileId, Problem, Reason, Tree};
 
 use crate::parallel::Work;
@@ -19,6 +19,8 @@ pub enum State {
     Changed,
     /// Its name is gone.
     Gone,
+    /// It is on a disk that is not mounted.
+    Offline,
     /// It cannot be looked at.
     Unknown,
 }
@@ -113,20 +115,15 @@ fn each<T: Clone + Send>(
 
 /// Returns what has become of one file.
 pub(crate) fn state(worker: &mut Worker<'_>, file: FileId) -> State {
+    if worker.work.tree.is_offline(file) {
+        return State::Offline;
+    }
     match worker.opener.stat(file) {
         Ok(now) if now.kind == Kind::File && worker.work.tree.unchanged(file, &now) => State::Same,
         Ok(_) => State::Changed,
         Err(e) if is_gone(&e) => State::Gone,
         Err(_) => State::Unknown,
     }
-}
-
-/// Returns whether an error says that there is no such path: a missing name, or something else
-/// than a directory on the way to it.
-pub(crate) fn is_gone(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    // A link where a directory was is not followed (ELOOP).
-    matches!(error.kind(), NotFound | NotADirectory) || error.raw_os_error() == Some(40)
 }
 
 /// What reading remembered files again has shown.
@@ -138,6 +135,8 @@ pub struct Validated {
     pub changed: Vec<FileId>,
     /// Files that are gone.
     pub gone: Vec<FileId>,
+    /// Files on a disk that is not mounted.
+    pub offline: u64,
     /// Files whose metadata is unchanged and whose bytes are not: a failing disk, or a program
     /// that covers its tracks.
     pub differing: Vec<FileId>,
@@ -166,6 +165,7 @@ pub fn validate(work: &Work<'_>) -> Result<Validated, Interrupted> {
             State::Same => reread(worker, out, file)?,
             State::Changed => out.changed.push(file),
             State::Gone => out.gone.push(file),
+            State::Offline => out.offline += 1,
             State::Unknown => unreadable(worker, out, file),
         }
         worker.work.watch.files_done.fetch_add(1, Relaxed);
@@ -175,6 +175,7 @@ pub fn validate(work: &Work<'_>) -> Result<Validated, Interrupted> {
     for list in lists {
         all.matching += list.matching;
         all.unknown += list.unknown;
+        all.offline += list.offline;
         all.changed.extend(list.changed);
         all.gone.extend(list.gone);
         all.differing.extend(list.differing);

@@ -97,3 +97,10 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
+/// Returns whether an error says that there is no such path any more: a missing name, or something else
+/// than a directory on the way to it, such as a link, which is not followed (`ELOOP`).
+pub fn is_gone(error: &io::Error) -> bool {
+    let link = rustix::io::Errno::LOOP.raw_os_error();
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(link)
+}

@@ -44,7 +44,7 @@ mod written;
 mod xattr;
 
 pub use dir::{Dir, DirBuffer, DirItem};
-pub use error::{Context, Error, Op};
+pub use error::{Context, Error, Op, is_gone};
 pub use extents::{SharedLayout, Storage};
 pub use file::File;
 pub use lease::{Granted, Lease};

@@ -16,6 +16,7 @@ pub struct Volume {
 const BTRFS_MAGIC: u64 = 0x9123_683E;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const TMPFS_MAGIC: u64 = 0x0102_1994;
+const RAMFS_MAGIC: u64 = 0x8584_58F6;
 /// That of ext2 and ext3 too.
 const EXT_MAGIC: u64 = 0xEF53;
 /// FAT and exFAT.
@@ -103,6 +104,26 @@ impl Volume {
     /// 6.6) names would be passed over.
     pub fn keeps_places(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
+    }
+
+    /// Returns whether what is on it is gone when it is unmounted.
+    fn is_in_memory(&self) -> bool {
+        [TMPFS_MAGIC, RAMFS_MAGIC].contains(&self.magic)
+    }
+
+    /// Returns whether files that were on this file system are out of reach, rather than gone, where
+    /// there is now `here`.
+    ///
+    /// The same file system has the same kind and the same fsid. Where there is none (NFS, most of FUSE)
+    /// any other of the kind is taken for it, and subvolumes of btrfs for each other: when one is deleted
+    /// its files are gone.
+    pub fn is_offline_at(&self, here: &Volume) -> bool {
+        if self.is_in_memory() {
+            return false;
+        }
+        let mask = if self.is_btrfs() { first_word_mask() } else { u64::MAX };
+        let is_known = self.fsid != 0 && here.fsid != 0;
+        self.magic != here.magic || is_known && (self.fsid ^ here.fsid) & mask != 0
     }
 
     /// Returns whether a listing tells the inode numbers that metadata has, where nothing is mounted.
@@ -212,6 +233,30 @@ const fn size_of_val_of_fsid() -> usize {
 #[cfg(test)]
 mod tests {
     use super::{BTRFS_MAGIC, EXT_MAGIC, Volume};
+
+    #[test]
+    fn files_are_out_of_reach_where_another_file_system_is() {
+        let at = |magic, fsid| Volume { magic, fsid };
+        let [ext4, xfs, fuse, tmpfs] = [EXT_MAGIC, super::XFS_MAGIC, 0x6573_5546, 0x0102_1994];
+        assert!(!at(ext4, 7).is_offline_at(&at(ext4, 7)));
+        assert!(at(ext4, 7).is_offline_at(&at(ext4, 8)));
+        assert!(at(ext4, 7).is_offline_at(&at(xfs, 7)));
+        assert!(!at(fuse, 0).is_offline_at(&at(fuse, 0)));
+        assert!(!at(fuse, 0).is_offline_at(&at(fuse, 9)), "a newer kernel may give it one");
+        assert!(at(fuse, 0).is_offline_at(&at(ext4, 7)));
+        assert!(!at(tmpfs, 7).is_offline_at(&at(ext4, 7)), "nothing of it can come back");
+    }
+
+    #[test]
+    fn a_subvolume_that_is_gone_is_not_out_of_reach_on_its_own_disk() {
+        let btrfs = |words: [u32; 2]| {
+            let [a, b] = words.map(u32::to_ne_bytes);
+            let bytes = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+            Volume { fsid: u64::from_ne_bytes(bytes), magic: BTRFS_MAGIC }
+        };
+        assert!(!btrfs([7, 256]).is_offline_at(&btrfs([7, 5])));
+        assert!(btrfs([7, 256]).is_offline_at(&btrfs([8, 256])));
+    }
 
     #[test]
     fn subvolumes_share_extents_and_file_systems_do_not() {

@@ -168,7 +168,8 @@ Examples:
     /// Forget what is gone
     ///
     /// Looks at the metadata of every remembered file, and reads none. Files that have changed
-    /// stay, marked wherever they are shown; scan them again to know them again.
+    /// stay, marked wherever they are shown; scan them again to know them again. Files on a disk
+    /// that is not mounted stay too.
     #[command(after_help = "\
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]

@@ -4,7 +4,7 @@ use std::io;
 
 use catalog::Entry;
 use dupes::State;
-use fsops::{FileKey, Stat};
+use fsops::{FileKey, Stat, is_gone};
 use walk::{Reach, split};
 
 /// Looks at paths, keeping the directory used last open.
@@ -29,18 +29,25 @@ impl Looker {
 
     /// Returns what has become of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
-        match self.stat(&entry.path) {
-            Ok(now) if entry.is(&now) => State::Same,
+        let state = match self.stat(&entry.path) {
+            Ok(now) if entry.is(&now) => return State::Same,
             Ok(_) => State::Changed,
             Err(e) if is_gone(&e) => State::Gone,
-            Err(_) => State::Unknown,
+            Err(_) => return State::Unknown,
+        };
+        if self.is_offline(entry) { State::Offline } else { state }
+    }
+
+    /// Returns whether another file system is where a remembered file was.
+    fn is_offline(&mut self, entry: &Entry) -> bool {
+        let Some(disk) = entry.disk else { return false };
+        let mut dir = split(&entry.path).0;
+        loop {
+            match self.0.dir(dir).and_then(|dir| dir.volume()) {
+                Ok(here) => return disk.is_offline_at(&here),
+                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split(dir).0,
+                Err(_) => return false,
+            }
         }
     }
-}
-
-/// Returns whether an error says that there is no such path any more.
-fn is_gone(error: &io::Error) -> bool {
-    let link = rustix::io::Errno::LOOP.raw_os_error();
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(link)
 }

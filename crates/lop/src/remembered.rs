@@ -194,6 +194,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Same => None,
         State::Changed => Some("changed since the scan"),
         State::Gone => Some("gone"),
+        State::Offline => Some("offline"),
         State::Unknown => Some("cannot be looked at"),
     }
 }

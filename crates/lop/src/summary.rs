@@ -21,6 +21,8 @@ pub(crate) struct Summary {
     pub(crate) reclaimable_bytes: u64,
     /// Files whose only equals are outside of what was scanned.
     pub(crate) elsewhere: u64,
+    /// Remembered files that were to be here and are on a disk that is not mounted.
+    pub(crate) offline: u64,
     /// Entries that were left out on purpose, by reason; reasons without entries are absent.
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
     /// Entries that could not be examined.
@@ -50,6 +52,7 @@ impl Summary {
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
             elsewhere: found.elsewhere,
+            offline: 0,
             skipped: reasons.iter().map(|r| (r.key.to_string(), r.number.into())).collect(),
             problems: (tree.problems.len() + found.problems.len()) as u64,
             unmatched_patterns: Vec::new(),
@@ -64,6 +67,10 @@ impl Summary {
         if self.elsewhere > 0 {
             let files = counted(self.elsewhere, "file", "files");
             lines.push(("Elsewhere", format!("{files} with copies outside of what was scanned")));
+        }
+        if self.offline > 0 {
+            let files = counted(self.offline, "remembered file", "remembered files");
+            lines.push(("Offline", format!("{files}, on a disk that is not mounted")));
         }
         if !self.skipped_text.is_empty() {
             lines.push(("Skipped", self.skipped_text.clone()));

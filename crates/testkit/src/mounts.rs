@@ -133,6 +133,18 @@ impl Mount {
         Ok(mount)
     }
 
+    /// Mounts the file system of an image on the directory `target`.
+    ///
+    /// # Errors
+    ///
+    /// The reason: not root, mount not permitted.
+    pub fn image(image: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
+        needs_root()?;
+        let image = image.as_ref().to_str().ok_or("the image's name is not UTF-8")?;
+        mount(&["-o", "loop", image], target.as_ref())?;
+        Ok(Self { point: target.as_ref().to_path_buf(), home: None })
+    }
+
     /// Mounts the directory `source` a second time on the directory `target`.
     ///
     /// # Errors
@@ -172,6 +184,34 @@ impl Mount {
     /// What mount said.
     pub fn remount(&self, options: &str) -> Result<(), String> {
         mount(&["-o", &format!("remount,{options}")], &self.point)
+    }
+}
+
+/// A file system on an image that is not mounted; dropping this mounts it again.
+#[derive(Debug)]
+#[must_use = "dropping it mounts the file system again"]
+pub struct Away<'a>(&'a Mount, PathBuf);
+
+impl Mount {
+    /// Unmounts a file system on an image for a while; its mount point stays, an empty directory.
+    ///
+    /// # Errors
+    ///
+    /// The reason, which may be that it is not on an image.
+    pub fn away(&self) -> Result<Away<'_>, String> {
+        let home = self.home.as_ref().ok_or("a bind mount has no image")?;
+        tool(&["umount"], &self.point)?;
+        Ok(Away(self, home.join("image")))
+    }
+}
+
+impl Drop for Away<'_> {
+    #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
+    fn drop(&mut self) {
+        let image = self.1.to_str().unwrap_or_default();
+        if let Err(reason) = mount(&["-o", "loop", image], &self.0.point) {
+            eprintln!("testkit: {image} is not mounted again: {reason}");
+        }
     }
 }
 

@@ -137,7 +137,11 @@ fn fill_in(
         Ok(stat) => return skip_kind(stat.kind, &mut store.skipped),
         Err(source) => {
             let mut path = mount.dir_path(dir);
-            push_component(&mut path, cstr_at(&store.names, name).to_bytes());
+            let name = cstr_at(&store.names, name).to_bytes();
+            if source.kind() != io::ErrorKind::NotFound {
+                store.left_out.add(dir, name);
+            }
+            push_component(&mut path, name);
             store.problems.push(Problem { path, reason: Reason::Failed { op: Op::Stat, source } });
             return;
         }
@@ -145,7 +149,8 @@ fn fill_in(
     mount.watch.bytes_seen.fetch_add(stat.size, Relaxed);
     let volume = || Some(mount.volume);
     if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
-        return;
+        let name = cstr_at(&store.names, name).to_bytes();
+        return store.left_out.add_file(dir, name, &stat);
     }
     let record = record(&stat, dir, name);
     if stat.device == mount.device {

@@ -19,6 +19,7 @@
 mod filter;
 mod globs;
 mod later;
+mod left_out;
 mod list;
 mod listing;
 mod names;

@@ -7,6 +7,7 @@ use device::{Lane, Pace};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
 use crate::filter::Filter;
+use crate::left_out::LeftOut;
 use crate::table::{Block, count};
 use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
 
@@ -27,6 +28,7 @@ pub(crate) struct Store {
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
+    pub(crate) left_out: LeftOut,
     /// Subdirectories of the directory being listed, each name ended by NUL.
     pub(crate) children: Vec<u8>,
     /// Their inode numbers as the listing gave them.
@@ -48,6 +50,7 @@ impl Store {
             notes: Vec::new(),
             skipped: Skipped::default(),
             problems: Vec::new(),
+            left_out: LeftOut::default(),
             children: Vec::new(),
             child_inodes: Vec::new(),
             later: Vec::new(),
@@ -163,7 +166,7 @@ impl Listing<'_> {
             if elsewhere { self.dir.child_volume(name).ok() } else { Some(self.volume) }
         };
         if !self.filter.takes_size(stat.size, volume, &mut store.skipped) {
-            return;
+            return store.left_out.add_file(self.id, name.to_bytes(), &stat);
         }
         let Some(at) = store.keep_name(name) else {
             return self.problem(name, Op::List, io::ErrorKind::OutOfMemory.into(), store);
@@ -202,7 +205,11 @@ impl Listing<'_> {
             push_component(&mut path, name);
             path
         });
-        self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped)
+        let takes = self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped);
+        if !takes {
+            store.left_out.add(self.id, name);
+        }
+        takes
     }
 
     fn is_own(&self, name: &CStr) -> bool {
@@ -212,6 +219,9 @@ impl Listing<'_> {
     }
 
     fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {
+        if source.kind() != io::ErrorKind::NotFound {
+            store.left_out.add(self.id, name.to_bytes());
+        }
         let mut path = (self.path)();
         push_component(&mut path, name.to_bytes());
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });

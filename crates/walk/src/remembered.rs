@@ -3,13 +3,17 @@
 
 use std::ffi::CStr;
 
-use fsops::{FileKey, Volume};
+use fsops::{FileKey, Stat, Volume};
 
 use crate::table::count;
 use crate::tree::{Device, DirId, DirRecord, FileId, FileRecord, Root, Tree};
 
+/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20: no file is on these.
+const NOWHERE: u64 = u64::MAX;
+const OFFLINE: u64 = u64::MAX - 1;
+
 /// A remembered file's metadata.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remembered {
     /// Length in bytes.
     pub size: u64,
@@ -19,6 +23,13 @@ pub struct Remembered {
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
+}
+
+impl Remembered {
+    pub(crate) fn of(stat: &Stat) -> Remembered {
+        let (size, inode) = (stat.size, stat.inode);
+        Remembered { size, inode, mtime_ns: stat.mtime_ns(), ctime_ns: stat.ctime_ns }
+    }
 }
 
 impl Tree {
@@ -42,9 +53,7 @@ impl Tree {
     /// Says where a remembered directory is now, before files are added to it: its identity and
     /// file system, or `None` if it is gone.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
-        // Device numbers have 32 bits for each half, of which the kernel uses 12 and 20: no file
-        // is on this one.
-        let nowhere = (FileKey { device: u64::MAX, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        let nowhere = (FileKey { device: NOWHERE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
         let known = self.devices.iter().position(|d| d.number == key.device);
         let device = known.unwrap_or_else(|| {
@@ -57,6 +66,17 @@ impl Tree {
         dir.inode = key.inode;
         dir.device = u16::try_from(device).unwrap_or(u16::MAX);
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
+    }
+
+    /// Says that the files to be added to a remembered directory are on a disk that is not mounted.
+    pub fn place_offline(&mut self, id: DirId) {
+        let place = (FileKey { device: OFFLINE, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        self.place_dir(id, Some(place));
+    }
+
+    /// Returns whether a remembered file is on a disk that is not mounted.
+    pub fn is_offline(&self, file: FileId) -> bool {
+        self.is_remembered(file) && self.key(file).device == OFFLINE
     }
 
     /// Adds a file to the directory placed last.

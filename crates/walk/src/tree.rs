@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use fsops::{FileKey, Op, Stat, Volume};
 
+use crate::left_out::LeftOut;
+
 /// Number of a directory in its [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirId(pub u32);
@@ -160,6 +162,7 @@ pub struct Tree {
     pub problems: Vec<Problem>,
     /// What was left out on purpose.
     pub skipped: Skipped,
+    pub(crate) left_out: LeftOut,
 }
 
 impl Tree {

@@ -1,5 +1,6 @@
 //! Which file system a remembered file is on.
 
+use std::fs;
 use std::time::SystemTime;
 
 use catalog::Rows;
@@ -7,7 +8,7 @@ use fsops::Volume;
 use testkit::TreeBuilder;
 use walk::{Device, FileId};
 
-use crate::disk::stat;
+use crate::disk::{ids, stat};
 use crate::engine::heads;
 use crate::imagined::{Dir, NOWHERE, file, imagined, one};
 use crate::place::Place;
@@ -88,4 +89,48 @@ fn a_new_device_number_is_noted() {
         place.learn(one(Device { number, ..NOWHERE }, file(3)), SystemTime::now(), heads);
     }
     assert_eq!(place.query("SELECT device FROM volume"), ["6"]);
+}
+
+#[test]
+fn files_of_a_file_system_that_is_not_there_are_not_forgotten() {
+    let tree = TreeBuilder::new()
+        .file("x/a", "alike")
+        .file("x/b", "alike")
+        .file("x/gone/c", "alike")
+        .file("x/gone/below/d", "alike");
+    for (meanwhile, kept) in [("", "1"), (ELSEWHERE, "4")] {
+        let (place, tree) = (Place::new(), tree.make_temp());
+        place.scan(&[&tree.join("x")]);
+        place.run(meanwhile);
+        fs::remove_file(tree.join("x/a")).expect("removed");
+        fs::remove_dir_all(tree.join("x/gone")).expect("removed");
+        for _ in 0..2 {
+            place.scan(&[&tree.join("x")]);
+            assert_eq!(place.query("SELECT count(*) FROM file"), [kept], "{meanwhile:?}");
+        }
+        let loaded = place.catalog().load(Rows::All).expect("loads").tree;
+        let offline = ids(&loaded).filter(|&file| loaded.is_offline(file)).count();
+        // The file that is there now has the name of another one.
+        assert_eq!(offline.to_string(), if kept == "1" { "0" } else { "3" });
+    }
+}
+
+/// Other files of a directory that is gone do not keep those that were on the file system that is there.
+#[test]
+fn of_a_directory_that_is_gone_only_what_is_elsewhere_is_kept() {
+    let tree =
+        TreeBuilder::new().file("x/d/a", "alike").file("x/d/b", "alike").file("x/e/c", "alike");
+    let (place, tree) = (Place::new(), tree.make_temp());
+    place.scan(&[&tree.join("x")]);
+    place.run(
+        "INSERT INTO volume (id, magic, fsid, device) SELECT 9, magic, fsid + 1, 9 FROM volume;
+         UPDATE file SET volume = 9 WHERE name = CAST('b' AS BLOB)",
+    );
+    for dir in ["x/d", "x/e"] {
+        fs::remove_dir_all(tree.join(dir)).expect("removed");
+    }
+    place.scan(&[&tree.join("x")]);
+    assert_eq!(place.query("SELECT CAST(name AS TEXT) FROM file"), ["b"]);
+    assert_eq!(place.query("SELECT count(*) FROM dir WHERE name = CAST('d' AS BLOB)"), ["1"]);
+    assert_eq!(place.query("SELECT count(*) FROM dir WHERE name = CAST('e' AS BLOB)"), ["0"]);
 }

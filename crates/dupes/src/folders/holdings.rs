@@ -230,7 +230,7 @@ impl Tour<'_> {
             for file in tree.files_in(record) {
                 match states[file as usize] {
                     State::Same => self.hold(FileId(file), place),
-                    State::Changed | State::Unknown => changed += 1,
+                    State::Changed | State::Unknown | State::Offline => changed += 1,
                     State::Gone => {}
                 }
             }

@@ -4,12 +4,11 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, DirBuffer, Interrupted, Kind, Op};
+use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, is_gone};
 use walk::{DirId, FileId, Problem, Reason, Tree};
 
 use super::layout::Layout;
 use crate::parallel::Work;
-use crate::verify::is_gone;
 use crate::worker::Worker;
 
 /// What is in directories besides the files that are remembered.

@@ -12,7 +12,8 @@ use crate::quantity::parse_size;
 ///
 /// Looks for regular files below each PATH, compares those of one size and commits the result to
 /// the catalog. Files that the catalog knows and that have not changed are not read again.
-/// Scanning a directory again replaces what the catalog knew of it and of nothing else.
+/// Scanning a directory again replaces what the catalog knew of it and of nothing else. What an
+/// option leaves out stays remembered, and so does what is on a disk that is not mounted.
 ///
 /// Links are not followed, unless given as PATH. Hard links to one file are that one file, and a
 /// directory reached by two paths is one directory.

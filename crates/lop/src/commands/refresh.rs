@@ -27,6 +27,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let summary = Summary {
         files: live.loaded.tree.files().len() as u64,
         gone: gone.len() as u64,
+        offline: live.in_state(State::Offline).len() as u64,
         changed: live.in_state(State::Changed).len() as u64,
         problems: live.in_state(State::Unknown).len() as u64,
     };
@@ -50,6 +51,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
 struct Summary {
     files: u64,
     gone: u64,
+    offline: u64,
     changed: u64,
     problems: u64,
 }
@@ -61,9 +63,11 @@ impl Summary {
             counted(self.files, "file", "files"),
             count(self.gone)
         );
-        for (number, what) in
-            [(self.changed, "changed since the scan"), (self.problems, "could not be looked at")]
-        {
+        for (number, what) in [
+            (self.offline, "on a disk that is not mounted"),
+            (self.changed, "changed since the scan"),
+            (self.problems, "could not be looked at"),
+        ] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }

@@ -35,9 +35,11 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     };
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
-    let (tree, found, uncommitted) = examine(&scan, writer, &watch, &mut clock)?;
+    let Examined { tree, found, offline, uncommitted } =
+        examine(&scan, writer, &watch, &mut clock)?;
     monitor.finish()?;
     let mut summary = Summary::new(&tree, &found, clock.total());
+    summary.offline = offline;
     summary.unmatched_patterns = scan.patterns.unmatched();
     let heard = print_results(&scan, settings, &tree, &found, &summary, &watch)?;
     clock.end(|s| &mut s.print);
@@ -68,26 +70,37 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     Ok(exit)
 }
 
-/// Finds the files, groups them and commits the result; a failure to commit comes along with what
-/// was found, which is worth printing all the same.
+/// What a scan came to.
+#[derive(Default)]
+struct Examined {
+    tree: Tree,
+    found: Found,
+    /// Remembered files that are on a disk that is not mounted.
+    offline: u64,
+    /// A failure to commit: what was found is worth printing all the same.
+    uncommitted: Option<CommandError>,
+}
+
+/// Finds the files, groups them and commits the result.
 fn examine(
     scan: &ScanSettings,
     writer: Option<Writer>,
     watch: &Watch,
     clock: &mut Clock,
-) -> Result<(Tree, Found, Option<CommandError>), CommandError> {
+) -> Result<Examined, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let mut tree = find_files(scan, known.is_some(), watch)?;
     clock.end(|s| &mut s.walk);
     if tree.roots().is_empty() && !tree.problems.is_empty() {
         // A mistyped path is no reason to make a catalog, or to note a scan in one.
-        return Ok((tree, Found::default(), None));
+        return Ok(Examined { tree, ..Examined::default() });
     }
     let recall = match known {
         Some(writer) => writer.catalog().recall(&mut tree, true)?,
         None => Recall::nothing(&tree),
     };
+    let offline = recall.offline();
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
     let mut found = dupes::find(&tree, &recall.facts, &scan.compare, watch)?;
@@ -99,7 +112,7 @@ fn examine(
     let uncommitted =
         writer.and_then(|writer| commit(writer, scan, &tree, recall, &found, started, watch).err());
     clock.end(|s| &mut s.commit);
-    Ok((tree, found, uncommitted))
+    Ok(Examined { tree, found, offline, uncommitted })
 }
 
 fn commit(

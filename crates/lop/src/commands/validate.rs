@@ -78,6 +78,7 @@ struct Summary {
     differing: u64,
     changed: u64,
     gone: u64,
+    offline: u64,
     not_compared: u64,
     problems: u64,
 }
@@ -89,6 +90,7 @@ impl Summary {
             differing: validated.differing.len() as u64,
             changed: validated.changed.len() as u64,
             gone: validated.gone.len() as u64,
+            offline: validated.offline,
             not_compared: validated.unknown,
             problems: validated.problems.len() as u64,
         }
@@ -100,6 +102,7 @@ impl Summary {
             (self.differing, "differing"),
             (self.changed, "changed since the scan"),
             (self.gone, "gone"),
+            (self.offline, "on a disk that is not mounted"),
             (self.not_compared, "never read"),
             (self.problems, "unreadable"),
         ] {

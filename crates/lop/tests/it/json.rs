@@ -31,6 +31,7 @@ fn scan_prints_a_summary_or_the_groups() {
         ("redundant_files", json!(1)),
         ("reclaimable_bytes", json!(disk_space(lop.path("b")))),
         ("elsewhere", json!(0)),
+        ("offline", json!(0)),
         ("skipped", json!({})),
         ("problems", json!(0)),
     ] {
@@ -126,10 +127,11 @@ fn dups_and_uniques_print_files_and_a_summary() {
 fn validate_and_refresh_print_a_summary() {
     let lop = scanned();
     let summary = json!({
-        "matching": 2, "differing": 0, "changed": 0, "gone": 0, "not_compared": 1, "problems": 0,
+        "matching": 2, "differing": 0, "changed": 0, "gone": 0, "offline": 0, "not_compared": 1,
+        "problems": 0,
     });
     assert_eq!(lop.json(["validate"]), json!({ "differing": [], "summary": summary }));
-    let summary = json!({ "files": 3, "gone": 0, "changed": 0, "problems": 0 });
+    let summary = json!({ "files": 3, "gone": 0, "offline": 0, "changed": 0, "problems": 0 });
     assert_eq!(lop.json(["refresh"]), json!({ "summary": summary }));
 }
 

@@ -18,6 +18,7 @@ mod histories;
 mod interrupts;
 mod journals;
 mod json;
+mod keeping;
 mod lists;
 mod lop;
 mod memory;

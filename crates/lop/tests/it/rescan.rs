@@ -260,20 +260,6 @@ fn files_just_written_are_read_again_and_then_trusted() {
 }
 
 #[test]
-fn other_options_of_a_later_scan_decide_what_is_remembered() {
-    let tree = TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "").file("d", "");
-    let lop = Lop::with(&tree.file("sub/e", "alike"));
-    lop.remember(["--empty", "."]);
-    assert_groups(&groups_of([vec!["a", "b", "sub/e"], vec!["c", "d"]]), &lop.report());
-    lop.remember(["."]);
-    assert_groups(&groups_of([["a", "b", "sub/e"]]), &lop.report());
-    lop.remember(["--exclude", "sub/", "."]);
-    assert_groups(&groups_of([["a", "b"]]), &lop.report());
-    lop.remember(["--min-size", "6", "."]);
-    assert_groups(&Groups::new(), &lop.report());
-}
-
-#[test]
 fn two_contents_with_one_beginning_are_never_confused_over_scans() {
     // Alike in their first 64 KiB and beyond, unlike at the end: heads tell nothing.
     let mut tree = TreeBuilder::new();

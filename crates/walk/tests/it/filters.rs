@@ -1,7 +1,7 @@
 //! What is left out by pattern, size and name.
 
 use testkit::{TempTree, TreeBuilder};
-use walk::{Filter, Skipped};
+use walk::{Filter, Remembered, Skipped};
 
 use crate::found::{filter, found_with, names, options};
 
@@ -197,4 +197,34 @@ fn names_that_are_no_text_are_matched_by_bytes() {
     assert_eq!(walked(&["*.bin"], &[]), [r"\xff\xfe.bin"]);
     assert_eq!(walked(&[], &["d*/x"]), [r"\xff\xfe.bin"]);
     assert_eq!(walked(&[], &["d?"]), [r"\xff\xfe.bin"]);
+}
+
+/// Returns whether the tree has noted a file, as it is now, as left out of its root.
+fn is_left_out(tree: &TempTree, walked: &walk::Tree, name: &str) -> bool {
+    let stat = fsops::Stat::of_path(&tree.join(name)).expect("metadata");
+    let (mtime_ns, ctime_ns) = (stat.mtime_ns(), stat.ctime_ns);
+    let file = Remembered { size: stat.size, inode: stat.inode, mtime_ns, ctime_ns };
+    walked.left_out(walked.roots()[0].dir, name.as_bytes(), file)
+}
+
+#[test]
+fn what_is_left_out_is_noted_by_name_and_by_version() {
+    let tree = tree();
+    let walk = |filter| found_with(&[&tree], &walk::Options { filter, ..options() });
+    for (filter, out) in [
+        (filter(|_| ()), &["empty"][..]),
+        (filter(|f| f.max_size = 1), &["empty", "b.log", ".hidden", "[x]"]),
+        (filter(|f| f.hidden = false), &["empty", ".hidden", ".git"]),
+        (patterns(&["*.txt"], &["target"]), &["b.log", ".hidden", "[x]", "target", "empty"]),
+    ] {
+        let walked = walk(filter);
+        for name in ["a.txt", "b.log", ".hidden", "[x]", "empty", "src", "target", ".git"] {
+            assert_eq!(is_left_out(&tree, &walked, name), out.contains(&name), "{name}");
+        }
+        let nothing = Remembered { size: 0, inode: 0, mtime_ns: 0, ctime_ns: 0 };
+        let root = walked.roots()[0].dir;
+        let by_name = walked.left_out(root, b"empty", nothing);
+        assert_eq!(by_name, out.contains(&"target"), "another version was not met");
+        assert!(!walked.left_out(root, b"no such name", nothing));
+    }
 }

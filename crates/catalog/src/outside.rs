@@ -1,0 +1,96 @@
+//! Brings remembered files into a scan that it did not find, so that groups span what was scanned at
+//! different times.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use walk::Tree;
+
+use crate::dirs::{Dirs, TOP};
+use crate::error::Error;
+use crate::load::Placer;
+use crate::open::Catalog;
+use crate::recall::{Orphans, Recall, Stored, sizes};
+use crate::rows::FileRow;
+
+/// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
+/// seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A row that was not found in the tree although its directory is there: by its directory and name.
+pub(crate) type Outside = (i64, Box<[u8]>, FileRow);
+
+impl Recall {
+    /// Adds the remembered files that have the size of one in the tree.
+    ///
+    /// Those out of reach are added to `orphans`: their disk may be mounted elsewhere.
+    pub(crate) fn add_outside(
+        &mut self,
+        catalog: &Catalog,
+        tree: &mut Tree,
+        partly: Vec<Outside>,
+        orphans: &mut Orphans,
+    ) -> Result<(), Error> {
+        let Recall { facts, memory } = self;
+        let inside: HashSet<i64> =
+            memory.dir_rows.iter().chain(&memory.gone_dirs).copied().collect();
+        let mut rest = Vec::new();
+        memory.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
+        if rest.is_empty() && partly.is_empty() {
+            return Ok(());
+        }
+        let sizes = sizes(tree);
+        let mut wanted = partly;
+        let mut statement = catalog.files_in_statement()?;
+        for dir in rest {
+            catalog.each_file_in(&mut statement, dir, |name, row| {
+                if sizes.contains(&row.size) {
+                    wanted.push((dir, name.into(), row));
+                }
+            })?;
+        }
+        let away = &mut memory.away;
+        let silent = silent_volumes(&memory.dirs, &wanted);
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
+            away.add(dir, &name, &row);
+        }
+        let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
+        for same in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let dir = same[0].0;
+            let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
+            placer.place(dir, files, true, |name, file, row| {
+                let Some(file) = file else {
+                    if row.head.is_some() {
+                        orphans.entry((row.volume, row.inode)).or_insert(*row);
+                    }
+                    return away.add(dir, name, row);
+                };
+                facts.grow(file.0 as usize + 1);
+                memory.contents.attach(facts, file.0, row);
+                memory.stored.push(Stored::of(row));
+                if row.head.is_none() {
+                    memory.touched.extend(row.content);
+                }
+            });
+        }
+        let rows = placer.finish();
+        memory.dir_rows.resize(tree.dirs().len(), 0);
+        for (row, id) in rows {
+            memory.dir_rows[id.0 as usize] = row;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the volumes that do not answer: a mount whose server is gone would hold up a scan that does
+/// not even go there.
+fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
+    let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
+    for (dir, _, row) in wanted {
+        dir_of.entry(row.volume).or_insert(*dir);
+    }
+    let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
+    let silent = walk::silent(&paths, PATIENCE);
+    (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
+}
