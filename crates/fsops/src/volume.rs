@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn files_are_out_of_reach_where_another_file_system_is() {
-        let at = |magic, fsid| Volume { magic, fsid };
+        let at = |magic, fsid| Volume { fsid, magic };
         let [ext4, xfs, fuse, tmpfs] = [EXT_MAGIC, super::XFS_MAGIC, 0x6573_5546, 0x0102_1994];
         assert!(!at(ext4, 7).is_offline_at(&at(ext4, 7)));
         assert!(at(ext4, 7).is_offline_at(&at(ext4, 8)));

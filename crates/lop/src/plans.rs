@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use action::keep::Rule;
-use action::{Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
+use action::{Changed, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
 use catalog::{Change, Now};
 use dupes::Attributes;
 use fsops::{FileKey, Mounts, Place, Stat};
@@ -152,34 +152,35 @@ impl Planner {
         Some(Member { protected, root, ..Member::new(target, stat) })
     }
 
-    /// Returns what a run has made of the files that a catalog knows.
+    /// Returns what a run has made of the files that a catalog knows, each once: of those that it changed,
+    /// and of the other names of their inodes, whose status change time is another one by that.
     pub(crate) fn changes(&self, outcome: &Outcome) -> impl Iterator<Item = Change> {
         let further = self.further_names(outcome);
+        let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
         let mut looker = Looker::default();
         let looked_ns = now_ns();
-        let mut done = vec![false; self.now.len()];
-        let names = outcome.changed.iter().flat_map(move |changed| {
-            let own = FileId(changed.tag);
-            let further = self.linked_key(own).and_then(|key| further.get(&key).cloned());
-            let names = std::iter::once(own).chain(further.into_iter().flatten());
-            names.map(move |file| (changed, own, file))
-        });
-        names.filter_map(move |(changed, own, file)| {
-            if std::mem::replace(&mut done[file.0 as usize], true) {
-                return None;
+        names.filter_map(move |(file, changed)| {
+            let unshared = changed.map_or(0, |changed| changed.unshared);
+            if changed.is_some_and(|changed| !changed.is_there) {
+                return Some(Change { file, now: None, unshared });
             }
-            let path = self.source.tree().absolute_path(file);
-            let now = looker.stat(&path).ok().filter(|now| now.kind == fsops::Kind::File);
-            let now = now.filter(|_| changed.is_there).map(|now| Now {
+            let now = looker.stat(&self.source.tree().absolute_path(file)).ok();
+            let now = now.filter(|now| now.kind == fsops::Kind::File);
+            let now = now.filter(|now| changed.is_some() || self.is_otherwise_unchanged(file, now));
+            let now = now.map(|now| Now {
                 inode: now.inode,
                 mtime_ns: now.mtime_ns(),
                 ctime_ns: now.ctime_ns,
                 looked_ns,
             });
-            let is_gone = !changed.is_there && file == own;
-            let is_known = now.is_some() || is_gone;
-            is_known.then_some(Change { file, now, unshared: changed.unshared })
+            now.map(|now| Change { file, now: Some(now), unshared })
         })
+    }
+
+    /// Returns whether a file is what it was but for the time when its status changed.
+    fn is_otherwise_unchanged(&self, file: FileId, now: &Stat) -> bool {
+        let version = |stat: &Stat| (stat.key(), stat.size, stat.mtime_ns());
+        self.stat(file).is_some_and(|before| version(&before) == version(now))
     }
 
     /// Returns, by what they were before, the names of changed files that have several.
@@ -213,6 +214,25 @@ impl Planner {
     pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
         self.source.loaded()
     }
+}
+
+/// Returns each name of the changed inodes once: those that were changed with what came of them, and the
+/// further ones.
+///
+/// The first changed name of an inode takes all the others along: there may be 100,000, all of them changed.
+fn each_once(
+    changed: &[Changed],
+    mut further: HashMap<FileKey, Vec<FileId>>,
+    key: impl Fn(FileId) -> Option<FileKey>,
+) -> impl Iterator<Item = (FileId, Option<&Changed>)> {
+    let own: HashSet<u32> = changed.iter().map(|changed| changed.tag).collect();
+    changed.iter().flat_map(move |changed| {
+        let file = FileId(changed.tag);
+        let mut names = key(file).and_then(|key| further.remove(&key)).unwrap_or_default();
+        names.retain(|name| !own.contains(&name.0));
+        let further = names.into_iter().map(|name| (name, None));
+        std::iter::once((file, Some(changed))).chain(further)
+    })
 }
 
 /// Returns the time, nanoseconds since the epoch.
@@ -264,4 +284,37 @@ fn dir_key(tree: &Tree, id: DirId) -> FileKey {
 /// Returns whether `path` is below directory `dir`, or is it, both absolute.
 fn is_in(dir: &[u8], path: &[u8]) -> bool {
     dir == path || is_below(dir, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use action::Changed;
+    use fsops::FileKey;
+    use walk::FileId;
+
+    use super::each_once;
+
+    /// Passing over what an inode's other names had brought already would take as long as their square.
+    #[test]
+    fn each_name_of_an_inode_with_very_many_comes_once() {
+        const NAMES: u32 = 50_000;
+        let key = |file: FileId| Some(FileKey { device: 1, inode: u64::from(file.0 % 2) });
+        let mut further: HashMap<FileKey, Vec<FileId>> = HashMap::new();
+        for file in (0..NAMES).map(FileId) {
+            further.entry(key(file).expect("a key")).or_default().push(file);
+        }
+        // All names of inode 0 were changed, and one of inode 1.
+        let tags = (0..NAMES).filter(|tag| tag % 2 == 0 || *tag == 7);
+        let changed: Vec<Changed> =
+            tags.map(|tag| Changed { tag, is_there: false, unshared: 0 }).collect();
+        let names: Vec<_> = each_once(&changed, further, key).collect();
+        assert_eq!(names.len(), NAMES as usize);
+        assert_eq!(names.iter().filter(|(_, changed)| changed.is_some()).count(), changed.len());
+        let mut files: Vec<u32> = names.iter().map(|(file, _)| file.0).collect();
+        files.sort_unstable();
+        files.dedup();
+        assert_eq!(files.len(), NAMES as usize);
+    }
 }

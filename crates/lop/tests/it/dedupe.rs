@@ -85,6 +85,27 @@ fn what_is_lost_with_a_file_is_said_before() {
     );
 }
 
+/// The catalog follows every name of an inode.
+#[test]
+fn the_catalog_follows_all_names_of_an_inode() {
+    let names = ["d/1", "d/2", "d/3", "e/4"];
+    for (kind, left) in [("delete", 1), ("hardlink", 5), ("quarantine", 1), ("symlink", 1)] {
+        let tree = TreeBuilder::new().file("kept", "alike").hard_links("alike".as_bytes(), &names);
+        let lop = Lop::with(&tree);
+        lop.remember(["."]);
+        let keep = format!("path:{}", lop.path("kept").display());
+        lop.run(["dedupe", "--by", kind, "--keep", &keep, "--apply"]).success();
+        let sql = "SELECT count(*), count(DISTINCT inode), max(inodes) FROM file \
+                   JOIN content ON content.id = file.content";
+        let row = lop.database().query_row(sql, [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        assert_eq!(row, Ok((left, 1, 1)), "{kind}");
+        settle();
+        lop.scan_figures(["."]).assert_nothing_read();
+    }
+}
+
 #[test]
 fn each_kind_does_what_it_says_and_is_undone() {
     for kind in ["delete", "hardlink", "symlink", "quarantine"] {
