@@ -733,7 +733,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__mirror)
-            opts="-n -i -c -x -q -v -h --dry-run --itemize --delete --max-delete --checksum --verify --fsync --link-dest --reuse --one-file-system --include --exclude --ignore-case --bwlimit --rsh --remote-lop --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -i -y -c -x -q -v -h --dry-run --itemize --delete --yes --allow-empty-source --max-delete --checksum --verify --fsync --link-dest --reuse --one-file-system --include --exclude --ignore-case --bwlimit --rsh --remote-lop --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -821,13 +821,17 @@ _lop() {
             return 0
             ;;
         lop__subcmd__purge)
-            opts="-n -y -q -v -h --dry-run --yes --instant --resume --background --keep-root --include --exclude --ignore-case --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -y -0 -q -v -h --dry-run --yes --instant --resume --background --files-from --null --keep-root --include --exclude --ignore-case --older-than --cross-mounts --rate --idle --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --background)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --files-from)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

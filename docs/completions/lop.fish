@@ -282,7 +282,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w' -r
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -319,6 +319,8 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s n -l dry-run -d 'Change nothing; list what would be changed'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s i -l itemize -d 'List each change'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l delete -d 'Remove what SRC has not'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -s y -l yes -d 'Do not ask, however much --delete would remove'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if there is nothing in SRC'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s c -l checksum -d 'Compare contents also where size and time of modification are equal'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l verify -d 'Read every copy back from the disk and compare it'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on the disk before it gets its name'
@@ -331,9 +333,10 @@ complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Be the process in the background that removes what run RUN moved out of the way' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l files-from -d 'Remove what is named in FILE, or on standard input for -' -r -F
 complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove only what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Keep what matches, and everything in directories that match' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only what was last modified at least this long ago: 12h, 30d, 2w' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only what was last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l rate -d 'Remove at most N entries a second' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
 hdd\t'A hard disk: read in the order of places'
@@ -351,6 +354,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -s n -l dry-run -d 'Remov
 complete -c lop -n "__fish_lop_using_subcommand purge" -s y -l yes -d 'Do not ask, however much it is'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l instant -d 'Move the PATHs out of the way and return; remove them in the background'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l resume -d 'Remove what is left of PATHs that were moved out of the way, if no process is at it'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l keep-root -d 'Empty the PATHs but keep them'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l ignore-case -d 'Let patterns match capitals and small letters alike'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty what is mounted below the PATHs too'

@@ -19,27 +19,38 @@ pub(crate) fn find(
     filter: &Filter,
     watch: &Watch,
 ) -> Result<Tree, CommandError> {
-    let unreadable = |e: io::Error| {
-        CommandError::failed(format!("cannot read the list {}", list.display())).because(e)
-    };
+    let mut failure = None;
+    let paths = lines(list, end)?.map_while(|line| line.map_err(|e| failure = Some(e)).ok());
+    let tree = walk::from_list(paths, filter, watch)?;
+    match failure {
+        // Half a list would pass for the whole.
+        Some(e) => Err(unreadable(list, e)),
+        None => Ok(tree),
+    }
+}
+
+/// Returns the paths of a list, which may be standard input.
+pub(crate) fn paths(list: &Path, end: u8) -> Result<Vec<PathBuf>, CommandError> {
+    let paths: io::Result<Vec<PathBuf>> = lines(list, end)?.collect();
+    paths.map_err(|e| unreadable(list, e))
+}
+
+fn lines(list: &Path, end: u8) -> Result<impl Iterator<Item = io::Result<PathBuf>>, CommandError> {
     let from: Box<dyn Read> = if list == Path::new("-") {
         Box::new(io::stdin())
     } else {
         let open = interrupt::default_during(|| File::open(list));
-        Box::new(open.map_err(unreadable)?)
+        Box::new(open.map_err(|e| unreadable(list, e))?)
     };
-    let mut failure = None;
-    let paths = BufReader::with_capacity(64 * 1024, Patient(from))
-        .split(end)
-        .map_while(|line| line.map_err(|e| failure = Some(e)).ok())
-        .filter(|line| !line.is_empty())
-        .map(|line| PathBuf::from(OsString::from_vec(line)));
-    let tree = walk::from_list(paths, filter, watch)?;
-    match failure {
-        // Half a list would pass for the whole.
-        Some(e) => Err(unreadable(e)),
-        None => Ok(tree),
-    }
+    let lines = BufReader::with_capacity(64 * 1024, Patient(from)).split(end);
+    let path = |line: Vec<u8>| PathBuf::from(OsString::from_vec(line));
+    Ok(lines
+        .filter(|line| line.as_ref().map_or(true, |line| !line.is_empty()))
+        .map(move |line| line.map(path)))
+}
+
+fn unreadable(list: &Path, error: io::Error) -> CommandError {
+    CommandError::failed(format!("cannot read the list {}", list.display())).because(error)
 }
 
 /// Reads from what may be a pipe whose writer takes its time, so that Ctrl-C ends the wait.

@@ -8,6 +8,7 @@ mod acting;
 mod args;
 mod chooser;
 mod commands;
+mod consent;
 mod devices;
 mod error;
 mod exit;

@@ -71,11 +71,27 @@ impl Monitor {
         Ok(Monitor { shared, thread: Some(thread), _signals: SignalsElsewhere::new() })
     }
 
+    /// Takes the line of progress away until what is returned is dropped, as something is to be asked.
+    pub(crate) fn hold(&self) -> impl Drop {
+        let mut line = self.shared.line();
+        line.clear();
+        Hold(line)
+    }
+
     /// Ends the watch over work that is done. An interruption that it was too far to notice
     /// counts all the same: a shell's loop would go on otherwise.
     pub(crate) fn finish(self) -> Result<(), Interrupted> {
         drop(self);
         interrupt::caught().map_or(Ok(()), |_| Err(Interrupted))
+    }
+}
+
+/// While it is there, no line is drawn.
+struct Hold<'m>(MutexGuard<'m, Line>);
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.0.drawn = false;
     }
 }
 

@@ -1,8 +1,9 @@
 //! Standard output, and what it means when it cannot be written.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -32,6 +33,40 @@ pub(crate) fn print(
         Ok(()) => Ok(true),
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(e) => Err(CommandError::failed("cannot write to standard output").because(e)),
+    }
+}
+
+/// What several threads print to. If it cannot be written, as nobody reads it any more, the work
+/// goes on: half a mirror is worth less than an unread list.
+pub(crate) struct Lines<'o> {
+    out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
+}
+
+impl<'o> Lines<'o> {
+    pub(crate) fn new(out: &'o mut (dyn Write + Send)) -> Lines<'o> {
+        Lines { out: Mutex::new((out, Ok(()))) }
+    }
+
+    /// Writes a line, or part of one, in one piece; returns whether anybody still reads.
+    pub(crate) fn write(&self, bytes: &[u8]) -> bool {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.1.is_ok() {
+            out.1 = out.0.write_all(bytes);
+        }
+        out.1.is_ok()
+    }
+
+    /// Has all that was written seen.
+    pub(crate) fn flush(&self) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.1.is_ok() {
+            out.1 = out.0.flush();
+        }
+    }
+
+    /// Returns whether all could be written.
+    pub(crate) fn end(self) -> io::Result<()> {
+        self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 

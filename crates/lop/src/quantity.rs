@@ -1,6 +1,7 @@
 //! Sizes, counts and durations, as people type and read them.
 
 use std::num::NonZeroU64;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// The units of sizes; each is 1024 times the one before.
@@ -34,6 +35,13 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 /// Reads a rate: a size, of every second.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(parse_size(text)?).ok_or_else(|| "nothing would ever be done".to_string())
+}
+
+/// Reads a number that is not zero.
+pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
+    let is_zero = !text.is_empty() && text.bytes().all(|b| b == b'0');
+    let wrong = if is_zero { "must be 1 or more" } else { "not a whole number, such as 4" };
+    text.parse().map_err(|_| wrong.to_string())
 }
 
 /// Returns the power of two that a unit stands for.
@@ -110,7 +118,7 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Reads an age: a whole number with one of the units s, min, h, d, w.
+/// Reads an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
 pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -120,7 +128,9 @@ pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
         "h" => 3600,
         "d" => 86_400,
         "w" => 7 * 86_400,
-        _ => return Err("an age is a number and one of s, min, h, d, w: 30d".into()),
+        "mo" => 30 * 86_400,
+        "y" => 365 * 86_400,
+        _ => return Err("an age is a number and one of s, min, h, d, w, mo, y: 30d, 6mo".into()),
     };
     let number: u64 = number.parse().map_err(|_| "an age starts with a number: 30d".to_string())?;
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too old".into())
@@ -245,7 +255,9 @@ mod tests {
         assert_eq!(seconds("30d"), Ok(30 * 86_400));
         assert_eq!(seconds("0s"), Ok(0));
         assert_eq!(seconds("2w"), Ok(14 * 86_400));
-        for text in ["", "30", "d", "1y", "-1d", "1.5h", "99999999999999999999d"] {
+        assert_eq!(seconds("6mo"), Ok(180 * 86_400));
+        assert_eq!(seconds("1y"), Ok(365 * 86_400));
+        for text in ["", "30", "d", "1m", "y", "-1d", "1.5h", "99999999999999999999d"] {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

@@ -103,6 +103,11 @@ impl Settings {
         write_line(&[&self.stderr.names.show(text.as_bytes())]);
     }
 
+    /// Prints a line to standard error as it is.
+    pub(crate) fn note_bytes(&self, text: &[u8]) {
+        write_line(&[&self.stderr.names.show(text)]);
+    }
+
     /// Prints how the run ended for programs to read, with `--json`.
     pub(crate) fn print_exit_record(&self, exit: Exit, message: &str) {
         if self.json && !matches!(exit, Exit::Done | Exit::No) {

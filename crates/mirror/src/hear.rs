@@ -101,7 +101,7 @@ impl Worker<'_> {
                     job.options.note_matched(matched);
                     return Ok(());
                 }
-                FromSender::Bye { .. } => {
+                FromSender::Bye { .. } | FromSender::Consent { .. } => {
                     return Err(Broken::Nonsense("an end before everything was said"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use device::{Crew, Lane, Queue, Threads};
 use fsops::{Dir, Interrupted, Stage, Stat, Volume, Watch};
 use walk::STORE_PREFIX;
-use wire::{Broken, Incoming, Outgoing};
+use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, decode};
 
 use crate::arrive::Arrived;
 use crate::claimed::Claimed;
@@ -19,7 +19,7 @@ use crate::far::Far;
 use crate::keeps::Kept;
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
-use crate::outcome::{Change, Outcome};
+use crate::outcome::{Change, Outcome, Removal};
 use crate::part::Parts;
 use crate::place::PutOff;
 use crate::rights::Rights;
@@ -27,7 +27,7 @@ use crate::roots::Roots;
 use crate::site::Shared;
 use crate::surplus::Surplus;
 use crate::worker::Worker;
-use crate::{Options, Tell};
+use crate::{Consent, Options, Tell, User};
 
 /// Something a worker can do next.
 #[derive(Clone, Debug)]
@@ -86,20 +86,20 @@ pub fn mirror(
     roots: &Roots,
     options: &Options,
     watch: &Watch,
-    tell: Option<Tell<'_>>,
+    user: User<'_>,
 ) -> (Outcome, Result<(), Interrupted>) {
     watch.enter(Stage::Mirror);
     let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
     let Stat { inode, device, .. } = source.top.stat;
     let start = Task::Enter { inode, node: roots.top() };
-    let job = Job::new(roots, options, watch, tell, (start, device), None);
+    let job = Job::new(roots, options, watch, user.tell, (start, device), None);
     job.limit_crew();
     let mut outcome = Outcome::default();
     let crew = Crew { lane: &job.lane, threads: options.threads, pieces: None };
     for other in crew.run(|pace| Worker::new(&job).run(pace)) {
         outcome.add(other);
     }
-    job.end(&mut outcome);
+    job.end(&mut outcome, user.consent);
     (outcome, watch.check())
 }
 
@@ -112,7 +112,19 @@ pub fn receive(
     roots: &Roots,
     options: &Options,
     watch: &Watch,
-    tell: Option<Tell<'_>>,
+    user: User<'_>,
+    talk: (&mut Incoming<File>, &Arc<Outgoing<File>>),
+) -> (Outcome, Result<(), Broken>) {
+    receive_for(roots, options, watch, user, false, talk)
+}
+
+/// Does the same for a user here, or if `asks_sender` for one on the sender's side.
+pub(crate) fn receive_for(
+    roots: &Roots,
+    options: &Options,
+    watch: &Watch,
+    user: User<'_>,
+    asks_sender: bool,
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
     watch.enter(Stage::Mirror);
@@ -122,14 +134,14 @@ pub fn receive(
     let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
     let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
     let far = Some(far);
-    let job = Job::new(roots, options, watch, tell, (start, device), far.clone());
+    let job = Job::new(roots, options, watch, user.tell, (start, device), far.clone());
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
     // One more: who listens does nothing else.
     let threads = Threads { first: first + 1, grows };
     let crew = Crew { lane: &job.lane, threads, pieces: None };
     let this = std::thread::current().id();
-    let ears = Mutex::new(Some(incoming));
+    let ears = Mutex::new(Some(&mut *incoming));
     // Before the others, who would leave if nobody else were there.
     job.queue.join();
     let results = crew.run(|pace| {
@@ -148,10 +160,37 @@ pub fn receive(
         outcome.add(other);
         ended = ended.and(end);
     }
-    if ended.is_ok() {
-        job.end(&mut outcome);
+    if ended.is_ok() && asks_sender {
+        let incoming = Mutex::new((incoming, &mut ended));
+        let ask = |removal: &Removal| {
+            let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = ask_sender(removal, watch, (incoming, out));
+            answer.unwrap_or_else(|broken| {
+                **ended = Err(broken);
+                false
+            })
+        };
+        job.end(&mut outcome, Some(&ask));
+    } else if ended.is_ok() {
+        job.end(&mut outcome, user.consent);
     }
     (outcome, if watch.stopped() { Err(Broken::Stopped) } else { ended })
+}
+
+/// Asks the user of the sender whether something may be removed.
+fn ask_sender(
+    removal: &Removal,
+    watch: &Watch,
+    (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
+) -> Result<bool, Broken> {
+    let Removal { entries, names, ref some, source } = *removal;
+    let some = some.iter().map(Vec::as_slice).collect();
+    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source }), &[])?;
+    out.flush()?;
+    match decode::<FromSender<'_>>(incoming.next(&|| watch.stopped())?)?.0 {
+        FromSender::Consent { given } => Ok(given),
+        _ => Err(Broken::Nonsense("no answer to a question")),
+    }
 }
 
 impl Roots {
@@ -203,11 +242,11 @@ impl<'a> Job<'a> {
     }
 
     /// Does what is to be done when everything else is.
-    fn end(&self, outcome: &mut Outcome) {
+    fn end(&self, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
         (outcome.no_owners, outcome.no_modes) = self.kept.lacking();
         if !self.watch.stopped() {
             let surplus = std::mem::take(&mut *self.surplus());
-            surplus.settle(self, outcome);
+            surplus.settle(self, outcome, consent);
         }
     }
 }

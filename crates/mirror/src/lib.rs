@@ -71,11 +71,12 @@ use walk::Globs;
 
 pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
 pub use job::{mirror, receive};
-pub use outcome::{Change, Differs, Outcome, Problem, Reason, What};
-pub use report::{push, receive_and_report};
+pub use outcome::{Change, Differs, Outcome, Problem, Reason, Removal, What};
+pub use report::{Reports, push, receive_and_report};
 pub use roots::{Refusal, Roots, Source};
-pub use send::{Hear, send};
+pub use send::send;
 pub use survey::{Survey, survey};
+pub use wire::Spared;
 
 /// How to mirror.
 #[derive(Clone, Debug)]
@@ -87,6 +88,8 @@ pub struct Options {
     pub delete: bool,
     /// Remove nothing at all if it were more entries than this.
     pub max_delete: Option<u64>,
+    /// Remove what the source has not even if there is nothing in the source that is mirrored.
+    pub allow_empty: bool,
     /// Compare contents also where size and time of modification are equal.
     pub checksum: bool,
     /// Read every copy back from the disk and compare it.
@@ -127,3 +130,22 @@ impl Options {
 
 /// Who is told of each change; called by several threads.
 pub type Tell<'a> = &'a (dyn Fn(&Change) + Sync);
+
+/// Who is asked, once, whether this may be removed.
+pub type Consent<'a> = &'a dyn Fn(&Removal) -> bool;
+
+/// Who mirrors, as far as they want to be told and asked.
+#[derive(Clone, Copy, Default)]
+pub struct User<'a> {
+    /// Told of each change.
+    pub tell: Option<Tell<'a>>,
+    /// Asked before anything is removed; nobody, if that is given. Nothing is asked in a dry run.
+    pub consent: Option<Consent<'a>>,
+}
+
+impl<'a> User<'a> {
+    /// Returns one who is told and not asked.
+    pub fn told(tell: Tell<'a>) -> User<'a> {
+        User { tell: Some(tell), consent: None }
+    }
+}

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 
 use fsops::Op;
+use wire::Spared;
 
 /// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
 const KEPT: usize = 10_000;
@@ -35,6 +36,8 @@ pub struct Outcome {
     /// Names that the destination has and the source has not, which stay as the source could not be read as
     /// a whole, or as there are too many of them.
     pub spared: u64,
+    /// Why.
+    pub spared_why: Spared,
     /// Times that a file was copied again as no more names can be linked to the copy before.
     pub split: u64,
     /// Names that were gone when they were to be copied.
@@ -52,6 +55,19 @@ pub struct Outcome {
     /// Whether it keeps no permissions.
     pub no_modes: bool,
     kept_bytes: usize,
+}
+
+/// What is about to be removed: what the destination has and the source has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removal {
+    /// Entries, what is in directories included.
+    pub entries: u64,
+    /// Names that would go, with all in them.
+    pub names: u64,
+    /// Some of these, as paths below the top directories.
+    pub some: Vec<Vec<u8>>,
+    /// Entries that the source has.
+    pub source: u64,
 }
 
 /// Something that could not be mirrored.
@@ -206,6 +222,9 @@ impl Outcome {
         self.adjusted += other.adjusted;
         self.removed += other.removed;
         self.spared += other.spared;
+        if other.spared > 0 {
+            self.spared_why = other.spared_why;
+        }
         self.split += other.split;
         self.vanished += other.vanished;
         self.skipped = self.skipped.saturating_add(other.skipped);

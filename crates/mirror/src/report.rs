@@ -9,11 +9,11 @@ use std::time::Duration;
 use fsops::{FileKey, Watch};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
-use crate::job::receive;
+use crate::job::receive_for;
 use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
 use crate::roots::{Roots, Source};
-use crate::send::send;
-use crate::{Options, Tell};
+use crate::send::send_to;
+use crate::{Options, User};
 
 /// How often the other side is told how far it is.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ pub fn push(
     not_into: Option<FileKey>,
     options: &Options,
     watch: &Watch,
-    tell: Option<Tell<'_>>,
+    user: User<'_>,
     talk: (&mut Incoming<File>, &Outgoing<File>),
 ) -> (Outcome, Result<(), Broken>) {
     let heard = RefCell::new((Outcome::default(), false));
@@ -36,7 +36,7 @@ pub fn push(
         let (outcome, stopped) = &mut *heard.borrow_mut();
         match said {
             FromReceiver::Changed(change) => {
-                if let Some(tell) = tell {
+                if let Some(tell) = user.tell {
                     tell(&Change::heard(change));
                 }
             }
@@ -56,9 +56,19 @@ pub fn push(
             _ => {}
         }
     };
-    let ended = send(source, not_into, options, watch, talk, (true, &hear));
+    let consent = user.consent.unwrap_or(&|_| true);
+    let ended = send_to(source, not_into, options, watch, talk, Some((&hear, consent)));
     let (outcome, stopped) = heard.into_inner();
     (outcome, ended.and(if stopped { Err(Broken::Stopped) } else { Ok(()) }))
+}
+
+/// What the user of a lop that [`push`]es wants to hear of.
+#[derive(Clone, Copy, Debug)]
+pub struct Reports {
+    /// Each change.
+    pub lists: bool,
+    /// Whether something may be removed, before it is.
+    pub asks: bool,
 }
 
 /// Receives a tree for a lop that [`push`]es it, and says what comes of it; `text` phrases reasons.
@@ -70,7 +80,7 @@ pub fn receive_and_report(
     roots: &Roots,
     options: &Options,
     watch: &Watch,
-    (lists, text): (bool, &dyn Fn(&Reason) -> String),
+    (Reports { lists, asks }, text): (Reports, &dyn Fn(&Reason) -> String),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> Result<(), Broken> {
     let is_done = AtomicBool::new(false);
@@ -88,7 +98,8 @@ pub fn receive_and_report(
                 let _unheard = out.flush();
             }
         });
-        let received = receive(roots, options, watch, lists.then_some(&tell), (incoming, out));
+        let user = if lists { User::told(&tell) } else { User::default() };
+        let received = receive_for(roots, options, watch, user, asks, (incoming, out));
         is_done.store(true, Relaxed);
         reporter.thread().unpark();
         received
@@ -173,6 +184,7 @@ impl Outcome {
             adjusted: self.adjusted,
             removed: self.removed,
             spared: self.spared,
+            spared_why: self.spared_why,
             split: self.split,
             vanished: self.vanished,
             skipped: self.skipped,
@@ -197,6 +209,7 @@ impl Outcome {
         self.adjusted = sane(said.adjusted);
         self.removed = sane(said.removed);
         self.spared = sane(said.spared);
+        self.spared_why = said.spared_why;
         self.split = sane(said.split);
         self.vanished = sane(said.vanished);
         self.skipped = sane(said.skipped);

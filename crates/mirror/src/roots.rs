@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, FileKey, Kind, Mark, Mounts, Stat};
+use fsops::{Dir, DirBuffer, FileKey, Kind, Mark, Mounts, Stat};
 use walk::STORE_PREFIX;
 
 impl Refusal {
@@ -75,6 +75,15 @@ pub enum Refusal {
         /// What the system answered.
         source: io::Error,
     },
+    /// There is nothing in the source, so all of the destination would be removed.
+    #[error(
+        "{} is empty, and --delete would remove everything from DST; is the disk mounted?",
+        path.display()
+    )]
+    Empty {
+        /// The source.
+        path: PathBuf,
+    },
     /// They are one directory.
     #[error("the source and the destination are one directory")]
     Same,
@@ -105,6 +114,25 @@ impl Source {
         let top = opened(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
         Ok(Source { mounts_below: Mounts::read().any_below(absolute), top })
+    }
+
+    /// Refuses a source that has nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Empty`].
+    pub fn is_not_empty(&self) -> Result<(), Refusal> {
+        let is_empty = || {
+            let (dir, mut is_empty) = (self.top.dir.open_child(c".")?, true);
+            let mut buffer = DirBuffer::default();
+            while dir.list_some(&mut buffer, |_| is_empty = false)?.is_some() && is_empty {}
+            Ok::<_, io::Error>(is_empty)
+        };
+        match is_empty() {
+            Ok(true) => Err(Refusal::Empty { path: self.top.absolute.clone() }),
+            // What cannot be listed is no less than what is there.
+            Ok(false) | Err(_) => Ok(()),
+        }
     }
 
     /// Returns its absolute path.

@@ -14,11 +14,12 @@ use std::time::Duration;
 use fsops::{FileKey, Stage, Stat, Time, Watch};
 use wire::{Broken, FromReceiver, FromSender, Have, Incoming, Loss, Meta, Outgoing, decode};
 
-use crate::Options;
 use crate::node::Node;
 use crate::offer::Walk;
+use crate::outcome::Removal;
 use crate::roots::Source;
 use crate::serve::Server;
+use crate::{Consent, Options};
 
 /// How long to wait before looking again whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,7 +31,7 @@ const MOST_REQUESTS: usize = 1 << 16;
 const SERVERS: usize = 2;
 
 /// Who is told what the receiver says besides its requests.
-pub type Hear<'a> = &'a dyn Fn(&FromReceiver<'_>);
+pub(crate) type Hear<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
 /// A tree that is sent.
 pub(crate) struct Sending<'a> {
@@ -79,8 +80,7 @@ pub(crate) struct Request {
     pub(crate) have: Option<Have>,
 }
 
-/// Sends a tree to the receiver at the other end of `incoming` and `out`, until that needs nothing more and, if
-/// `reports`, has said what came of it: all that it says is passed to `hear`.
+/// Sends a tree to the receiver at the other end of a conversation, until that needs nothing more.
 ///
 /// `watch.bytes_read` counts bytes of files that were sent.
 ///
@@ -92,8 +92,20 @@ pub fn send(
     not_into: Option<FileKey>,
     options: &Options,
     watch: &Watch,
+    talk: (&mut Incoming<File>, &Outgoing<File>),
+) -> Result<(), Broken> {
+    send_to(source, not_into, options, watch, talk, None)
+}
+
+/// Sends a tree to a receiver that, if somebody hears it, reports what came of it, and may ask before it removes
+/// anything.
+pub(crate) fn send_to(
+    source: &Source,
+    not_into: Option<FileKey>,
+    options: &Options,
+    watch: &Watch,
     (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
-    (reports, hear): (bool, Hear<'_>),
+    user: Option<(Hear<'_>, Consent<'_>)>,
 ) -> Result<(), Broken> {
     watch.enter(Stage::Mirror);
     let sending = Sending {
@@ -115,7 +127,7 @@ pub fn send(
         for _ in 0..SERVERS {
             scope.spawn(|| sending.run(|| Server::new(&sending).run()));
         }
-        let heard = sending.hear(incoming, hear);
+        let heard = sending.hear(incoming, user.map_or(&|_| (), |(hear, _)| hear));
         sending.end();
         heard
     });
@@ -130,14 +142,27 @@ pub fn send(
     }
     out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
-    let mut is_finished = !reports;
-    while !is_finished {
+    let Some((hear, consent)) = user else { return Ok(()) };
+    loop {
         let message = incoming.next(&|| watch.stopped())?;
         let (said, _) = decode::<FromReceiver<'_>>(message)?;
-        is_finished = matches!(said, FromReceiver::Finished(_));
         hear(&said);
+        match said {
+            FromReceiver::Ask(asked) => {
+                out.say(&FromSender::Consent { given: consent(&asked.into()) }, &[])?;
+                out.flush()?;
+            }
+            FromReceiver::Finished(_) => return Ok(()),
+            _ => {}
+        }
     }
-    Ok(())
+}
+
+impl From<wire::Removal<'_>> for Removal {
+    fn from(asked: wire::Removal<'_>) -> Removal {
+        let wire::Removal { entries, names, some, source } = asked;
+        Removal { entries, names, some: some.into_iter().map(<[u8]>::to_vec).collect(), source }
+    }
 }
 
 impl Sending<'_> {

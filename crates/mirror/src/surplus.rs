@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use fsops::{Dir, Kind, Op};
 use purge::{Deed, Guard, Target, Why};
+use wire::Spared;
 
-use crate::Options;
 use crate::job::Job;
 use crate::node::Node;
 use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
 use crate::worker::joined;
+use crate::{Consent, Options};
+
+/// Names that who is asked sees.
+const SOME: usize = 5;
 
 /// Names that are to go.
 #[derive(Debug, Default)]
@@ -38,8 +42,8 @@ impl Surplus {
         self.parts.push((Arc::clone(node), name.to_owned()));
     }
 
-    /// Removes it, if all of the source was read and it is not too much.
-    pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome) {
+    /// Removes it, if all of the source was read, it is not too much, and who is asked agrees.
+    pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
         if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
             return;
         }
@@ -54,9 +58,8 @@ impl Surplus {
                 removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, false));
             }
         }
-        let most = job.options.max_delete.unwrap_or(u64::MAX);
-        if removal.outcome.source_failed || most < u64::MAX && removal.count(&self) > most {
-            return removal.spare(&self);
+        if let Some(why) = removal.objection(&self, ask) {
+            return removal.spare(&self, why);
         }
         for (node, names) in &self.names {
             removal.in_dir(node, |removal, dir| {
@@ -71,6 +74,15 @@ impl Surplus {
                 removal.put_in_place(node, dir, name);
             });
         }
+    }
+}
+
+impl Surplus {
+    /// Returns all that may go but for what runs left.
+    fn all(&self) -> impl Iterator<Item = (&Arc<Node>, &CStr)> {
+        let names =
+            self.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
+        names.chain(self.obstacles.iter().map(|(node, name)| (node, name.as_c_str())))
     }
 }
 
@@ -119,15 +131,39 @@ impl Removal<'_, '_> {
         }
     }
 
+    /// Returns why nothing is to be removed, if so.
+    fn objection(&mut self, surplus: &Surplus, ask: Option<Consent<'_>>) -> Option<Spared> {
+        surplus.all().next()?;
+        let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
+        if self.outcome.source_failed {
+            return Some(Spared::SourceFailed);
+        }
+        if self.outcome.names == 0 && !allow_empty {
+            return Some(Spared::SourceEmpty);
+        }
+        let ask = ask.filter(|_| !dry_run);
+        if max_delete.is_none() && ask.is_none() {
+            return None;
+        }
+        let entries = self.count(surplus);
+        if max_delete.is_some_and(|most| entries > most) {
+            return Some(Spared::TooMany);
+        }
+        let some = surplus.all().take(SOME);
+        let removal = crate::Removal {
+            entries,
+            names: surplus.all().count() as u64,
+            some: some.map(|(node, name)| joined(node, name.to_bytes())).collect(),
+            source: self.outcome.names,
+        };
+        ask.filter(|_| !self.job.watch.stopped())
+            .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
+    }
+
     /// Returns how many entries would go, at least.
     fn count(&mut self, surplus: &Surplus) -> u64 {
-        let names = surplus
-            .names
-            .iter()
-            .flat_map(|(node, names)| split(names).map(move |name| (node, name)));
-        let obstacles = surplus.obstacles.iter().map(|(node, name)| (node, name.as_c_str()));
         let mut entries = 0;
-        for (node, name) in names.chain(obstacles) {
+        for (node, name) in surplus.all() {
             let Ok(dir) = self.open(node) else { continue };
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
@@ -141,9 +177,9 @@ impl Removal<'_, '_> {
         entries
     }
 
-    fn spare(&mut self, surplus: &Surplus) {
-        let names: usize = surplus.names.iter().map(|(_, names)| split(names).count()).sum();
-        self.outcome.spared += (names + surplus.obstacles.len()) as u64;
+    fn spare(&mut self, surplus: &Surplus, why: Spared) {
+        self.outcome.spared += surplus.all().count() as u64;
+        self.outcome.spared_why = why;
         for (node, name) in &surplus.obstacles {
             self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {

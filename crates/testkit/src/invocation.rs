@@ -166,8 +166,8 @@ impl<'a> Invocation<'a> {
     fn start(&self, argv: &[OsString]) -> io::Result<(Child, [Capture; 2])> {
         let (reader, writer) = pipe()?;
         let mut command = Command::new(&argv[0]);
-        command.args(&argv[1..]).current_dir(&self.cwd).process_group(0);
-        self.set_environment(&mut command);
+        command.args(&argv[1..]).process_group(0);
+        self.set_scene(&mut command);
         command.stdout(writer).stderr(Stdio::piped()).stdin(match self.stdin.len() {
             0 => Stdio::null(),
             _ => Stdio::piped(),
@@ -193,9 +193,11 @@ impl<'a> Invocation<'a> {
         Ok((child, [stdout, stderr]))
     }
 
-    fn set_environment(&self, command: &mut Command) {
+    /// Sets the working directory and the environment.
+    pub(crate) fn set_scene(&self, command: &mut Command) {
         let sandbox = self.sandbox;
         command
+            .current_dir(&self.cwd)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", sandbox.home())
@@ -208,7 +210,7 @@ impl<'a> Invocation<'a> {
     }
 
     /// Returns the program and its arguments, in a shell that sets limits where some are wanted.
-    fn argv(&self) -> Vec<OsString> {
+    pub(crate) fn argv(&self) -> Vec<OsString> {
         let mut argv: Vec<OsString> = Vec::new();
         if let Some(descriptors) = self.descriptors {
             let script = format!("ulimit -n {descriptors} && exec \"$@\"");

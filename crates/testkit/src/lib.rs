@@ -48,6 +48,7 @@ mod space;
 pub mod sshd;
 mod stores;
 pub mod temp;
+pub mod terminal;
 pub mod tree;
 
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
@@ -79,6 +80,7 @@ pub use space::disk_space;
 pub use sshd::Sshd;
 pub use stores::{remove_stores, stores};
 pub use temp::TempTree;
+pub use terminal::Shown;
 pub use tree::{Made, TreeBuilder};
 
 /// Returns whether this process has root's rights (effective uid 0).

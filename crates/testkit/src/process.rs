@@ -53,6 +53,10 @@ impl Capture {
         self.lock().bytes.clone()
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     pub(crate) fn contains(&self, needle: &[u8]) -> bool {
         contains(&self.lock().bytes, needle)
     }

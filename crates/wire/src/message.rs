@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Change, Problem, Summary};
+use crate::report::{Change, Problem, Removal, Summary};
 
 /// What the side that was started at the command line wants of the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,10 @@ pub struct Open {
     pub delete: bool,
     /// `--max-delete`
     pub max_delete: Option<u64>,
+    /// `--allow-empty-source`
+    pub allow_empty: bool,
+    /// Whether to ask before anything is removed.
+    pub asks: bool,
     /// `--checksum`
     pub checksum: bool,
     /// `--verify`
@@ -170,6 +174,11 @@ pub enum FromSender<'a> {
         /// from the 33rd bit on of `--exclude`.
         matched: u64,
     },
+    /// The answer to [`FromReceiver::Ask`], after [`FromSender::Bye`].
+    Consent {
+        /// Whether it may be removed.
+        given: bool,
+    },
 }
 
 /// What the receiver says.
@@ -207,6 +216,9 @@ pub enum FromReceiver<'a> {
     Problem(Problem<'a>),
     /// What came of it; the last message.
     Finished(Summary),
+    /// Asks whether this may be removed, if that is to be asked; after [`FromSender::Bye`].
+    #[serde(borrow)]
+    Ask(Removal<'a>),
 }
 
 /// A directory.
@@ -369,7 +381,7 @@ pub fn is_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FromReceiver, FromSender, Loss, Meta, is_name};
-    use crate::{Summary, encode};
+    use crate::{Removal, Summary, encode};
 
     #[test]
     fn a_name_is_one_component() {
@@ -407,6 +419,7 @@ mod tests {
             FromSender::End { request, stable, digest },
             FromSender::Lost { request, loss },
             FromSender::Bye { matched: 0 },
+            FromSender::Consent { given: true },
         ];
         let of_receiver = [
             FromReceiver::Fetch { request, window: 0, item: 0, have: None },
@@ -414,6 +427,7 @@ mod tests {
             FromReceiver::Done,
             FromReceiver::Progress { names: 0, bytes: 0 },
             FromReceiver::Finished(Summary::default()),
+            FromReceiver::Ask(Removal::default()),
         ];
         let name =
             |debug: String| debug.split([' ', '(', '{']).next().unwrap_or_default().to_string();
@@ -421,7 +435,7 @@ mod tests {
         let heard =
             of_receiver.iter().map(|message| (encode(message), name(format!("{message:?}"))));
         let documented = documented();
-        assert_eq!(documented.len(), 12 + 7);
+        assert_eq!(documented.len(), 13 + 8);
         for (encoded, name) in sent.chain(heard) {
             let row = (encoded.expect("it is encoded")[0], name);
             assert!(documented.contains(&row), "{row:?}");

@@ -33,6 +33,34 @@ pub enum What {
     Reused,
 }
 
+/// What the destination has and the source has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal<'a> {
+    /// Entries, what is in directories included.
+    pub entries: u64,
+    /// Names that would go, with all in them.
+    pub names: u64,
+    /// Some of these, as paths below the top.
+    #[serde(borrow)]
+    pub some: Vec<&'a [u8]>,
+    /// Entries that the source has.
+    pub source: u64,
+}
+
+/// Why what the destination has and the source has not was not removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spared {
+    /// Not all of the source could be read.
+    #[default]
+    SourceFailed,
+    /// There is nothing in the source that is mirrored.
+    SourceEmpty,
+    /// It is more than `--max-delete`.
+    TooMany,
+    /// The user said no.
+    Declined,
+}
+
 /// Something that could not be mirrored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem<'a> {
@@ -68,6 +96,8 @@ pub struct Summary {
     pub removed: u64,
     /// What was not, though the source has it not.
     pub spared: u64,
+    /// Why.
+    pub spared_why: Spared,
     /// Copies begun again.
     pub split: u64,
     /// Names gone meanwhile.

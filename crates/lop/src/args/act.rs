@@ -197,7 +197,7 @@ Examples:
 /// Which files are removed from quarantine.
 #[derive(Debug, Args)]
 pub(crate) struct QuarantinePurgeArgs {
-    /// Remove what was moved there at least this long ago: 12h, 30d, 2w
+    /// Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) older_than: Duration,
 }

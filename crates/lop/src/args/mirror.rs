@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Io;
-use crate::quantity::parse_rate;
+use crate::quantity::{at_least_one, parse_rate};
 
 /// Make one directory tree like another, every hard link included
 ///
@@ -48,6 +48,19 @@ pub(crate) struct MirrorArgs {
     /// Remove what SRC has not
     #[arg(long)]
     pub(crate) delete: bool,
+
+    /// Do not ask, however much --delete would remove
+    ///
+    /// On a terminal lop asks before it removes more than 1,000 entries, or more than SRC has. Scripts
+    /// are not asked; give them --max-delete.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Let --delete empty DST if there is nothing in SRC
+    ///
+    /// Without it that is refused: SRC may be a disk that is not mounted.
+    #[arg(long, requires = "delete")]
+    pub(crate) allow_empty_source: bool,
 
     /// Remove nothing if that would be more than N entries, what is in directories included
     #[arg(long, value_name = "N", requires = "delete")]
@@ -122,7 +135,7 @@ pub(crate) struct MirrorArgs {
     pub(crate) io: Io,
 
     /// Work with N threads [default: one per processor, more where they wait]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print figures of the run on standard error, as JSON

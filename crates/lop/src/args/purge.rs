@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Io;
-use crate::quantity::parse_age;
+use crate::quantity::{at_least_one, parse_age};
 
 /// Remove directory trees for good, fast
 ///
@@ -29,16 +29,19 @@ use crate::quantity::parse_age;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct PurgeArgs {
     /// What to remove: directories, and whatever else is named
-    #[arg(value_name = "PATH", required_unless_present_any = ["resume", "background"])]
+    #[arg(value_name = "PATH", conflicts_with = "files_from")]
+    #[arg(required_unless_present_any = ["resume", "background", "files_from"])]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Remove nothing; tell how much would go, and be free
+    ///
+    /// With -v, or --json, every entry that would go is listed, each directory after what is in it.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
     /// Do not ask, however much it is
     ///
-    /// On a terminal lop asks before it removes more than 1,000 entries.
+    /// On a terminal lop asks before it removes more than 1,000 entries, and if a pattern matched nothing.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
@@ -59,6 +62,16 @@ pub(crate) struct PurgeArgs {
     /// Be the process in the background that removes what run RUN moved out of the way
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["paths", "resume"])]
     pub(crate) background: Option<u64>,
+
+    /// Remove what is named in FILE, or on standard input for -
+    ///
+    /// One path a line.
+    #[arg(long, value_name = "FILE", help_heading = "Selection", conflicts_with = "resume")]
+    pub(crate) files_from: Option<PathBuf>,
+
+    /// Paths in the list end with NUL, not with a newline
+    #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
+    pub(crate) null: bool,
 
     /// Empty the PATHs but keep them
     #[arg(long)]
@@ -83,7 +96,7 @@ pub(crate) struct PurgeArgs {
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
-    /// Remove only what was last modified at least this long ago: 12h, 30d, 2w
+    /// Remove only what was last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y
     ///
     /// Directories too, if nothing in them stays.
     #[arg(long, value_name = "AGE", value_parser = parse_age, help_heading = "Selection")]
@@ -94,7 +107,7 @@ pub(crate) struct PurgeArgs {
     pub(crate) cross_mounts: bool,
 
     /// Remove at most N entries a second
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU64>)]
     pub(crate) rate: Option<NonZeroU64>,
 
     /// Let all others use the disk first (idle I/O class)
@@ -107,7 +120,7 @@ pub(crate) struct PurgeArgs {
     pub(crate) io: Io,
 
     /// Work with N threads [default: one per processor, more where they wait]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print figures of the run on standard error, as JSON
@@ -126,4 +139,5 @@ Examples:
   lop purge --instant --idle /srv/snapshots
   lop purge --older-than 90d --keep-root /scratch
   lop purge --include node_modules/ ~/src
-  lop purge --exclude '*.keep' --rate 2000 --idle /srv/cache";
+  lop purge --exclude '*.keep' --rate 2000 --idle /srv/cache
+  find . -name '*.orig' -print0 | lop purge --files-from - -0";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Format, Io};
-use crate::quantity::parse_size;
+use crate::quantity::{at_least_one, parse_size};
 
 /// Find duplicates and remember them
 ///
@@ -102,7 +102,7 @@ pub(crate) struct ScanArgs {
     pub(crate) io: Io,
 
     /// Work with N threads on each device [default: one per processor, more where they wait]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Take at most SIZE of memory [default: a quarter of what there is]

@@ -6,23 +6,28 @@ mod memory;
 mod remote;
 mod server;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use fsops::Watch;
-use mirror::{Options, Refusal, Roots, Source};
+use mirror::{Options, Refusal, Removal, Roots, Source};
 use purge::Throttle;
 
 use self::account::{Account, Figures, conclude};
-use self::listing::{Work, listed, listed_as_json};
+use self::listing::{Consents, Work, listed, listed_as_json};
 use self::remote::{Host, Place};
 use crate::args::MirrorArgs;
+use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
+use crate::monitor::Monitor;
+use crate::output::Lines;
 use crate::patterns::Patterns;
+use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity, Workers};
 
 pub(super) use self::server::run as serve;
@@ -40,6 +45,8 @@ struct Run<'r> {
     watch: Arc<Watch>,
     /// Whether each change is to be listed.
     lists: bool,
+    /// Whether somebody can be asked before much is removed.
+    asks: bool,
 }
 
 /// Runs the command.
@@ -57,6 +64,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
         patterns,
         watch: Arc::new(Watch::default()),
         lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
+        asks: args.delete && !args.dry_run && can_ask(args.yes),
     };
     match (source, destination) {
         (Place::Here(source), Place::Here(destination)) => run.here(&source, &destination),
@@ -72,6 +80,7 @@ impl Run<'_> {
     fn here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
         let Run { args, watch, .. } = self;
         let base = args.link_dest.as_deref();
+        self.refuse_empty(&Source::open(source).map_err(refused)?)?;
         let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
         if let Some(source) = roots.source() {
             self.look_ahead(source);
@@ -79,8 +88,8 @@ impl Run<'_> {
         let options = self
             .with_memory(roots.source().map(Source::absolute), roots.destination())
             .inspect_err(|_| roots.undo())?;
-        self.carry_out(&mut |tell| {
-            let (outcome, ended) = mirror::mirror(&roots, &options, watch, tell);
+        self.carry_out(&mut |user| {
+            let (outcome, ended) = mirror::mirror(&roots, &options, watch, user);
             (outcome, ended.map_err(CommandError::from))
         })
     }
@@ -88,16 +97,17 @@ impl Run<'_> {
     fn push(&self, source: &Path, host: &Host) -> Result<Exit, CommandError> {
         let watch = &self.watch;
         let source = Source::open(source).map_err(refused)?;
+        self.refuse_empty(&source)?;
         let options = self.with_memory(Some(source.absolute()), None)?;
         let open = self.open(wire::Role::Receive, host, None);
         let (mut connection, place) = host.connect(self.args, &open)?;
         let not_into = place.map_or(Ok(None), |place| source.suits_place(&place));
         let not_into = not_into.map_err(refused)?;
         self.look_ahead(&source);
-        self.carry_out(&mut |tell| {
+        self.carry_out(&mut |user| {
             let talk = connection.talk();
             let (outcome, ended) =
-                mirror::push(&source, not_into, &options, watch, tell, (talk.0, talk.1));
+                mirror::push(&source, not_into, &options, watch, user, (talk.0, talk.1));
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -109,9 +119,9 @@ impl Run<'_> {
         let options = self.with_memory(None, roots.destination())?;
         let open = self.open(wire::Role::Send, host, roots.place());
         let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
-        self.carry_out(&mut |tell| {
+        self.carry_out(&mut |user| {
             let talk = connection.talk();
-            let (outcome, ended) = mirror::receive(&roots, &options, watch, tell, talk);
+            let (outcome, ended) = mirror::receive(&roots, &options, watch, user, talk);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -126,6 +136,8 @@ impl Run<'_> {
             dry_run: args.dry_run,
             delete: args.delete,
             max_delete: args.max_delete,
+            allow_empty: args.allow_empty_source,
+            asks: self.asks,
             checksum: args.checksum,
             verify: args.verify,
             fsync: args.fsync,
@@ -170,14 +182,56 @@ impl Run<'_> {
         }
     }
 
+    /// Refuses to have all of the destination removed because there is nothing in the source.
+    fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
+        if !self.args.delete || self.args.allow_empty_source {
+            return Ok(());
+        }
+        source.is_not_empty().map_err(refused)
+    }
+
+    /// Asks before much is removed; a pattern that matched nothing may be a slip, however little goes.
+    fn may_remove(&self, removal: &Removal) -> Result<bool, CommandError> {
+        let Removal { entries, names, some, source } = removal;
+        let unmatched = self.patterns.unmatched();
+        if *entries <= MANY.min(*source) && unmatched.is_empty() {
+            return Ok(true);
+        }
+        let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
+        let about = format!(
+            "{}{} would be removed from {}, which SRC does not have (it has {}):",
+            slips.collect::<String>(),
+            counted(*entries, "entry", "entries"),
+            self.args.destination.display(),
+            count(*source)
+        );
+        let paths = some.iter().map(Vec::as_slice).collect();
+        Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
+    }
+
     fn carry_out(&self, work: Work<'_>) -> Result<Exit, CommandError> {
-        let Run { args, settings, options, patterns, watch, lists } = self;
+        let Run { args, settings, options, patterns, watch, lists, .. } = self;
         let start = Instant::now();
-        let (outcome, ended) = if settings.json {
-            listed_as_json(*lists, watch, settings, (args, patterns, start), work)?
-        } else {
-            listed(*lists, watch, settings, work)?
+        let monitor = Monitor::begin(watch, settings)?;
+        let asked = Cell::new(Ok(()));
+        let consent = |removal: &Removal, out: &Lines<'_>| {
+            out.flush();
+            let _no_line = monitor.hold();
+            self.may_remove(removal).unwrap_or_else(|error| {
+                asked.set(Err(error));
+                false
+            })
         };
+        let consent: Option<Consents<'_>> = if self.asks { Some(&consent) } else { None };
+        let (outcome, ended) = if settings.json {
+            listed_as_json(*lists, consent, (args, patterns, start), work)?
+        } else {
+            listed(*lists, consent, settings, work)?
+        };
+        let seen = monitor.finish();
+        // That a connection is lost on Ctrl-C is what Ctrl-C is for.
+        let ended = seen.map_err(CommandError::from).and(ended);
+        let ended = ended.and(asked.into_inner());
         let account = Account::new(&outcome, args, patterns, start.elapsed());
         if args.stats {
             settings.note(&to_json(&Figures::new(&account, options)));
@@ -192,6 +246,10 @@ impl Run<'_> {
 fn refused(refusal: Refusal) -> CommandError {
     let (text, on_purpose) = (refusal.to_string(), refusal.is_on_purpose());
     match refusal {
+        Refusal::Empty { .. } => {
+            CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
+                .hint("with --allow-empty-source all of DST is removed")
+        }
         Refusal::Open { source, .. }
         | Refusal::Base { source, .. }
         | Refusal::Create { source, .. } => CommandError::failed(text).because(source),
@@ -206,6 +264,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns) -> Options {
         dry_run: args.dry_run,
         delete: args.delete,
         max_delete: args.max_delete,
+        allow_empty: args.allow_empty_source,
         checksum: args.checksum,
         verify: args.verify,
         fsync: args.fsync,

@@ -1,36 +1,37 @@
 //! `lop purge`: removes trees for good.
 
 mod account;
+mod ahead;
 mod background;
+mod listing;
 
-use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use catalog::Catalog;
 use device::Threads;
-use fsops::Watch;
-use purge::{Deed, Guard, Options, Problem, Reason, Selection, Target, Throttle};
+use fsops::{Interrupted, Watch};
+use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Selection, Target, Tell, Throttle};
 use walk::Top;
 
 use self::account::{Account, Figures, conclude};
+use self::ahead::Ahead;
+use self::listing::listed;
 use crate::args::PurgeArgs;
+use crate::consent::can_ask;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
+use crate::lists;
 use crate::monitor::Monitor;
 use crate::patterns::Patterns;
-use crate::quantity::{count, counted};
-use crate::settings::{Settings, Workers};
+use crate::quantity::counted;
+use crate::settings::{Settings, Verbosity, Workers};
 
-/// More entries than this are not removed without a question on a terminal.
-const MANY: u64 = 1000;
-
-/// How long entries are counted ahead: whoever waits for a removal of hours does not mind, and one of
-/// seconds needs no forecast.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// What came of a removal, and whether it went to its end.
+type Ended = (Outcome, Result<(), Interrupted>);
 
 /// Runs the command.
 pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -44,43 +45,85 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     if args.resume {
         return background::resume(args, settings);
     }
-    let (targets, guard, missing) = targets(args, settings)?;
+    let paths = match &args.files_from {
+        Some(list) => lists::paths(list, if args.null { 0 } else { b'\n' })?,
+        None => args.paths.clone(),
+    };
+    let (targets, guard, missing) = targets(&paths, settings)?;
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
-    for path in &args.paths {
+    for path in &paths {
         patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
     }
-    let mut options = options(args, &patterns, &guard);
+    let options = options(args, &patterns, &guard);
     let watch = Arc::new(Watch::default());
-    let asks =
-        !args.dry_run && !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asks = !args.dry_run && can_ask(args.yes);
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
-        let ahead = count_ahead(&targets, &options, settings)?;
+        let ahead = Ahead::count(&targets, &options, settings)?;
         watch.files_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
-        let is_small = ahead.whole && ahead.entries <= MANY;
-        if asks && !is_small && !confirmed(args, &ahead, settings)? {
+        if asks && !ahead.may_go(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
     }
     if args.instant {
         return background::begin(&targets, missing, args, settings);
     }
-    options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
-    let start = Instant::now();
-    let monitor = Monitor::begin(&watch, settings)?;
-    let (mut outcome, ended) = purge::purge(&targets, &options, &watch, None);
-    let ended = ended.and(monitor.finish());
-    outcome.failed += missing.len() as u64;
-    outcome.problems.extend(missing);
-    let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
-    let account = Account::new(&outcome, args.dry_run, unmatched, start.elapsed());
-    if args.stats {
-        settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+    let removal = Removal { targets, missing, options, patterns, watch };
+    removal.carry_out(args, settings)
+}
+
+/// What is to be removed, and how.
+struct Removal {
+    targets: Vec<Target>,
+    /// What was named and could not be looked at.
+    missing: Vec<Problem>,
+    options: Options,
+    patterns: Patterns,
+    watch: Arc<Watch>,
+}
+
+impl Removal {
+    /// Removes it, or finds out what that would do, and says what came of it.
+    fn carry_out(self, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+        let Removal { targets, missing, mut options, patterns, watch } = self;
+        let is_verbose = settings.verbosity == Verbosity::Verbose;
+        let lists = args.dry_run && (settings.json || is_verbose);
+        options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
+        if lists {
+            // Names of a directory come together, and before it.
+            options.threads = Threads { first: 1, grows: false };
+        }
+        let start = Instant::now();
+        let no_progress = settings.without_progress();
+        let monitor = Monitor::begin(&watch, if lists { &no_progress } else { settings })?;
+        let work = |tell: Option<Tell<'_>>| {
+            let (mut outcome, ended) = purge::purge(&targets, &options, &watch, tell);
+            outcome.failed += missing.len() as u64;
+            outcome.problems.extend(missing);
+            (outcome, ended)
+        };
+        let account = |(outcome, ended): &Ended| {
+            let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
+            Account::new(outcome, args.dry_run, unmatched, start.elapsed())
+        };
+        let ((outcome, ended), account) = if lists {
+            listed(&watch, settings, |tell| work(Some(tell)), account)?
+        } else {
+            let ended = work(None);
+            let account = account(&ended);
+            account.print_document(settings)?;
+            (ended, account)
+        };
+        // Whoever stopped to read has seen enough, and nothing was to be done.
+        let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
+        if args.stats {
+            settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+        }
+        if ended.is_ok() {
+            patterns.tell_unmatched(settings);
+        }
+        conclude(&account, &outcome, ended, settings)
     }
-    if ended.is_ok() {
-        patterns.tell_unmatched(settings);
-    }
-    conclude(&account, &outcome, ended, settings)
 }
 
 /// Looks at all that was named, before anything is removed.
@@ -89,12 +132,12 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
 ///
 /// One of them must not be removed.
 fn targets(
-    args: &PurgeArgs,
+    paths: &[PathBuf],
     settings: &Settings,
 ) -> Result<(Vec<Target>, Guard, Vec<Problem>), CommandError> {
     let mut guard = guard(settings);
     let (mut targets, mut missing, mut refused) = (Vec::new(), Vec::new(), 0);
-    for path in &args.paths {
+    for path in paths {
         let given = path.as_os_str().as_encoded_bytes();
         match guard.check(path) {
             Ok(target) => targets.push(target),
@@ -149,54 +192,4 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         open_dirs: workers.walk_dirs.min(64),
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
     }
-}
-
-/// What was counted before anything is removed.
-struct Ahead {
-    entries: u64,
-    /// There was time enough for all of it.
-    whole: bool,
-}
-
-fn count_ahead(
-    targets: &[Target],
-    options: &Options,
-    settings: &Settings,
-) -> Result<Ahead, CommandError> {
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
-    let bell = Arc::clone(&watch);
-    // Where no thread can be started it takes as long as it takes.
-    let _unstarted = std::thread::Builder::new().spawn(move || {
-        std::thread::sleep(PATIENCE);
-        bell.stop();
-    });
-    let throttle = Arc::default();
-    let options = Options { deed: Deed::Count, throttle, ..options.clone() };
-    let (outcome, ended) = purge::purge(targets, &options, &watch, None);
-    monitor.finish()?;
-    Ok(Ahead { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
-}
-
-fn confirmed(args: &PurgeArgs, ahead: &Ahead, settings: &Settings) -> Result<bool, CommandError> {
-    let (least, number) = (if ahead.whole { "" } else { "more than " }, count(ahead.entries));
-    let shown = settings.stderr.names.show_line(args.paths[0].as_os_str().as_encoded_bytes());
-    let more = match args.paths.len() {
-        1 => String::new(),
-        paths => format!(" and {} more", count(paths as u64 - 1)),
-    };
-    let mut stderr = io::stderr().lock();
-    let question = [
-        format!("Remove {least}{number} entries: ").as_bytes(),
-        &shown,
-        format!("{more}? [y/N] ").as_bytes(),
-    ]
-    .concat();
-    let _unseen = stderr.write_all(&question).and_then(|()| stderr.flush());
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|e| CommandError::failed("cannot read the answer").because(e))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -7,6 +7,7 @@
 
 mod asking;
 mod catalogs;
+mod consent;
 mod contains;
 mod dedupe;
 mod disks;

@@ -21,7 +21,7 @@ fn a_tree_goes_and_what_was_done_is_said() {
     let output = lop.run(["purge", "tree"]);
     output.success();
     let said = output.stderr_str();
-    assert!(said.starts_with("3 files in 4 directories removed in "), "{said}");
+    assert!(said.starts_with("3 files and 4 directories removed in "), "{said}");
     assert!(!lop.path("tree").exists());
     assert!(lop.path("other/kept").exists());
 }
@@ -31,7 +31,7 @@ fn a_dry_run_changes_nothing() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "--dry-run", "tree"]);
     output.success();
-    let expected = "3 files in 4 directories would go, 16.0 KiB free by that\n";
+    let expected = "would remove 3 files and 4 directories and free 16.0 KiB\n";
     assert_eq!(output.stderr_str(), expected);
     assert!(lop.path("tree/a/b/c").exists());
 }
@@ -107,7 +107,7 @@ fn many_paths_in_one_directory_take_one_descriptor() {
     let args = ["purge".to_string()].into_iter().chain(names);
     let output = lop.command().args(args).descriptor_limit(64).run();
     output.success();
-    assert!(output.stderr_str().starts_with("0 files in 600 directories removed"));
+    assert!(output.stderr_str().starts_with("600 directories removed"));
 }
 
 #[test]
@@ -213,4 +213,94 @@ fn after_the_operand_was_opened_nothing_is_found_by_a_path() {
         assert!(!is_bad || own.iter().any(|own| call.contains(own)), "{call}");
         assert!(!call.contains("openat2(") || call.contains("RESOLVE_NO_XDEV"), "{call}");
     }
+}
+
+#[test]
+fn a_dry_run_lists_every_entry_that_would_go() {
+    let lop = Lop::with(&tree().file("tree/a/odd \n\u{7f}", "o").hard_link("tree/a/d", "other/d"));
+    let output = lop.run(["purge", "-n", "-v", "--exclude", "c", "tree", "other/kept"]);
+    output.success();
+    let listed: Vec<&str> = output.stdout_str().lines().collect();
+    let mut sorted = listed.clone();
+    sorted.sort_unstable();
+    let expected = ["other/kept", "tree/a/d", "tree/empty/", "tree/link", "\\tree/a/odd \\n\u{7f}"];
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!(sorted, expected);
+    assert!(lop.path("tree/empty").exists());
+    let said = output.stderr_str();
+    assert!(said.starts_with("would remove 4 files and 1 directory and free "), "{said}");
+    assert!(said.contains("; 1 is a hard link to a file outside and frees nothing, 1 not sel"));
+    let quiet = lop.run(["purge", "-n", "tree"]);
+    assert!(quiet.stdout.is_empty(), "{quiet:?}");
+}
+
+#[test]
+fn what_a_dry_run_lists_is_what_then_goes() {
+    let mut trees = tree();
+    for n in 0..300 {
+        trees = trees.file(format!("tree/wide/{}/{n}", n % 3), "x");
+    }
+    let lop = Lop::with(&trees);
+    let every = |lop: &Lop| -> Vec<String> {
+        let found = std::process::Command::new("find").arg("tree").current_dir(lop.work()).output();
+        let found = String::from_utf8(found.expect("find runs").stdout).expect("UTF-8");
+        let mut found: Vec<String> = found.lines().map(String::from).collect();
+        found.sort_unstable();
+        found
+    };
+    let before = every(&lop);
+    let output = lop.run(["purge", "-n", "--json", "tree"]);
+    output.success();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let entries = document["entries"].as_array().expect("a list");
+    let path = |entry: &serde_json::Value| entry["path"].as_str().expect("a path").to_string();
+    let paths: Vec<String> = entries.iter().map(path).collect();
+    // A directory comes after what is in it.
+    assert_eq!(paths.last().map(String::as_str), Some("tree"));
+    let place = |path: &str| paths.iter().position(|other| other == path).expect("listed");
+    assert!(place("tree/a/b/c") < place("tree/a/b") && place("tree/a/b") < place("tree/a"));
+    assert_eq!(entries[place("tree/a")]["kind"], "directory");
+    assert_eq!(entries[place("tree/link")]["kind"], "file");
+    let mut sorted = paths.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, before);
+    assert_eq!(document["summary"]["files"], 303);
+    lop.run(["purge", "--json", "tree"]).success();
+    assert!(!lop.path("tree").exists());
+}
+
+#[test]
+fn paths_come_from_a_list_too() {
+    let lop = Lop::with(&tree().file("odd\nname/a", "a").file("list", "tree\n\nother/kept\n"));
+    let output = lop.command().args(["purge", "--files-from", "-", "-0"]);
+    output.stdin("odd\nname\0".as_bytes()).run().success();
+    assert!(!lop.path("odd\nname").exists());
+    lop.run(["purge", "--files-from", "list", "tree"]).code(2);
+    lop.run(["purge", "--files-from", "list"]).success();
+    assert!(!lop.path("tree").exists() && !lop.path("other/kept").exists());
+    let missing = lop.run(["purge", "--files-from", "nowhere"]);
+    missing.code(1);
+    assert!(missing.stderr_str().contains("cannot read the list nowhere"), "{missing:?}");
+    let none = lop.command().args(["purge", "--files-from", "-"]).run();
+    none.success();
+    assert!(none.stderr_str().starts_with("nothing removed in "), "{none:?}");
+    let refused = lop.command().args(["purge", "--files-from", "-"]).stdin("other\n/\n").run();
+    refused.code(4);
+    assert!(lop.path("other").exists());
+}
+
+#[test]
+fn ages_are_those_that_people_say() {
+    let lop = Lop::with(&TreeBuilder::new().file("t/old", "o").mtime("t/old", 1_000_000_000, 0));
+    for age in ["1y", "6mo", "2w", "30d"] {
+        let output = lop.run(["purge", "-n", "--older-than", age, "t"]);
+        assert!(
+            output.stderr_str().starts_with("would remove 1 file and free"),
+            "{age}: {output:?}"
+        );
+    }
+    let output = lop.run(["purge", "--older-than", "1m", "t"]);
+    output.code(2);
+    assert!(output.stderr_str().contains("one of s, min, h, d, w, mo, y"), "{output:?}");
 }

@@ -114,7 +114,7 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
     assert!(lop.path("other/kept").exists());
     let output = lop.run(["purge", "--resume"]);
     output.success();
-    assert!(output.stderr_str().starts_with("nothing is left to go on with\n"), "{output:?}");
+    assert!(output.stderr_str().starts_with("nothing to resume\n"), "{output:?}");
 }
 
 #[test]

@@ -81,8 +81,7 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
         scope.spawn(move || {
             let (out, watch, mut asks) =
                 (Outgoing::new(heard), Watch::default(), Incoming::new(asks));
-            mirror::send(&source, None, &one(), &watch, (&mut asks, &out), (false, &|_| ()))
-                .expect("sent");
+            mirror::send(&source, None, &one(), &watch, (&mut asks, &out)).expect("sent");
         });
         let listener = scope.spawn(move || {
             let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
@@ -95,8 +94,13 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let mut again = Incoming::new(again);
-        let (_, ended) =
-            mirror::receive(&roots, &one(), &Watch::default(), None, (&mut again, &out));
+        let (_, ended) = mirror::receive(
+            &roots,
+            &one(),
+            &Watch::default(),
+            mirror::User::default(),
+            (&mut again, &out),
+        );
         ended.expect("received");
         listener.join().expect("no panic")
     });
@@ -208,7 +212,8 @@ fn replay_with(
         });
         let mut says = Incoming::new(OwnedFd::from(says).into());
         let watch = Watch::default();
-        let (_, ended) = mirror::receive(&roots, options, &watch, None, (&mut says, &out));
+        let (_, ended) =
+            mirror::receive(&roots, options, &watch, mirror::User::default(), (&mut says, &out));
         drop(says);
         ended
     });
@@ -387,7 +392,7 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let sender = thread::spawn(move || {
         let (out, watch, mut asks) =
             (Outgoing::new(heard), Watch::default(), Incoming::new(OwnedFd::from(asks).into()));
-        mirror::send(&source, None, &one(), &watch, (&mut asks, &out), (false, &|_| ()))
+        mirror::send(&source, None, &one(), &watch, (&mut asks, &out))
     });
     let listener = thread::spawn(move || {
         let mut all = Vec::new();

@@ -37,7 +37,7 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
             let end = to_receiver.try_clone().expect("copied");
             let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
             let talk = (&mut asked, &out);
-            let sent = mirror::send(&source, None, &with(1), &send_watch, talk, (false, &|_| ()));
+            let sent = mirror::send(&source, None, &with(1), &send_watch, talk);
             end.shutdown(Shutdown::Write).expect("it is open");
             sent.is_err()
         });
@@ -46,7 +46,13 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
             send_watch.stop();
         });
         let out = Arc::new(Outgoing::new(to_sender));
-        let (_, ended) = mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out));
+        let (_, ended) = mirror::receive(
+            &roots,
+            &deleting(),
+            &watch,
+            mirror::User::default(),
+            (&mut said, &out),
+        );
         out.close();
         let has_stopped = sender.join().expect("no panic");
         assert_eq!(ended.is_err(), has_stopped, "{ended:?}");
@@ -93,7 +99,7 @@ fn received(
     thread::scope(|scope| {
         scope.spawn(|| meanwhile(&watch));
         let out = Arc::new(Outgoing::new(to_sender));
-        mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out)).1
+        mirror::receive(&roots, &deleting(), &watch, mirror::User::default(), (&mut said, &out)).1
     })
 }
 
@@ -124,11 +130,11 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
         scope.spawn(|| {
             let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
             let talk = (&mut asked, &out);
-            mirror::send(&source, None, &with(1), &watch, talk, (false, &|_| ())).expect("sent");
+            mirror::send(&source, None, &with(1), &watch, talk).expect("sent");
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let watch = Watch::default();
-        mirror::receive(&roots, &deleting(), &watch, None, (&mut said, &out)).0
+        mirror::receive(&roots, &deleting(), &watch, mirror::User::default(), (&mut said, &out)).0
     });
     assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
@@ -152,7 +158,7 @@ fn what_had_come_of_a_file_stays_when_one_stops() {
             scope.spawn(|| {
                 let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
                 let talk = (&mut asked, &out);
-                let _ended = mirror::send(&source, None, &with(1), &watch, talk, (false, &|_| ()));
+                let _ended = mirror::send(&source, None, &with(1), &watch, talk);
             });
             received(&place, (said, to_sender), |watch| {
                 thread::sleep(delay);

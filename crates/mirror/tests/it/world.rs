@@ -20,6 +20,7 @@ pub(crate) fn with(threads: usize) -> Options {
         dry_run: false,
         delete: false,
         max_delete: None,
+        allow_empty: false,
         checksum: false,
         verify: false,
         fsync: false,
@@ -100,7 +101,8 @@ pub(crate) fn tell(
     } else {
         let roots = Roots::check(from.as_ref(), to.as_ref(), base, options.dry_run);
         let roots = roots.expect("may be mirrored");
-        let (outcome, ended) = mirror(&roots, options, &Watch::default(), Some(&tell));
+        let (outcome, ended) =
+            mirror(&roots, options, &Watch::default(), mirror::User::told(&tell));
         ended.expect("not interrupted");
         outcome
     };
@@ -229,13 +231,13 @@ fn through_pipes(
             let out = Outgoing::new(to_receiver);
             let watch = Watch::default();
             let talk = (&mut asked, &out);
-            mirror::send(&source, place, options, &watch, talk, (false, &|_| ()))
+            mirror::send(&source, place, options, &watch, talk)
                 .map(|()| watch.bytes_read.load(Relaxed))
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let watch = Watch::default();
         let (outcome, ended) =
-            mirror::receive(&roots, options, &watch, Some(tell), (&mut said, &out));
+            mirror::receive(&roots, options, &watch, mirror::User::told(tell), (&mut said, &out));
         out.close();
         let sent = sender.join().expect("no panic");
         assert!(ended.is_ok() && sent.is_ok(), "{ended:?} {sent:?}");

@@ -3,7 +3,7 @@
 use std::io::Error;
 use std::time::Duration;
 
-use mirror::{Change, Differs, Options, Outcome, Reason, What};
+use mirror::{Change, Differs, Options, Outcome, Reason, Spared, What};
 use serde::Serialize;
 
 use crate::args::MirrorArgs;
@@ -47,7 +47,7 @@ pub(super) struct Account {
     #[serde(skip)]
     changes: u64,
     #[serde(skip)]
-    source_failed: bool,
+    spared_why: Spared,
 }
 
 impl Account {
@@ -82,7 +82,7 @@ impl Account {
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),
-            source_failed: outcome.source_failed,
+            spared_why: outcome.spared_why,
         }
     }
 
@@ -146,13 +146,19 @@ impl Account {
     /// Returns why something of the destination was not removed.
     fn spared(&self) -> Option<String> {
         let spared = (self.spared > 0).then(|| counted(self.spared, "name", "names"))?;
-        let why = if self.source_failed {
-            "as not all of the source could be read".to_string()
-        } else {
-            let most = self.max_delete.map_or_else(String::new, count);
-            format!("as they and what is in them are more than {most} entries")
+        let why = match self.spared_why {
+            Spared::SourceFailed => "not all of the source could be read".to_string(),
+            Spared::SourceEmpty => {
+                "there is nothing in the source to mirror; --allow-empty-source removes them".into()
+            }
+            Spared::TooMany => {
+                let most = self.max_delete.map_or_else(String::new, count);
+                format!("they are more than {most} entries with what is in them (--max-delete)")
+            }
+            Spared::Declined => "the answer was no".into(),
         };
-        Some(format!("{spared} of the destination that the source has not stay, {why}"))
+        let was = if self.spared == 1 { "was" } else { "were" };
+        Some(format!("{spared} that the source does not have {was} not removed: {why}"))
     }
 }
 
@@ -264,7 +270,9 @@ pub(super) fn conclude(
     if account.failed == 0 && account.spared == 0 {
         return Ok(Exit::Done);
     }
-    let exit = if account.changes == 0 && account.names <= account.failed {
+    let exit = if account.spared > 0 && account.spared_why == Spared::SourceEmpty {
+        Exit::Refused
+    } else if account.changes == 0 && account.names <= account.failed {
         Exit::Failed
     } else {
         Exit::Partial

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use device::{Io, Lanes};
 use fsops::Watch;
-use mirror::{Options, Reason, Refusal, Roots, Source};
+use mirror::{Options, Reason, Refusal, Reports, Roots, Source};
 use purge::Throttle;
 use walk::Globs;
 use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
@@ -65,6 +65,9 @@ fn send(
     out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
     let source = Source::open(&path_of(&open.path)).and_then(|source| {
+        if open.delete && !open.allow_empty {
+            source.is_not_empty()?;
+        }
         let there = open.place.as_ref().map_or(Ok(None), |place| source.suits_place(place))?;
         Ok((source, there))
     });
@@ -74,7 +77,7 @@ fn send(
     };
     options.memory = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
     answer(out, &Answer::Ready(None))?;
-    mirror::send(&source, not_into, &options, watch, (incoming, out), (false, &|_| ()))
+    mirror::send(&source, not_into, &options, watch, (incoming, out))
 }
 
 fn receive(
@@ -92,7 +95,8 @@ fn receive(
     options.memory = open.reuse.then(|| remembered(settings, None, roots.destination()));
     answer(out, &Answer::Ready(roots.place()))?;
     let text = |reason: &Reason| reason_text(reason);
-    mirror::receive_and_report(&roots, &options, watch, (open.lists, &text), (incoming, out))
+    let reports = Reports { lists: open.lists, asks: open.asks };
+    mirror::receive_and_report(&roots, &options, watch, (reports, &text), (incoming, out))
 }
 
 fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
@@ -121,6 +125,7 @@ fn options(open: &Open) -> Result<Options, String> {
         dry_run: open.dry_run,
         delete: open.delete,
         max_delete: open.max_delete,
+        allow_empty: open.allow_empty,
         checksum: open.checksum,
         verify: open.verify,
         fsync: open.fsync,

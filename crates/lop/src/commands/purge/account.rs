@@ -58,29 +58,40 @@ impl Account {
     }
 
     pub(super) fn text(&self) -> String {
-        let what = format!(
-            "{} in {}",
-            counted(self.files, "file", "files"),
-            counted(self.dirs, "directory", "directories")
-        );
+        let (files, dirs) = (self.files, self.dirs);
+        let named = [(files, "file", "files"), (dirs, "directory", "directories")];
+        let named = named.into_iter().filter(|&(number, ..)| number > 0);
+        let named: Vec<_> = named.map(|(number, one, many)| counted(number, one, many)).collect();
+        let what = if named.is_empty() { "nothing".into() } else { named.join(" and ") };
         let mut text = if let Some(freed) = self.freed_bytes {
-            format!("{what} would go, {} free by that", size(freed))
+            format!("would remove {what} and free {}", size(freed))
         } else {
             let took = duration(Duration::from_secs_f64(self.seconds));
             format!("{what} removed in {took}")
         };
-        let linked = self.linked_elsewhere.unwrap_or(0);
-        let parts = [
-            (linked, "names of files that have others elsewhere"),
-            (self.kept, "left as they were not selected"),
-            (self.failed, "could not be removed"),
-        ];
-        for (number, what) in parts {
+        let links = match self.linked_elsewhere.unwrap_or(0) {
+            0 => String::new(),
+            1 => "; 1 is a hard link to a file outside and frees nothing".into(),
+            linked => {
+                format!("; {} are hard links to files outside and free nothing", count(linked))
+            }
+        };
+        text.push_str(&links);
+        let failed = if self.dry_run { "could not be looked at" } else { "could not be removed" };
+        for (number, what) in [(self.kept, "not selected"), (self.failed, failed)] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }
         }
         text
+    }
+
+    /// Prints it on standard output, if that is to be JSON.
+    pub(super) fn print_document(&self, settings: &Settings) -> Result<(), CommandError> {
+        if settings.json {
+            output::print(|out| writeln!(out, "{}", output::summary_document(self)))?;
+        }
+        Ok(())
     }
 }
 
@@ -120,9 +131,7 @@ pub(super) fn conclude(
 ) -> Result<Exit, CommandError> {
     print(&outcome.problems, outcome.failed, settings);
     let text = account.text();
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(account)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
+    if !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&text);
     }
     ended?;
@@ -147,7 +156,7 @@ pub(super) fn print(problems: &[Problem], failed: u64, settings: &Settings) {
     }
     let rest = failed.saturating_sub(shown as u64);
     if rest > 0 {
-        let hint = if all { "" } else { " (-v shows more)" };
+        let hint = if all { "" } else { " (-v shows all)" };
         settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
     }
 }

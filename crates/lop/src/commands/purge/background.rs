@@ -197,13 +197,14 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     }
     let ended = ended.and(monitor.finish());
     if !any && unknown == 0 && settings.verbosity != Verbosity::Quiet {
-        settings.note("nothing is left to go on with");
+        settings.note("nothing to resume");
     }
     let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
     account.failed += unknown;
     if args.stats {
         settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
     }
+    account.print_document(settings)?;
     conclude(&account, &outcome, ended, settings)
 }
 

@@ -226,7 +226,10 @@ fn more_than_was_allowed_is_not_removed() {
         let output = way.run(&lop, direction, &args, places).run();
         output.code(3);
         let said = output.stderr_str();
-        assert!(said.contains("2 names of the destination that the source has not stay"), "{said}");
+        assert!(
+            said.contains("2 names that the source does not have were not removed: they are"),
+            "{said}"
+        );
         assert!(lop.path("dst/surplus").exists() && lop.path("dst/gone/with/it").exists());
         assert_eq!(fs::read_to_string(lop.path("dst/changed")).expect("there"), "new");
         let output = way.run(&lop, direction, &["--delete", "--max-delete", "4"], places).run();
@@ -336,5 +339,45 @@ fn patterns_may_be_paths_of_either_side_and_those_that_matched_nothing_are_known
         let unmatched = &document(&output)["summary"]["unmatched_patterns"];
         let expected = [format!("--exclude {}/other", to.display()), "--exclude *.gif".into()];
         assert_eq!(*unmatched, serde_json::json!(expected), "{name}");
+    }
+}
+
+#[test]
+fn much_is_removed_only_if_the_user_agrees_whichever_side_has_it() {
+    let many = |tree: TreeBuilder| (0..9).fold(tree, |tree, n| tree.file(format!("old/{n}"), "x"));
+    let lop = Lop::with(&many(TreeBuilder::new().file("src/a", "a")));
+    let way = Way::shell();
+    for direction in BOTH {
+        let to = lop.path(direction.name());
+        lop.run(["mirror", "old", direction.name()]).success();
+        let run = || way.run(&lop, direction, &["--delete"], (&lop.path("src"), &to));
+        let shown = run().talk(80, &[("[y/N] ", "n\n")]);
+        assert_eq!(shown.code, Some(3), "{}", shown.text);
+        assert!(shown.text.contains("9 entries would be removed"), "{}", shown.text);
+        assert!(shown.text.contains("were not removed: the answer was no"), "{}", shown.text);
+        assert!(to.join("a").exists() && to.join("8").exists(), "{direction:?}");
+        let shown = run().talk(80, &[("[y/N] ", "y\n")]);
+        assert_eq!(shown.code, Some(0), "{}", shown.text);
+        assert!(!to.join("8").exists(), "{direction:?}");
+    }
+}
+
+#[test]
+fn an_empty_source_empties_nothing_on_another_host() {
+    let lop = Lop::with(&TreeBuilder::new().dir("src").file("old/a", "a"));
+    let way = Way::shell();
+    for direction in BOTH {
+        let to = lop.path(direction.name());
+        lop.run(["mirror", "old", direction.name()]).success();
+        let run = |args: &[&str]| {
+            way.run(&lop, direction, &[&["--delete"][..], args].concat(), (&lop.path("src"), &to))
+                .run()
+        };
+        let output = run(&[]);
+        output.code(4);
+        assert!(output.stderr_str().contains("is the disk mounted?"), "{}", output.stderr_str());
+        assert!(to.join("a").exists(), "{direction:?}");
+        run(&["--allow-empty-source"]).success();
+        assert!(!to.join("a").exists(), "{direction:?}");
     }
 }
