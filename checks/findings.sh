@@ -1,9 +1,8 @@
 #!/bin/bash
 # What demanding users found wrong with lop, as claims that must hold: wrong answers, traps, messages, missing
 # commands. See lib.sh for how to run it; safety.sh has the ways in which data was lost.
-cd "$(dirname "$0")" || exit
 # shellcheck source=lib.sh
-. ./lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # == Wrong answers ==================================================================================
 
@@ -254,7 +253,7 @@ b13_error() { says_not 'nothing to do' lop separate nothere; }
 check b13_twice 'separate does not list a path both as kept and as separated'
 check b13_error 'separate of what is not there does not add "Nothing to do"'
 
-manual() { lop man "$1" 2>/dev/null || cat "${MAN:-../docs/man}/lop-$1.1"; }
+manual() { lop man "$1" 2>/dev/null || cat "${MAN:-$HERE/../docs/man}/lop-$1.1"; }
 b14_title() { manual scan | grep '^\.TH'; manual scan | grep -q '^\.TH LOP-SCAN 1 *"\?[^" ]\+[^"]*"\? *"\?lop[^"]*"\? *"User Commands"'; }
 b14_synopsis() {
     manual scan | sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' > "$W/said"; cat "$W/said"
@@ -438,7 +437,7 @@ t12_place() {
 }
 t12_names() {
     pairs 3 100 d/a d/b; lop scan d; lop dedupe --by quarantine --apply d
-    rm -rf "$W/home"; mkdir "$W/home"
+    rm -rf "${W:?}/home"; mkdir "$W/home"
     local store; store=$(find "$M" -maxdepth 3 -name '.lop-quarantine-*' | head -n1)
     says 'd/b/[123]' lop quarantine list --dir "${store:-$M}"
 }

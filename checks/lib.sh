@@ -11,10 +11,11 @@
 # of TMPDIR that is removed at the end.
 
 set -u
-LOP=$(realpath "${LOP:-$(dirname "$0")/../target/release/lop}")
+HERE=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+LOP=$(realpath "${LOP:-$HERE/../target/release/lop}")
 [ -x "$LOP" ] || { echo "no program at $LOP: set LOP" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "skip: needs root, for mounts"; exit 0; }
-[ -n "${IN_NAMESPACE:-}" ] || exec env IN_NAMESPACE=1 unshare --mount --propagation private "$0" "$@"
+[ -n "${IN_NAMESPACE:-}" ] || exec env IN_NAMESPACE=1 LOP="$LOP" unshare --mount --propagation private "$HERE/${0##*/}" "$@"
 
 ROOT=$(mktemp -d -t lop-checks.XXXXXX)
 W=$ROOT/w  # all that a check makes, removed before the next one

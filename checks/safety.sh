@@ -2,9 +2,8 @@
 # The ways in which lop lost, mixed up or misreported data, as claims that must hold: first acting on
 # duplicates and taking that back (s...), then mirrors (d...). See lib.sh for how to run it; findings.sh has the wrong
 # answers and the traps.
-cd "$(dirname "$0")" || exit
 # shellcheck source=lib.sh
-. ./lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # The bytes of a file that must survive are still somewhere on the file system.
 precious() { echo "precious: $(grep -rl precious "$M" 2>/dev/null | tr '\n' ' ')"; grep -rqs precious "$M"; }
