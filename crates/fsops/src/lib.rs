@@ -58,7 +58,7 @@ pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};
 pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};
 pub use share::Shared;
-pub use signals::SignalsElsewhere;
+pub use signals::{SignalsElsewhere, is_ignored};
 pub use stat::{FileKey, Kind, Stat, Time};
 pub use usage::{ThreadUsage, process_cpu};
 pub use volume::Volume;

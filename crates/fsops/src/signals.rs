@@ -1,4 +1,4 @@
-//! Leaves signals to threads that are sure to have time for them.
+//! Leaves signals to threads that are sure to have time for them, and tells which are ignored.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -41,5 +41,29 @@ impl Drop for SignalsElsewhere {
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
+    }
+}
+
+/// Returns whether a signal, by its number, is ignored by this process; not one without that number.
+#[expect(unsafe_code, reason = "signal dispositions have no safe wrapper")]
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: nothing is set, and the action is read only if the kernel says that it has written it.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ignored;
+
+    #[test]
+    fn dispositions_are_told_apart() {
+        // Rust ignores SIGPIPE at the start of a program; nobody ignores SIGSEGV.
+        assert!(is_ignored(libc::SIGPIPE));
+        assert!(!is_ignored(libc::SIGSEGV));
+        assert!(!is_ignored(10_000));
     }
 }

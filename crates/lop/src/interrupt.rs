@@ -2,6 +2,9 @@
 //!
 //! Handlers are in force only between [`arm`] and [`disarm`], around work that watches for a stop.
 //! Outside of it both signals do what they always do.
+//!
+//! A signal that was ignored when the program started stays ignored: `nohup`, and shells that start a command in the
+//! background of a script, mean it so.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -30,11 +33,11 @@ pub(crate) fn arm() -> io::Result<()> {
     let flags = FLAGS.get_or_init(Flags::default);
     // One that comes between two of the registrations would be lost; it waits instead.
     let _later = SignalsElsewhere::new();
-    for (signal, number) in [(SIGINT, SIGINT as usize), (SIGTERM, SIGTERM as usize)] {
+    for signal in [SIGINT, SIGTERM].into_iter().filter(|&signal| !fsops::is_ignored(signal)) {
         // In this order: the first signal passes the condition and then makes it true.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;
         flag::register(signal, Arc::clone(&flags.deadly))?;
-        flag::register_usize(signal, Arc::clone(&flags.caught), number)?;
+        flag::register_usize(signal, Arc::clone(&flags.caught), signal.unsigned_abs() as usize)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Forks one at a time, and none while a test keeps files to itself.
+//! Forks one at a time, and none while a test keeps files to itself; what is started heeds signals.
 //!
 //! From a fork until the child's exec, the child has every file that is open here, also those that are
 //! open for writing; what is open for writing elsewhere is left alone by what is tested.
@@ -6,6 +6,8 @@
 use std::io;
 use std::process::{Child, Command};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use crate::signals::heed_in_children;
 
 /// Held for writing while a process is forked.
 static FORKS: RwLock<()> = RwLock::new(());
@@ -23,6 +25,7 @@ pub fn without_forks() -> RwLockReadGuard<'static, ()> {
 ///
 /// When it cannot be started.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
+    heed_in_children();
     let _alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);
     command.spawn()
 }

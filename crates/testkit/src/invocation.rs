@@ -29,6 +29,7 @@ pub struct Invocation<'a> {
     cwd: PathBuf,
     user: Option<(u32, u32)>,
     descriptors: Option<u32>,
+    ignored: Vec<Signal>,
     stdin: Vec<u8>,
     stdout_limit: Option<u64>,
     signals: Vec<(Signal, When)>,
@@ -46,6 +47,7 @@ impl<'a> Invocation<'a> {
             cwd: sandbox.work(),
             user: None,
             descriptors: None,
+            ignored: Vec::new(),
             stdin: Vec::new(),
             stdout_limit: None,
             signals: Vec::new(),
@@ -89,6 +91,12 @@ impl<'a> Invocation<'a> {
     /// Limits the descriptors the program may have open (`ulimit -n`).
     pub fn descriptor_limit(mut self, descriptors: u32) -> Self {
         self.descriptors = Some(descriptors);
+        self
+    }
+
+    /// Starts the program with these signals ignored, as `nohup` does.
+    pub fn ignoring(mut self, signals: impl IntoIterator<Item = Signal>) -> Self {
+        self.ignored.extend(signals);
         self
     }
 
@@ -209,11 +217,18 @@ impl<'a> Invocation<'a> {
             .envs(self.env.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Returns the program and its arguments, in a shell that sets limits where some are wanted.
+    /// Returns the program and its arguments, in a shell that sets limits and ignores signals where that is wanted.
     pub(crate) fn argv(&self) -> Vec<OsString> {
         let mut argv: Vec<OsString> = Vec::new();
+        let mut script = String::new();
+        for signal in &self.ignored {
+            script += &format!("trap '' {} && ", signal.as_raw());
+        }
         if let Some(descriptors) = self.descriptors {
-            let script = format!("ulimit -n {descriptors} && exec \"$@\"");
+            script += &format!("ulimit -n {descriptors} && ");
+        }
+        if !script.is_empty() {
+            script += "exec \"$@\"";
             argv.extend(["/bin/sh", "-c", script.as_str(), "sh"].map(OsString::from));
         }
         let binary = match self.user {

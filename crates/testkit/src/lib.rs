@@ -43,6 +43,7 @@ pub mod random;
 mod remove;
 pub mod running;
 pub mod sandbox;
+mod signals;
 pub mod snapshot;
 mod space;
 pub mod sshd;

@@ -147,6 +147,21 @@ fn sigint_and_sigterm_end_the_program_as_themselves() {
 }
 
 #[test]
+fn signals_that_were_ignored_from_the_start_stay_ignored() {
+    let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("fifo"));
+    let signals = [Signal::INT, Signal::TERM, Signal::HUP];
+    // Waits for a list that does not come yet.
+    let scan = lop.command().args(["scan", "--files-from", "fifo"]).ignoring(signals);
+    let mut running = scan.spawn();
+    let new = lop.state().join("lop/catalog.db.new");
+    assert!(running.wait_for(&When::File(new, Vec::new())));
+    assert!(signals.into_iter().all(|signal| running.signal(signal)));
+    std::fs::write(lop.path("fifo"), "a\nb\n").expect("it is read");
+    running.wait().success();
+    assert!(lop.catalog().exists());
+}
+
+#[test]
 fn without_a_home_the_catalog_has_no_place() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x"));
     for home in ["", "relative"] {
