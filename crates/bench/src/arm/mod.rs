@@ -131,6 +131,11 @@ impl Disk {
         self.health.heal();
     }
 
+    /// Returns how many requests wait for it to be healed ([`Trouble::Silence`]).
+    pub fn unanswered(&self) -> usize {
+        self.health.unanswered()
+    }
+
     /// Unmounts it and waits for its threads.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! that take long, or that nobody answers.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(super) struct Health(Arc<State>);
 struct State {
     troubles: Mutex<Vec<(Range<u64>, Trouble)>>,
     healed: Condvar,
+    /// Requests that are not answered at the moment.
+    unanswered: AtomicUsize,
 }
 
 impl Health {
@@ -40,6 +43,11 @@ impl Health {
     pub(super) fn heal(&self) {
         self.lock().clear();
         self.0.healed.notify_all();
+    }
+
+    /// Returns how many requests wait for the disk to be healed.
+    pub(super) fn unanswered(&self) -> usize {
+        self.0.unanswered.load(Relaxed)
     }
 
     /// Waits for as long as a request of `len` bytes at `at` has to.
@@ -60,7 +68,9 @@ impl Health {
                     return Ok(());
                 }
                 Some(Trouble::Silence) => {
+                    self.0.unanswered.fetch_add(1, Relaxed);
                     let waited = self.0.healed.wait(troubles);
+                    self.0.unanswered.fetch_sub(1, Relaxed);
                     troubles = waited.unwrap_or_else(PoisonError::into_inner);
                 }
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bench::arm::{Disk, Settings, Trouble};
 use bench::corpus::Counts;
@@ -23,6 +23,8 @@ const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
 const LARGE: u64 = 3 << 20;
+/// Far more than a run takes.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Long enough for a walk or the contents of some files to be under way when the disk changes.
 const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
@@ -93,10 +95,17 @@ impl Ailing {
     /// Waits until the disk has served so many more requests, which is in mid-scan.
     fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
-        while self.disk().usage().requests < before + requests {
-            assert!(running.is_running(), "it has ended before {requests} requests");
-            sleep(Duration::from_millis(1));
-        }
+        until(running, || self.disk().usage().requests >= before + requests);
+    }
+}
+
+/// Waits until something has come to be while the program runs.
+fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
+    let patience = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(running.is_running(), "the program has ended before");
+        assert!(Instant::now() < patience, "it does not come to that");
+        sleep(Duration::from_millis(1));
     }
 }
 
@@ -113,7 +122,7 @@ fn pairs(seed: u64) -> TreeBuilder {
 
 fn scan(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
     let scan = lop.command().args(["scan", "--format", "nul"]).args(args);
-    scan.args(roots).timeout(Duration::from_secs(90)).spawn()
+    scan.args(roots).timeout(PATIENCE).spawn()
 }
 
 /// Returns the groups without these files.
@@ -223,16 +232,15 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     let mut running = scan(&lop, &["--no-catalog"], &roots);
     let told = format!("still waiting for {}", ailing.join("d3").display());
     assert!(running.wait_for(&When::Stderr(told.into())));
-    // Of all files of the other disk the heads were read, which is as far as it goes without.
-    let read = well.disk().usage().bytes - before;
-    assert!(read > 80 * 8192, "{read} bytes read of the other disk");
+    // The first blocks of all files of the other disk are read, which is as far as it goes without this one.
+    until(&mut running, || well.disk().usage().bytes - before > 80 * 8192);
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
     // And it need not be waited for.
     ailing.cool();
     ailing.disk().afflict(held, Trouble::Silence);
     let mut running = scan(&lop, &["--no-catalog"], &roots);
-    running.wait_for(&When::After(Duration::from_millis(1500)));
+    until(&mut running, || ailing.disk().unanswered() > 0);
     assert!(running.signal(Signal::INT));
     let output = running.wait();
     output.signal(Signal::INT);
@@ -257,7 +265,7 @@ fn a_root_that_does_not_answer_from_the_start_holds_up_no_other() {
     let mut running = scan(&lop, &[], &roots);
     let told = format!("still waiting for {}", ailing.path().display());
     assert!(running.wait_for(&When::Stderr(told.into())));
-    assert!(well.disk().usage().requests > before + 5, "the other disk was not walked");
+    until(&mut running, || well.disk().usage().requests > before + 5); // it is walked meanwhile
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
 }
