@@ -12,6 +12,7 @@ mod generated;
 mod instrument;
 mod suite;
 mod tidy;
+mod traces;
 
 use std::path::Path;
 use std::process::ExitCode;

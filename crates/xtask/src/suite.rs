@@ -1,11 +1,14 @@
 //! Runs all tests, after installing what some of them compare with or build on.
 //!
 //! A test whose tool is missing, or that needs root, skips itself and says so; this makes the
-//! tools available where it can: as root, on Debian and its kin.
+//! tools available where it can: as root, on Debian and its kin. The suite leaves the machine as it was: whatever it
+//! leaves is named, and it counts as failed.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::traces::{Temporary, Traces};
 
 /// Programs that tests and counts use, and the Debian packages they are in.
 const TOOLS: [(&str, &str); 17] = [
@@ -31,9 +34,13 @@ const TOOLS: [(&str, &str); 17] = [
 /// Runs the suite; complaints are why it does not count as passed.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
+    let temporary = Temporary::new()?;
+    let target = root.canonicalize()?.join("target");
+    let before = Traces::look(&target, temporary.path());
     let mut child = Command::new(env!("CARGO"))
         .args(["test", "--workspace", "--no-fail-fast"])
         .current_dir(root)
+        .env("TMPDIR", temporary.path())
         .stdout(Stdio::piped())
         .spawn()?;
     let mut passed = 0;
@@ -51,6 +58,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     if passed == 0 {
         complaints.push("no test ran".into());
     }
+    complaints.extend(Traces::look(&target, temporary.path()).since(&before));
     println!("{passed} tests passed in all");
     Ok(complaints)
 }

@@ -1,0 +1,129 @@
+//! What tests may leave on a machine, told by two looks: files where they have no business, mounts, loop devices,
+//! users, processes.
+//!
+//! Other programs work on the machine too, so only what can be the suite's counts: what is in its own temporary
+//! directory, or came from there, and names that are new where hardly anybody makes any.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The temporary directory of one run of the suite.
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Makes the directory, in the system's place for such, for everybody to reach what is in it.
+    #[expect(clippy::disallowed_methods, reason = "makes a directory of its own")]
+    pub(crate) fn new() -> io::Result<Temporary> {
+        // Short, as names of sockets are no longer than 108 bytes.
+        let path = std::env::temp_dir().join(format!("lop-suite-{}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Temporary(path.canonicalize()?))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    #[expect(clippy::disallowed_methods, reason = "removes a directory of its own, if it is empty")]
+    fn drop(&mut self) {
+        // What is left in it has been complained of, and is to be looked at.
+        let _not_empty = fs::remove_dir(&self.0);
+    }
+}
+
+/// What there was at one moment, a line each.
+pub(crate) struct Traces(BTreeSet<String>);
+
+impl Traces {
+    /// Looks for traces of what works below `target` and in `temporary`.
+    pub(crate) fn look(target: &Path, temporary: &Path) -> Traces {
+        let mut all = BTreeSet::new();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        for dir in [Path::new("/"), temporary].into_iter().chain(home.as_deref()) {
+            all.extend(names(dir).map(|name| format!("file {}", dir.join(name).display())));
+        }
+        // A store may have been there before.
+        for store in names(Path::new("/")).filter(|name| name.starts_with(".lop-quarantine-")) {
+            let store = Path::new("/").join(store);
+            all.extend(names(&store).map(|name| format!("file {}", store.join(name).display())));
+        }
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let own = |text: &&str| text.contains(temporary.to_string_lossy().as_ref());
+        all.extend(
+            text("/proc/self/mountinfo")
+                .lines()
+                .filter(own)
+                .map(|line| format!("mount {}", line.split(' ').nth(4).unwrap_or(line))),
+        );
+        all.extend(text("/etc/passwd").lines().map(|line| format!("user {line}")));
+        for device in names(Path::new("/sys/block")).filter(|name| name.starts_with("loop")) {
+            let file = text(&format!("/sys/block/{device}/loop/backing_file"));
+            all.extend(
+                Some(file.trim()).filter(own).map(|file| format!("device {device} of {file}")),
+            );
+        }
+        all.extend(processes(&[target, temporary]));
+        Traces(all)
+    }
+
+    /// Returns what was not there before.
+    pub(crate) fn since(&self, before: &Traces) -> Vec<String> {
+        self.0.difference(&before.0).map(|trace| format!("left behind: {trace}")).collect()
+    }
+}
+
+/// Returns the names in a directory; none if it cannot be listed.
+fn names(dir: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+}
+
+/// Returns the processes that run a program below one of the directories, or work there; not this one.
+fn processes(dirs: &[&Path]) -> Vec<String> {
+    let own = std::process::id().to_string();
+    let all = names(Path::new("/proc")).filter(|name| name.parse::<u32>().is_ok() && *name != own);
+    let inside = |process: &String| {
+        let links = ["exe", "cwd"].map(|link| fs::read_link(format!("/proc/{process}/{link}")));
+        links.iter().flatten().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
+    };
+    let told = |process: String| {
+        let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        format!("process {process}: {}", command.trim_end())
+    };
+    all.filter(inside).map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::{Temporary, Traces};
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "writes to a directory of its own")]
+    fn what_is_left_is_told_and_what_was_there_is_not() {
+        let temporary = Temporary::new().expect("made");
+        let look = || Traces::look(temporary.path(), temporary.path());
+        let before = look();
+        assert_eq!(look().since(&before), [""; 0]);
+        let (file, mut sleep) = (temporary.path().join("file"), Command::new("sleep"));
+        std::fs::write(&file, "").expect("written");
+        let mut child = sleep.arg("60").current_dir(temporary.path()).spawn().expect("started");
+        let left = look().since(&before);
+        child.kill().and_then(|()| child.wait()).expect("ended");
+        std::fs::remove_file(&file).expect("removed");
+        let expected = [
+            format!("left behind: file {}", file.display()),
+            format!("left behind: process {}: sleep 60", child.id()),
+        ];
+        assert_eq!(left, expected);
+        let path = temporary.path().to_path_buf();
+        drop(temporary);
+        assert!(!path.exists());
+    }
+}
