@@ -1,5 +1,8 @@
-//! The thread that looks on while the engines work: it passes on a request to stop, redraws the
-//! line of progress, and says what does not answer.
+//! The thread that looks on while the engines work: it passes on a request to stop, shows progress, and says what
+//! does not answer.
+//!
+//! On a terminal progress is one line that is drawn again and again. In a log it is a line now and then: after
+//! [`PATIENCE`], then at intervals that grow from a second to a minute.
 //!
 //! It sleeps between looks; the engines never wait for it.
 
@@ -21,6 +24,9 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Work shorter than this shows no line at all, rather than a flicker.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Between two lines of progress in a log, at first and in the end.
+const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// How long work that was asked to stop may take to do so.
 const GRACE: Duration = Duration::from_secs(3);
@@ -46,6 +52,8 @@ struct Line {
     done: bool,
     drawn: bool,
     progress: Option<Progress>,
+    /// Where it is a line now and then instead: when the next is due, and the interval after that.
+    log: Option<(Instant, Duration)>,
 }
 
 impl Monitor {
@@ -59,8 +67,9 @@ impl Monitor {
     fn start(watch: &Arc<Watch>, settings: &Settings) -> io::Result<Monitor> {
         interrupt::arm()?;
         let progress = settings.progress.then(Progress::new);
-        let line = Mutex::new(Line { progress, ..Line::default() });
         let (watch, stderr) = (Arc::clone(watch), settings.stderr);
+        let log = (!stderr.terminal).then(|| (Instant::now() + PATIENCE, INTERVALS[0]));
+        let line = Mutex::new(Line { progress, log, ..Line::default() });
         let shared = Arc::new(Shared { watch, stderr, line, wake: Condvar::new() });
         let looker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
@@ -129,7 +138,7 @@ impl Shared {
                 self.stderr.complain(&text);
             }
             if start.elapsed() >= PATIENCE {
-                line.draw(&self.watch);
+                line.show(&self.watch, Instant::now());
             }
             let waited = self.wake.wait_timeout(line, PERIOD);
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -150,11 +159,18 @@ impl Shared {
 }
 
 impl Line {
-    fn draw(&mut self, watch: &Watch) {
-        if let Some(progress) = &mut self.progress {
-            let text = progress.text(watch, Instant::now());
+    fn show(&mut self, watch: &Watch, now: Instant) {
+        let Some(progress) = &mut self.progress else { return };
+        let Some((due, interval)) = &mut self.log else {
             self.drawn = true;
+            let text = progress.text(watch, now);
             let _unseen = write!(io::stderr().lock(), "\r{text}\x1b[K");
+            return;
+        };
+        let text = progress.log_text(watch, now);
+        if now >= *due {
+            (*due, *interval) = (now + *interval, (*interval * 2).min(INTERVALS[1]));
+            let _unseen = writeln!(io::stderr().lock(), "{text}");
         }
     }
 

@@ -1,8 +1,8 @@
-//! File names on their way to a person: what could disturb a terminal is escaped.
+//! File names on their way to a person: what could disturb a terminal, or forge a line of a log, is escaped.
 //!
-//! Names are bytes. To a pipe or file they go as they are; on a terminal a control character
-//! could move the cursor or worse, and a bidirectional override could make one name look like
-//! another. The escapes are for the eye: a backslash in a name stays a single backslash.
+//! Names are bytes. Results go to a pipe or file as they are. On a terminal a control character could move the
+//! cursor or worse, and a bidirectional override could make one name look like another; so they are escaped there, and
+//! in messages always. The escapes are for the eye: a backslash in a name stays a single backslash.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub(crate) enum Names {
     /// Byte for byte.
     Raw,
-    /// Escaped for a terminal.
+    /// Escaped for the eye, on one line.
     Escaped,
 }
 

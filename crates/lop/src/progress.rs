@@ -79,6 +79,11 @@ impl Progress {
         self.text_within(watch, at, columns().saturating_sub(1))
     }
 
+    /// Returns the line for this moment, however long.
+    pub(crate) fn log_text(&mut self, watch: &Watch, at: Instant) -> String {
+        self.text_within(watch, at, usize::MAX)
+    }
+
     fn text_within(&mut self, watch: &Watch, at: Instant, columns: usize) -> String {
         let (now, stage) = (Sample::of(watch, at), watch.stage());
         if self.stage != Some(stage) {

@@ -26,6 +26,7 @@ pub(crate) enum Verbosity {
 /// One of the standard streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
+    pub(crate) terminal: bool,
     pub(crate) color: bool,
     pub(crate) names: Names,
 }
@@ -60,7 +61,8 @@ impl Settings {
             json: args.json,
             progress,
             stdout: Stream::new(io::stdout().is_terminal(), args.color),
-            stderr: Stream::new(stderr_terminal, args.color),
+            // Messages are for people, also in a log: a name with a newline in it makes no second message.
+            stderr: Stream { names: Names::Escaped, ..Stream::new(stderr_terminal, args.color) },
             catalog: args.catalog,
         }
     }
@@ -98,7 +100,7 @@ impl Settings {
         self.stderr.complain(text);
     }
 
-    /// Prints a line to standard error as it is, but for what would disturb a terminal.
+    /// Prints a line to standard error, without `lop: ` before it.
     pub(crate) fn note(&self, text: &str) {
         write_line(&[&self.stderr.names.show(text.as_bytes())]);
     }
@@ -147,7 +149,7 @@ impl Stream {
             When::Never => false,
         };
         let names = if terminal { Names::Escaped } else { Names::Raw };
-        Stream { color, names }
+        Stream { terminal, color, names }
     }
 
     /// Prints a message as a line of its own.

@@ -10,7 +10,7 @@ use crate::settings::Stream;
 
 type Groups = Vec<Vec<Vec<u8>>>;
 
-const PIPE: Stream = Stream { color: false, names: Names::Raw };
+const PIPE: Stream = Stream { terminal: false, color: false, names: Names::Raw };
 
 fn hostile() -> Groups {
     let group = |names: &[&[u8]]| names.iter().map(|n| n.to_vec()).collect::<Vec<_>>();
@@ -132,7 +132,7 @@ fn no_groups_are_an_empty_output_or_document() {
 #[test]
 fn text_is_a_heading_and_indented_names() {
     let groups = vec![vec![b"a".to_vec(), b"\x1bb\n".to_vec()], vec![b"c".to_vec(), b"d".to_vec()]];
-    let terminal = Stream { color: false, names: Names::Escaped };
+    let terminal = Stream { terminal: true, color: false, names: Names::Escaped };
     let digest = &Digest::of(b"7 bytes").to_string()[..12];
     let expected = format!(
         "2 files of 7 B, 7 B reclaimable, {digest}\n  a\n  \\x1bb\\n\n\n\

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use testkit::{NOBODY, Output, Sandbox, TreeBuilder, When, is_root, skipped};
+use testkit::{Invocation, NOBODY, Output, Sandbox, TreeBuilder, When, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, last_record};
 
@@ -172,45 +172,62 @@ fn problems_are_cut_short_unless_verbose() {
 }
 
 #[test]
-fn names_in_messages_are_bytes_as_they_are() {
+fn a_message_is_one_line_whatever_the_name() {
     let lop = Lop::with(&pairs(1));
-    let output = lop.command().args(["scan", "."]).arg(b"\xff\x1b[2J").run();
+    let output = lop.command().args(["scan", "-q", "."]).arg(b"\xff\x1b[2J\nlop: forged").run();
     output.code(3);
-    let line = b"lop: \xff\x1b[2J: No such file or directory\n";
-    assert!(output.stderr.windows(line.len()).any(|w| w == line));
+    let line = "lop: \\xff\\x1b[2J\\nlop: forged: No such file or directory\n";
+    assert_eq!(output.stderr_str(), line);
+    let output = lop.command().args(["mirror", "-q", "no\nwhere", "d"]).run();
+    assert!(output.stderr_str().contains("no\\nwhere"), "{}", output.stderr_str());
+    // Results are what they are.
+    let lop = Lop::with(&TreeBuilder::new().file(b"a\x1b", "alike").file("b", "alike"));
+    let output = lop.run(["scan", "--no-catalog", "--format", "nul", "."]);
+    assert_eq!(output.success().stdout, b"./a\x1b\0./b\0\0");
+}
+
+/// Runs a scan of a list until it has shown how far it is.
+fn scan_of_a_list(lop: &Lop, command: &Invocation<'_>, shown: bool) -> Output {
+    let mut running = command.spawn();
+    let mut list = fs::File::options().write(true).open(lop.path("list")).expect("opens");
+    list.write_all(b"pair 00000 a\n").expect("written");
+    if shown {
+        assert!(running.wait_for(&When::Stderr(b"Finding files: ".to_vec())));
+    }
+    list.write_all(b"pair 00000 b\n").expect("written");
+    drop(list);
+    running.wait()
 }
 
 #[test]
-fn progress_is_drawn_over_and_gone_at_the_end() {
+fn progress_in_a_log_is_whole_lines() {
     let lop = Lop::with(&pairs(2).fifo("list"));
-    for (options, drawn) in
+    for (options, shown) in
         [(&["--progress", "always"][..], true), (&[], false), (&["--progress", "never"], false)]
     {
-        let scan =
-            lop.command().args(["scan", "--no-catalog", "--files-from", "list"]).args(options);
-        let mut running = scan.spawn();
-        let mut list = fs::File::options().write(true).open(lop.path("list")).expect("opens");
-        list.write_all(b"pair 00000 a\n").expect("written");
-        if drawn {
-            let shown = When::Stderr(b"Finding files: ".to_vec());
-            assert!(running.wait_for(&shown));
-        }
-        list.write_all(b"pair 00000 b\n").expect("written");
-        drop(list);
-        let output = running.wait();
-        output.success();
-        let said = output.stderr_str();
-        if !drawn {
-            assert!(!said.contains(['\r', '\x1b']), "{said:?}");
-            continue;
-        }
-        let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
-        assert!(rest.starts_with("Scanned   2 files"), "{said:?}");
-        for text in line.split('\r').skip(1) {
-            let text = text.strip_suffix("\x1b[K").expect("the rest of the line is cleared");
-            let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
-            assert!(known && text.len() < 80, "{text:?}");
-        }
+        let scan = ["scan", "--no-catalog", "--files-from", "list"];
+        let scan = lop.command().args(scan).args(options);
+        let output = scan_of_a_list(&lop, &scan, shown);
+        let said = output.success().stderr_str();
+        assert!(!said.contains(['\r', '\x1b']), "{said:?}");
+        assert_eq!(said.starts_with("Finding files: "), shown, "{said:?}");
+        let summary = said.lines().position(|line| line.starts_with("Scanned   2 files"));
+        assert_eq!(summary.map(|lines| lines > 0), Some(shown), "{said:?}");
+    }
+}
+
+#[test]
+fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
+    let lop = Lop::with(&pairs(2).fifo("list"));
+    let list = "(printf 'pair 00000 a\\n'; sleep 0.5; printf 'pair 00000 b\\n') >list &";
+    let line = format!("{list} {} scan --no-catalog --files-from list", env!("CARGO_BIN_EXE_lop"));
+    let Some(said) = terminal_line(&lop, &line, &[]) else { return };
+    let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
+    assert!(rest.contains("Scanned   2 files"), "{said:?}");
+    for text in line.split('\r').filter(|text| text.contains("\x1b[K")) {
+        let text = text.strip_suffix("\x1b[K").expect("the rest of the line is cleared");
+        let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
+        assert!(known && text.len() < 80, "{text:?}");
     }
 }
 
@@ -251,13 +268,17 @@ fn figures_are_one_line_of_json() {
 
 /// A terminal as `script` gives it, with what a program wrote there.
 fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<String> {
+    terminal_line(lop, &format!("{} {command}", env!("CARGO_BIN_EXE_lop")), environment)
+}
+
+/// The same of a command of the shell.
+fn terminal_line(lop: &Lop, line: &str, environment: &[(&str, &str)]) -> Option<String> {
     if !Path::new("/usr/bin/script").exists() {
         skipped("script is not installed");
         return None;
     }
-    let line = format!("{} {command}", env!("CARGO_BIN_EXE_lop"));
     let mut script = Command::new("/usr/bin/script");
-    script.args(["-qec", &line, "/dev/null"]).current_dir(lop.work()).env_clear();
+    script.args(["-qec", line, "/dev/null"]).current_dir(lop.work()).env_clear();
     script.env("XDG_STATE_HOME", lop.state()).env("LANG", "C.UTF-8").env("TERM", "xterm");
     script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
     script.envs(environment.iter().copied());
