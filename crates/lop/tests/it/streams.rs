@@ -218,14 +218,14 @@ fn progress_in_a_log_is_whole_lines() {
 
 #[test]
 fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
-    let lop = Lop::with(&pairs(2).fifo("list"));
-    let list = "(printf 'pair 00000 a\\n'; sleep 0.5; printf 'pair 00000 b\\n') >list &";
-    let line = format!("{list} {} scan --no-catalog --files-from list", env!("CARGO_BIN_EXE_lop"));
-    let Some(said) = terminal_line(&lop, &line, &[]) else { return };
+    let lop = Lop::with(&pairs(2));
+    let scan = lop.command().args(["scan", "--no-catalog", "--files-from", "-"]);
+    let dialogue = [("", "pair 00000 a\n"), ("Finding files: ", "pair 00000 b\n\u{4}")];
+    let said = scan.talk(80, &dialogue).text;
     let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
     assert!(rest.contains("Scanned   2 files"), "{said:?}");
-    for text in line.split('\r').filter(|text| text.contains("\x1b[K")) {
-        let text = text.strip_suffix("\x1b[K").expect("the rest of the line is cleared");
+    // What was typed is to be seen in between.
+    for (text, _) in line.split('\r').filter_map(|text| text.split_once("\x1b[K")) {
         let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
         assert!(known && text.len() < 80, "{text:?}");
     }
@@ -268,17 +268,13 @@ fn figures_are_one_line_of_json() {
 
 /// A terminal as `script` gives it, with what a program wrote there.
 fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<String> {
-    terminal_line(lop, &format!("{} {command}", env!("CARGO_BIN_EXE_lop")), environment)
-}
-
-/// The same of a command of the shell.
-fn terminal_line(lop: &Lop, line: &str, environment: &[(&str, &str)]) -> Option<String> {
     if !Path::new("/usr/bin/script").exists() {
         skipped("script is not installed");
         return None;
     }
+    let line = format!("{} {command}", env!("CARGO_BIN_EXE_lop"));
     let mut script = Command::new("/usr/bin/script");
-    script.args(["-qec", line, "/dev/null"]).current_dir(lop.work()).env_clear();
+    script.args(["-qec", &line, "/dev/null"]).current_dir(lop.work()).env_clear();
     script.env("XDG_STATE_HOME", lop.state()).env("LANG", "C.UTF-8").env("TERM", "xterm");
     script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
     script.envs(environment.iter().copied());
