@@ -225,7 +225,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dedupe)
-            opts="-i -0 -q -v -h --by --apply --interactive --keep --protect --min-size --report --files-from --null --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
+            opts="-i -0 -q -v -h --by --apply --interactive --keep --protect --min-size --system-dirs --report --files-from --null --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1085,7 +1085,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__scan)
-            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --empty --hardlinks --files-from --null --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --system-dirs --empty --hardlinks --files-from --null --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1173,7 +1173,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__undo)
-            opts="-n -q -v -h --dry-run --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

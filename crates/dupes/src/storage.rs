@@ -56,8 +56,8 @@ impl<'a> Blocks<'a> {
         let mut sizes = vec![0; tree.devices().len()];
         let mut opener = Opener::new(tree, 1);
         for (dir, _) in (0..).map(DirId).zip(tree.dirs()) {
-            let size = &mut sizes[tree.device_index(dir)];
-            if *size == 0 {
+            // A directory that none of the files is in may have no device.
+            if let Some(size @ 0) = sizes.get_mut(tree.device_index(dir)) {
                 *size = opener.dir(dir).and_then(Dir::block_size).unwrap_or(0);
             }
         }

@@ -13,6 +13,7 @@ struct Mount {
     device: Vec<u8>,
     root: Vec<u8>,
     point: Vec<u8>,
+    is_automount: bool,
 }
 
 /// A directory by its file system and the way from that one's root.
@@ -46,11 +47,10 @@ impl Mounts {
         let mount = |line: &[u8]| {
             let mut fields = line.split(|&b| b == b' ').skip(2);
             let device = fields.next()?.to_vec();
-            Some(Mount {
-                device,
-                root: unescaped(fields.next()?),
-                point: unescaped(fields.next()?),
-            })
+            let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
+            // Any number of optional fields comes before the dash.
+            let kind = fields.skip_while(|field| *field != b"-").nth(1);
+            Some(Mount { device, root, point, is_automount: kind == Some(b"autofs") })
         };
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
@@ -63,6 +63,14 @@ impl Mounts {
         let root = mount.root.strip_suffix(b"/").unwrap_or(&mount.root);
         let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
         Some(Place { device: mount.device.clone(), path: [root, slash, rest].concat() })
+    }
+
+    /// Returns the mount points at which something will be mounted when they are opened.
+    pub fn automounts(&self) -> impl Iterator<Item = &[u8]> {
+        let is_covered =
+            |at: usize, mount: &Mount| self.0[at + 1..].iter().any(|m| m.point == mount.point);
+        let waiting = self.0.iter().enumerate().filter(|(_, mount)| mount.is_automount);
+        waiting.filter(move |(at, mount)| !is_covered(*at, mount)).map(|(_, m)| &m.point[..])
     }
 
     /// Returns whether anything is mounted below an absolute path without links.
@@ -130,6 +138,16 @@ mod tests {
         let disk = mounts.place(b"/data/disk/sub/x").expect("a place");
         assert!(mounts.places_below(b"/data").iter().any(|place| disk.is_below(place)));
         assert!(!mounts.places_below(b"/mnt").iter().any(|place| disk.is_below(place)));
+    }
+
+    #[test]
+    fn an_automount_waits_until_something_is_mounted_on_it() {
+        let table = b"1 0 0:3 / / rw - ext4 /dev/a rw\n\
+            2 1 0:4 / /nas rw,relatime shared:9 master:1 - autofs systemd-1 rw,fd=5,direct\n\
+            3 1 0:5 / /mnt/b rw shared:8 - autofs systemd-1 rw,fd=6,direct\n\
+            4 3 0:6 / /mnt/b rw - nfs host:/b rw\n";
+        let mounts = Mounts::parse(table);
+        assert_eq!(mounts.automounts().collect::<Vec<_>>(), [b"/nas"]);
     }
 
     #[test]

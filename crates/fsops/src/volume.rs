@@ -56,26 +56,32 @@ const NAMES: [(u64, &str); 17] = [
     (0x0102_1997, "9P"),
 ];
 
-/// `f_type` of file systems whose files the kernel makes up while they are read (linux/magic.h):
-/// proc, sysfs, debugfs, tracefs, configfs, securityfs, cgroup, cgroup2, pstore, bpf, efivarfs,
-/// `binfmt_misc`, selinuxfs, smackfs, fusectl, resctrl.
-const SYNTHETIC_MAGICS: [u64; 16] = [
-    0x9FA0,
-    0x6265_6572,
-    0x6462_6720,
-    0x7472_6163,
-    0x6265_6570,
-    0x7363_6673,
-    0x0027_E0EB,
-    0x6367_7270,
-    0x6165_676C,
-    0xCAFE_4A11,
-    0xDE5E_81E4,
-    0x4249_4E4D,
-    0xF97C_FF8C,
-    0x4341_5D53,
-    0x6573_5543,
-    0x0765_5821,
+/// `f_type` of file systems whose files the kernel makes up while they are read, or that are no place for
+/// files at all (linux/magic.h and the sources of each).
+const SYNTHETIC_MAGICS: [u64; 23] = [
+    0x9FA0,      // proc
+    0x6265_6572, // sysfs
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x6265_6570, // configfs
+    0x7363_6673, // securityfs
+    0x0027_E0EB, // cgroup
+    0x6367_7270, // cgroup2
+    0x6165_676C, // pstore
+    0xCAFE_4A11, // bpf
+    0xDE5E_81E4, // efivarfs
+    0x4249_4E4D, // binfmt_misc
+    0xF97C_FF8C, // selinuxfs
+    0x4341_5D53, // smackfs
+    0x6573_5543, // fusectl
+    0x0765_5821, // resctrl
+    0x0187,      // autofs
+    0x1CD1,      // devpts
+    0x1980_0202, // mqueue
+    0x9584_58F6, // hugetlbfs
+    0x6759_6969, // rpc_pipefs
+    0x6E73_6673, // nsfs
+    0x6E66_7364, // nfsd
 ];
 
 impl Volume {

@@ -9,7 +9,7 @@ use content::Digest;
 use device::Io;
 use dupes::State;
 use fsops::{FileKey, Watch};
-use walk::{DirId, FileId, Tree};
+use walk::{DirId, FileId, Tree, in_system_dir};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -54,9 +54,13 @@ struct Content {
 
 impl Folder {
     /// Walks `dir` and asks the catalog about each file.
-    pub(crate) fn look(dir: &Path, settings: &Settings) -> Result<Folder, CommandError> {
+    pub(crate) fn look(
+        dir: &Path,
+        system_dirs: SystemDirs,
+        settings: &Settings,
+    ) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
-        let tree = walk_dir(dir, settings)?;
+        let tree = walk_dir(dir, system_dirs, settings)?;
         let files = Asker::new(&catalog, &tree).ask()?;
         Ok(Folder { tree, files })
     }
@@ -73,8 +77,21 @@ impl Folder {
     }
 }
 
+/// What is done with folders that belong to systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemDirs {
+    /// They are entered: what is in them goes with the directory.
+    Entered,
+    /// They are left out, as by a scan: nobody should count on a copy there.
+    LeftOut,
+}
+
 /// Walks a directory as it is now.
-pub(crate) fn walk_dir(dir: &Path, settings: &Settings) -> Result<Tree, CommandError> {
+pub(crate) fn walk_dir(
+    dir: &Path,
+    system_dirs: SystemDirs,
+    settings: &Settings,
+) -> Result<Tree, CommandError> {
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let is_dir = std::fs::metadata(dir).and_then(|found| {
@@ -83,7 +100,10 @@ pub(crate) fn walk_dir(dir: &Path, settings: &Settings) -> Result<Tree, CommandE
     is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
     let workers = Workers::new(None, Io::Auto);
     let own = Catalog::files(&settings.catalog()?);
-    let options = workers.walk(walk::Filter::default(), false, own);
+    let mut filter = walk::Filter::default();
+    filter.system_dirs = system_dirs == SystemDirs::Entered;
+    filter.pseudo = false;
+    let options = workers.walk(filter, false, own);
     let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
     monitor.finish()?;
     Ok(tree)
@@ -155,7 +175,9 @@ impl<'a> Asker<'a> {
             return None;
         }
         let path = &entry.path;
-        let outside = !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
+        // What is in the trash or in a snapshot is no copy that lets another one go.
+        let outside = !in_system_dir(path)
+            && !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
             && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir));
         Some(Place { inode: (entry.volume, entry.inode), outside })
     }

@@ -19,7 +19,6 @@ mod lists;
 mod look;
 mod memory;
 mod monitor;
-mod named;
 mod names;
 mod output;
 mod patterns;

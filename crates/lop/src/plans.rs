@@ -26,6 +26,8 @@ pub(crate) struct Wishes {
     min_size: u64,
     protect: Vec<Vec<u8>>,
     roots: Vec<Vec<u8>>,
+    /// Whether files are acted on that programs keep for themselves.
+    pub(crate) system_dirs: bool,
 }
 
 impl Wishes {
@@ -45,7 +47,8 @@ impl Wishes {
             return Err(CommandError::usage("--keep first-root needs PATHs"));
         }
         let min_size = min_size.unwrap_or(0);
-        Ok(Wishes { kind, rules, min_size, protect: absolute(protect)?, roots: absolute(roots)? })
+        let (protect, roots) = (absolute(protect)?, absolute(roots)?);
+        Ok(Wishes { kind, rules, min_size, protect, roots, system_dirs: false })
     }
 }
 
@@ -70,6 +73,8 @@ pub(crate) struct Planner {
     /// Where the files of each group are.
     groups: Vec<Range<usize>>,
     protected: Protected,
+    /// Files of groups that are left to the programs that keep them.
+    left: u64,
 }
 
 impl Planner {
@@ -80,6 +85,7 @@ impl Planner {
             now[file.0 as usize].is_some() && source.tree().file(file).size >= wishes.min_size
         };
         members.retain(|&(_, file)| is_wanted(file));
+        let left = leave_to_programs(&source, &wishes, &mut members);
         members.sort_unstable();
         let protected = Protected::new(source.tree(), &wishes.protect);
         let mut groups = Vec::new();
@@ -88,7 +94,7 @@ impl Planner {
             groups.push(start..start + group.len());
         }
         groups.retain(|group| group.len() > 1);
-        Planner { source, wishes, now, members, groups, protected }
+        Planner { source, wishes, now, members, groups, protected, left }
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.
@@ -107,6 +113,11 @@ impl Planner {
             (Reverse(size.saturating_mul(group.len() as u64 - 1)), paths.min())
         });
         self
+    }
+
+    /// Returns how many files of groups are left to the programs that keep them.
+    pub(crate) fn left_to_programs(&self) -> u64 {
+        self.left
     }
 
     /// Returns what is to be done with each redundant file.
@@ -214,6 +225,16 @@ impl Planner {
     pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
         self.source.loaded()
     }
+}
+
+/// Takes the files that programs keep for themselves from the groups of a catalog; returns how many. Other
+/// sources name each file.
+fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, FileId)>) -> u64 {
+    let Some(loaded) = source.loaded().filter(|_| !wishes.system_dirs) else { return 0 };
+    let kept = walk::kept_by_programs(&loaded.tree, &wishes.roots);
+    let before = members.len();
+    members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
+    (before - members.len()) as u64
 }
 
 /// Returns each name of the changed inodes once: those that were changed with what came of them, and the

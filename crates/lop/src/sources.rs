@@ -22,6 +22,7 @@ use walk::{FileId, Filter, Problem, Tree};
 use crate::error::CommandError;
 use crate::lists;
 use crate::monitor::Monitor;
+use crate::quantity::counted;
 use crate::settings::{Settings, Workers};
 
 /// Groups of files, of which nothing more is believed than that they are worth comparing.
@@ -111,11 +112,17 @@ impl Source {
         let watch = Arc::new(Watch::default());
         let monitor = Monitor::begin(&watch, settings)?;
         let mut tree = lists::find(list, end, &Filter::default(), &watch)?;
+        let directories = tree.skipped.directories;
         let facts = Facts::new(tree.files().len());
         let mut options = Workers::new(None, Io::Auto).compare;
         options.digests = false;
         let found = dupes::find(&tree, &facts, &options, &watch)?;
         monitor.finish()?;
+        if directories > 0 {
+            let directories = counted(directories, "directory", "directories");
+            let text = format!("{directories} in the list were not entered");
+            settings.complain(text.as_bytes());
+        }
         tree.problems.extend(found.problems);
         let group = |file| number(&facts, file).map(|group| (file, group));
         let groups = files(&tree).into_iter().filter_map(group).collect();

@@ -120,7 +120,10 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         fifos,
         sockets,
         devices,
+        directories,
         other_file_systems,
+        pseudo_file_systems,
+        system_dirs,
         seen_before,
     } = *skipped;
     let reason = |key, number, one, many| Reason { key, number, one, many };
@@ -134,7 +137,20 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         reason("fifos", fifos, "FIFO", "FIFOs"),
         reason("sockets", sockets, "socket", "sockets"),
         reason("devices", devices, "device", "devices"),
+        reason(
+            "directories",
+            directories,
+            "directory (lists name files)",
+            "directories (lists name files)",
+        ),
         reason("other_file_systems", other_file_systems, "other file system", "other file systems"),
+        reason(
+            "pseudo_file_systems",
+            pseudo_file_systems,
+            "pseudo file system",
+            "pseudo file systems",
+        ),
+        reason("system_dirs", system_dirs, "system folder", "system folders"),
         reason("seen_before", seen_before, "seen before", "seen before"),
     ];
     all.into_iter().filter(|reason| reason.number > 0).collect()
@@ -209,7 +225,10 @@ Problems  2 entries could not be examined
             fifos: many,
             sockets: many,
             devices: many,
+            directories: many,
             other_file_systems: many,
+            pseudo_file_systems: many,
+            system_dirs: many,
             seen_before: many,
         };
         let mut summary = summary(&skipped);

@@ -15,6 +15,7 @@ pub const STORE_PREFIX: &str = ".lop-quarantine-";
 
 /// Which entries a walk takes.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a kind of entry that is taken or not")]
 pub struct Filter {
     /// Smallest size in bytes.
     pub min_size: u64,
@@ -25,6 +26,11 @@ pub struct Filter {
     /// Whether files of size 0 are taken, but for those in /proc and its like, which are not
     /// empty.
     pub empty: bool,
+    /// Whether folders are entered that belong to systems: snapshots, trash, what a NAS keeps for itself. One
+    /// that is a root is.
+    pub system_dirs: bool,
+    /// Whether file systems are walked whose files the kernel makes up, such as /proc.
+    pub pseudo: bool,
     include: Globs,
     exclude: Globs,
 }
@@ -36,6 +42,8 @@ impl Default for Filter {
             max_size: u64::MAX,
             hidden: true,
             empty: false,
+            system_dirs: true,
+            pseudo: true,
             include: Globs::default(),
             exclude: Globs::default(),
         }

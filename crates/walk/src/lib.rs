@@ -28,6 +28,7 @@ mod reach;
 mod remembered;
 mod roots;
 mod slots;
+mod system;
 mod table;
 mod top;
 mod tree;
@@ -44,6 +45,7 @@ pub use opener::Opener;
 pub use reach::{Reach, split};
 pub use remembered::Remembered;
 pub use roots::silent;
+pub use system::{in_system_dir, is_system_name, kept_by_programs};
 pub use top::Top;
 pub use tree::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,

@@ -18,7 +18,7 @@ use crate::walker::assemble;
 
 /// Examines the files named in `paths`, without walking into directories.
 ///
-/// Directories and links in the list are passed over; a path that cannot be examined is in
+/// Directories and links in the list are passed over and counted; a path that cannot be examined is in
 /// [`Tree::problems`]. A path given twice counts once.
 ///
 /// # Errors
@@ -81,11 +81,16 @@ impl FileList {
     ) -> Result<(), (Op, io::Error)> {
         let stat_error = |e| (Op::Stat, e);
         let stat = fsops::Stat::of_path(path).map_err(stat_error)?;
-        if stat.kind != Kind::File {
-            if stat.kind != Kind::Dir {
-                skip_kind(stat.kind, &mut store.skipped);
+        match stat.kind {
+            Kind::File => {}
+            Kind::Dir => {
+                store.skipped.directories += 1;
+                return Ok(());
             }
-            return Ok(());
+            other => {
+                skip_kind(other, &mut store.skipped);
+                return Ok(());
+            }
         }
         let name = path.file_name().unwrap_or_default();
         store.bytes = store.bytes.saturating_add(stat.size);

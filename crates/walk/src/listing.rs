@@ -8,6 +8,7 @@ use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
 use crate::filter::Filter;
 use crate::left_out::LeftOut;
+use crate::system::is_system_dir;
 use crate::table::{Block, count};
 use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
 
@@ -16,6 +17,13 @@ use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
 pub(crate) struct Own {
     pub(crate) dir: FileKey,
     pub(crate) names: Vec<Vec<u8>>,
+}
+
+/// A directory on which something is mounted when it is opened, by the directory it is in and its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Automount {
+    pub(crate) dir: FileKey,
+    pub(crate) name: Vec<u8>,
 }
 
 /// Where a worker keeps what it found.
@@ -77,6 +85,7 @@ impl Store {
 pub(crate) struct Listing<'a> {
     pub(crate) filter: &'a Filter,
     pub(crate) own: Option<&'a Own>,
+    pub(crate) automounts: &'a [Automount],
     pub(crate) id: DirId,
     pub(crate) dir: &'a Dir,
     pub(crate) stat: &'a Stat,
@@ -136,7 +145,7 @@ impl Listing<'_> {
         };
         match kind {
             Kind::Dir => {
-                if self.takes(item.name, true, store) {
+                if self.enters(item.name, store) {
                     store.children.extend_from_slice(item.name.to_bytes_with_nul());
                     store.child_inodes.push(item.inode);
                 }
@@ -196,6 +205,22 @@ impl Listing<'_> {
         let inode = item.inode;
         let dir = self.id;
         store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
+    }
+
+    /// Returns whether a directory is to be listed, counting it if not.
+    fn enters(&self, name: &CStr, store: &mut Store) -> bool {
+        let name_bytes = name.to_bytes();
+        if !self.filter.system_dirs && is_system_dir(name_bytes, || (self.path)()) {
+            store.skipped.system_dirs += 1;
+            store.left_out.add(self.id, name_bytes);
+            return false;
+        }
+        if self.automounts.iter().any(|a| a.name == name_bytes && a.dir == self.stat.key()) {
+            store.skipped.pseudo_file_systems += 1;
+            store.left_out.add(self.id, name_bytes);
+            return false;
+        }
+        self.takes(name, true, store)
     }
 
     fn takes(&self, name: &CStr, is_dir: bool, store: &mut Store) -> bool {

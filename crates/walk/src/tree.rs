@@ -121,8 +121,14 @@ pub struct Skipped {
     pub fifos: u64,
     pub sockets: u64,
     pub devices: u64,
+    /// Directories in a list that takes files.
+    pub directories: u64,
     /// Directories on another file system.
     pub other_file_systems: u64,
+    /// File systems whose files the kernel makes up, and mount points of an automounter.
+    pub pseudo_file_systems: u64,
+    /// Folders that belong to systems.
+    pub system_dirs: u64,
     /// Directories that had been listed by another path, and files listed twice.
     pub seen_before: u64,
 }
@@ -138,7 +144,10 @@ impl Skipped {
         self.fifos += other.fifos;
         self.sockets += other.sockets;
         self.devices += other.devices;
+        self.directories += other.directories;
         self.other_file_systems += other.other_file_systems;
+        self.pseudo_file_systems += other.pseudo_file_systems;
+        self.system_dirs += other.system_dirs;
         self.seen_before += other.seen_before;
     }
 }

@@ -10,7 +10,7 @@ use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
 
 use crate::filter::Filter;
 use crate::later;
-use crate::listing::{Own, Store, Visitor};
+use crate::listing::{Automount, Own, Store, Visitor};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
 use crate::walker::Options;
@@ -20,6 +20,7 @@ use crate::worker::{Mount, Waiting, Worker};
 pub(crate) struct Common<'a> {
     pub(crate) options: &'a Options,
     pub(crate) own: Option<Own>,
+    pub(crate) automounts: Vec<Automount>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,
     pub(crate) table: Table,
@@ -119,6 +120,9 @@ impl<'a> Turn<'a> {
                 return Ok(());
             }
         };
+        if self.passes_over(&dir) {
+            return Ok(());
+        }
         {
             let mut roots = self.common.roots.lock().unwrap_or_else(PoisonError::into_inner);
             self.listed.update(&self.common.table);
@@ -149,12 +153,23 @@ impl<'a> Turn<'a> {
             self.skipped.other_file_systems += 1;
             return Ok(());
         }
+        if self.passes_over(&dir) {
+            return Ok(());
+        }
         self.listed.update(&self.common.table);
         if self.listed.keys.contains_key(&stat.key()) {
             self.skipped.seen_before += 1;
             return Ok(());
         }
         self.walk(found, &dir, &stat)
+    }
+
+    /// Returns whether a file system is left out, counting it.
+    fn passes_over(&mut self, dir: &Dir) -> bool {
+        let is_pseudo = || dir.volume().is_ok_and(|volume| volume.is_synthetic());
+        let passes = !self.common.options.filter.pseudo && is_pseudo();
+        self.skipped.pseudo_file_systems += u64::from(passes);
+        passes
     }
 
     fn open(&self, found: &Found) -> io::Result<(Dir, Stat)> {
@@ -182,6 +197,7 @@ impl<'a> Turn<'a> {
             options: common.options,
             filter: &found.filter,
             own: common.own.as_ref(),
+            automounts: &common.automounts,
             visitor: common.visitor,
             watch: common.watch,
             table: &common.table,

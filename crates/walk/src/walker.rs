@@ -9,11 +9,12 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use device::{Lanes, Threads};
-use fsops::{Dir, Interrupted, Op, Stage, Watch, own_descriptor_table};
+use fsops::{Dir, Interrupted, Mounts, Op, Stage, Watch, own_descriptor_table};
 
 use crate::filter::Filter;
 use crate::list::FileList;
-use crate::listing::{Own, Store, Visitor};
+use crate::listing::{Automount, Own, Store, Visitor};
+use crate::reach::{Reach, split};
 use crate::roots::{Answer, Looked, Looks};
 use crate::table::{Directories, Table, count};
 use crate::tree::{Problem, Reason, Root, Tree, to_path};
@@ -56,6 +57,7 @@ pub fn walk(
     let common = Common {
         options,
         own: own_files(&options.own),
+        automounts: if options.filter.pseudo { Vec::new() } else { automounts() },
         visitor,
         watch,
         table: Table::default(),
@@ -247,6 +249,17 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree.problems.sort_by(|a, b| a.path.cmp(&b.path));
     tree.left_out.sort();
     tree
+}
+
+/// Returns the directories that are not to be opened, as something would be mounted there by that.
+fn automounts() -> Vec<Automount> {
+    let mut reach = Reach::new(1);
+    let mut automount = |point: &[u8]| {
+        let (dir, name) = split(point);
+        let dir = reach.dir(dir).and_then(|dir| dir.stat()).ok()?.key();
+        Some(Automount { dir, name: name.to_vec() })
+    };
+    Mounts::read().automounts().filter_map(&mut automount).collect()
 }
 
 fn own_files(paths: &[PathBuf]) -> Option<Own> {

@@ -9,7 +9,7 @@ use device::{Lane, Pace, Queue};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
 
 use crate::filter::Filter;
-use crate::listing::{Listing, Own, Store, Visitor};
+use crate::listing::{Automount, Listing, Own, Store, Visitor};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
 use crate::walker::Options;
@@ -27,6 +27,7 @@ pub(crate) struct Mount<'a> {
     /// What is taken below the root.
     pub(crate) filter: &'a Filter,
     pub(crate) own: Option<&'a Own>,
+    pub(crate) automounts: &'a [Automount],
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,
     pub(crate) table: &'a Table,
@@ -133,11 +134,21 @@ impl<'a> Worker<'a> {
             let mount = self.mount;
             move || mount.dir_path(id)
         };
-        let (own, visitor) = (self.mount.own, self.mount.visitor);
-        let Mount { lane, volume, .. } = *self.mount;
+        let Mount { own, automounts, visitor, lane, volume, .. } = *self.mount;
         let path = &path;
-        let listing =
-            Listing { filter, own, id, dir, stat, volume, below_root, path, visitor, lane };
+        let listing = Listing {
+            filter,
+            own,
+            automounts,
+            id,
+            dir,
+            stat,
+            volume,
+            below_root,
+            path,
+            visitor,
+            lane,
+        };
         let done = listing.run(&mut self.buffer, &mut self.store, pace);
         self.hand_in(id, dir, stat, first, done.is_ok())?;
         let watch = self.mount.watch;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, is_gone};
-use walk::{DirId, FileId, Problem, Reason, Tree};
+use walk::{DirId, FileId, Problem, Reason, Tree, is_system_name};
 
 use super::layout::Layout;
 use crate::parallel::Work;
@@ -24,7 +24,8 @@ pub struct Newcomers {
 /// Lists the directories of remembered files, as far as they are in one of `roots`, and counts what is
 /// new. Roots are absolute; of what is not below one nothing is known, and nothing is looked at.
 ///
-/// Of a directory that is not remembered only so much is looked at as tells whether there is
+/// Folders that belong to systems do not count, as scans leave them out. Of another directory that is not
+/// remembered only so much is looked at as tells whether there is
 /// a file in it: it may have been left out on purpose, and be large.
 ///
 /// # Errors
@@ -103,7 +104,7 @@ impl Listing<'_> {
         dir.for_each(&mut DirBuffer::default(), |item| {
             let known = match item.kind {
                 Kind::File => files.binary_search(&item.name).is_ok(),
-                Kind::Dir => is_below(item.name),
+                Kind::Dir => is_below(item.name) || is_system_name(item.name.to_bytes()),
                 Kind::Unknown => files.binary_search(&item.name).is_ok() || is_below(item.name),
                 _ => true,
             };
@@ -133,7 +134,8 @@ fn has_files(dir: &Dir, name: &CStr, device: u64) -> bool {
         let Ok(open) = dir.open_below(&path) else { return true };
         let mut names: Vec<CString> = Vec::new();
         let listed = open.for_each(&mut DirBuffer::default(), |item| {
-            if matches!(item.kind, Kind::File | Kind::Dir | Kind::Unknown) {
+            let is_system = item.kind == Kind::Dir && is_system_name(item.name.to_bytes());
+            if matches!(item.kind, Kind::File | Kind::Dir | Kind::Unknown) && !is_system {
                 names.push(item.name.to_owned());
             }
         });

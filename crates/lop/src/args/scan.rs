@@ -73,6 +73,14 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Selection")]
     pub(crate) no_hidden: bool,
 
+    /// Enter folders that belong to systems too: snapshots, trash, @eaDir
+    ///
+    /// Without this, .snapshot, .snapshots, .zfs, .Trash-1000, $RECYCLE.BIN, System Volume Information,
+    /// lost+found and their like are left out, unless given as PATH: what is in there is a view of
+    /// the same files, was thrown away, or is kept by a system for itself.
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) system_dirs: bool,
+
     /// Take empty files too, which all equal each other
     #[arg(long, help_heading = "Selection")]
     pub(crate) empty: bool,
@@ -83,7 +91,7 @@ pub(crate) struct ScanArgs {
 
     /// Take the files named in FILE, or on standard input for -
     ///
-    /// One path a line. Directories in the list are not entered.
+    /// One path a line. Directories in the list are not entered, but counted.
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub(crate) files_from: Option<PathBuf>,
 

@@ -9,7 +9,7 @@ use crate::args::ContainsArgs;
 use crate::commands::uniques::{Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::walk_dir;
+use crate::folder::{SystemDirs, walk_dir};
 use crate::formats::Listed;
 use crate::quantity::{count, counted, size};
 use crate::remembered::open;
@@ -18,8 +18,8 @@ use crate::settings::Settings;
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let one = Side::look(walk_dir(&args.one, settings)?, &catalog)?;
-    let other = Side::look(walk_dir(&args.other, settings)?, &catalog)?;
+    let one = Side::look(walk_dir(&args.one, SystemDirs::Entered, settings)?, &catalog)?;
+    let other = Side::look(walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
     if is_inside(&one.tree, &other.tree) {
         let message = "the second directory is the first, or in it: nothing there would be left";
         return Err(CommandError::usage(message));

@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
 use crate::plans::{Planner, Wishes};
+use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
@@ -32,7 +33,8 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         let text = "--by script prints a script; --apply and --save-plan go with another kind";
         return Err(CommandError::usage(text));
     }
-    let wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
+    let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
+    wishes.system_dirs = args.system_dirs;
     let (source, writer) = source(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let unexamined = !(problems.is_empty() && source.changed().is_empty());
     let now = source.look(settings)?;
     let planner = Planner::new(source, now, wishes);
+    tell_left(planner.left_to_programs(), settings);
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
     } else {
@@ -53,6 +56,17 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         carry_on(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
     };
     Ok(if unexamined && exit == Exit::Done { Exit::Partial } else { exit })
+}
+
+/// Says how many files are not acted on although they have duplicates.
+fn tell_left(files: u64, settings: &Settings) {
+    if files > 0 && settings.verbosity != Verbosity::Quiet {
+        let files = counted(files, "file", "files");
+        settings.note(&format!(
+            "{files} in repositories, snapshots, trash or system folders left out: --system-dirs \
+             takes them too"
+        ));
+    }
 }
 
 /// Returns where the groups come from, and the catalog held for writing if something is to be done with

@@ -7,13 +7,13 @@ use crate::args::DupsArgs;
 use crate::commands::uniques::{Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::Folder;
+use crate::folder::{Folder, SystemDirs};
 use crate::quantity::{counted, size};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Folder::look(&args.dir, settings)?;
+    let folder = Folder::look(&args.dir, SystemDirs::LeftOut, settings)?;
     let listing = Listing::new(&folder, |copies| copies.duplicates > 0, |_| None);
     let inside = folder.files(|copies| copies.duplicates > 0 && !copies.outside).len() as u64;
     let summary = Summary {

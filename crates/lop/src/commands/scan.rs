@@ -92,7 +92,8 @@ fn examine(
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let mut tree = find_files(scan, known.is_some(), watch)?;
     clock.end(|s| &mut s.walk);
-    if tree.roots().is_empty() && !tree.problems.is_empty() {
+    let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
+    if tree.roots().is_empty() && has_nothing {
         // A mistyped path is no reason to make a catalog, or to note a scan in one.
         return Ok(Examined { tree, ..Examined::default() });
     }

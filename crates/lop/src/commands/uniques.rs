@@ -6,7 +6,7 @@ use walk::Problem;
 use crate::args::{Format, ListArgs, ListSort, UniquesArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Copies, Folder};
+use crate::folder::{Copies, Folder, SystemDirs};
 use crate::formats::{Listed, to_json, write_list};
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
@@ -14,7 +14,7 @@ use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Folder::look(&args.dir, settings)?;
+    let folder = Folder::look(&args.dir, SystemDirs::Entered, settings)?;
     let unique = |copies: &Copies| {
         if args.anywhere { copies.duplicates == 0 && !copies.outside } else { !copies.outside }
     };

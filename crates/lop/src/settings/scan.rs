@@ -80,6 +80,7 @@ fn selection(args: &ScanArgs) -> String {
         ("--ignore-case", args.ignore_case),
         ("--one-file-system", args.one_file_system),
         ("--no-hidden", args.no_hidden),
+        ("--system-dirs", args.system_dirs),
         ("--empty", args.empty),
         ("--hardlinks", args.hardlinks),
         ("--files-from", args.files_from.is_some()),
@@ -113,6 +114,8 @@ fn filter(args: &ScanArgs, patterns: &Patterns) -> Result<Filter, CommandError> 
     filter.max_size = args.max_size.unwrap_or(u64::MAX);
     filter.hidden = !args.no_hidden;
     filter.empty = args.empty;
+    filter.system_dirs = args.system_dirs;
+    filter.pseudo = false;
     if filter.min_size > filter.max_size {
         return Err(CommandError::usage("--min-size is above --max-size"));
     }

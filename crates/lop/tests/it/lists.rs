@@ -53,6 +53,26 @@ fn directories_in_a_list_are_not_entered_and_missing_files_are_named() {
 }
 
 #[test]
+fn directories_and_others_in_a_list_are_counted() {
+    let lop = Lop::with(&tree().dir("empty").symlink("link", "a").fifo("fifo"));
+    let scan = ["scan", "--files-from", "-"];
+    let list = "d\nempty\nlink\nfifo\n";
+    let output = lop.command().args(scan).stdin(list).run();
+    output.success();
+    let said = output.stdout_str();
+    assert!(said.starts_with("Scanned   0 files"), "{said}");
+    let line = "Skipped   2 directories (lists name files), 1 link, 1 FIFO\n";
+    assert!(said.ends_with(line), "{said}");
+    let output = lop.command().args(scan).arg("--json").stdin(list).run();
+    let skipped = &crate::lop::document(&output)["summary"]["skipped"];
+    assert_eq!(*skipped, serde_json::json!({ "directories": 2, "symlinks": 1, "fifos": 1 }));
+    let output = lop.command().args(["dedupe", "--by", "delete", "--files-from", "-"]).stdin(list);
+    let output = output.run();
+    let said = output.success().stderr_str();
+    assert!(said.starts_with("lop: 2 directories in the list were not entered\n"), "{said}");
+}
+
+#[test]
 fn the_selection_holds_for_lists_too() {
     let lop = Lop::with(&tree().file(".a", "alike").file("empty 1", "").file("empty 2", ""));
     let list = "a\nb\n.a\nd/c\nempty 1\nempty 2\n";

@@ -37,6 +37,7 @@ mod rescan;
 mod roots;
 mod selection;
 mod streams;
+mod systems;
 mod together;
 mod undoing;
 mod uniques;
