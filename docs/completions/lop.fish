@@ -206,6 +206,7 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never tou
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Leave out smaller files' -r
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l report -d 'Take the groups from a report in JSON instead of the catalog' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take the files named in FILE, or on standard input for -, instead of the catalog' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'What is below DIR, on a network or FUSE file system, is no other view of files that go' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object a line' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Take the plan from FILE' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F

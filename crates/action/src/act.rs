@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fsops::{File, FileKey, Interrupted, Lease, Op, Shared, Stat};
+use fsops::{File, FileKey, Interrupted, Lease, Op, Shared, Stat, Volume};
 
 use crate::apply::Worker;
 use crate::copy::Copy;
@@ -10,6 +10,7 @@ use crate::error::Reason;
 use crate::journal::Record;
 use crate::kind::Kind;
 use crate::lines::Lines;
+use crate::obstacle::unsupported;
 use crate::place::{New, Place, Taken};
 use crate::settle::{Going, Kept, Opened};
 
@@ -70,8 +71,16 @@ impl Worker<'_> {
                 taken
             }
             New::Symlink(target) => {
-                staging.make_symlink(target, &place.new).map_err(Reason::failed(Op::Link))?;
-                place.swap()?
+                let failed = failed_link(Kind::Symlink, &one.opened.volume);
+                staging.make_symlink(target, &place.new).map_err(failed)?;
+                if kept.is_local() {
+                    place.swap()?
+                } else {
+                    // Were the kept one this very file after all, whoever serves it would follow the link to
+                    // itself.
+                    let new = New::Symlink(target.clone());
+                    place.swap_in_steps(|taken| check_kept(kept, &new, taken))?
+                }
             }
             New::Copy { .. } => place.swap()?,
             New::Nothing => place.take_out()?,
@@ -95,7 +104,8 @@ impl Worker<'_> {
         keys: &mut Vec<FileKey>,
     ) -> Result<(), Reason> {
         let staging = &place.staging.dir;
-        staging.link_file(kept.file, &place.new).map_err(Reason::failed(Op::Link))?;
+        let failed = failed_link(Kind::Hardlink, kept.volume);
+        staging.link_file(kept.file, &place.new).map_err(failed)?;
         let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
         self.note_link(n, &made, keys)
     }
@@ -156,8 +166,7 @@ impl Worker<'_> {
 
     fn share(&self, one: &Going<'_>, kept: &Kept<'_>) -> Result<(), Reason> {
         let file = &one.opened.file;
-        let layout = file.shared_layout();
-        if layout.is_some() && layout == kept.file.shared_layout() {
+        if has_nothing_to_share(file, kept.file) {
             return Err(Reason::Same);
         }
         let watch = self.shared.watch;
@@ -165,6 +174,9 @@ impl Worker<'_> {
         match file.share_extents_of(kept.file, kept.stat.size, stop) {
             Ok(Shared::Whole) => Ok(()),
             Ok(Shared::Differs) => Err(Reason::Differs),
+            Err(source) if source.kind() == io::ErrorKind::Unsupported => {
+                Err(Reason::Unsupported { file_system: kept.volume.name(), kind: Kind::Reflink })
+            }
             Err(source) => Err(Reason::Failed { op: Op::Share, source }),
         }
     }
@@ -202,6 +214,20 @@ impl Worker<'_> {
     }
 }
 
+/// Returns whether two equal files share all their extents already, or have none: what is inside an inode is
+/// copied there.
+pub(crate) fn has_nothing_to_share(file: &File, kept: &File) -> bool {
+    let layout = file.shared_layout();
+    layout.is_some() && layout == kept.shared_layout() || file.is_inline()
+}
+
+/// Returns why a link could not be made.
+fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
+    move |source| {
+        unsupported(kind, volume, &source).unwrap_or(Reason::Failed { op: Op::Link, source })
+    }
+}
+
 /// Makes sure that what was taken out is what was compared: the file that is open, and unchanged.
 ///
 /// It is asked for its number again, which a rename may have changed (overlayfs).
@@ -219,10 +245,14 @@ fn check_taken(taken: &Taken, opened: &Opened<'_>) -> Result<(), Reason> {
 /// A stacked or a network file system may show the file that was taken out a moment ago under the kept
 /// one's name, as a file of its own: it still does, but a rename is a status change, and that shows too.
 /// A hard link is one of the kept file's names itself, and made by a status change.
+///
+/// Where the kernel only passes on what it is told, metadata may be from a cache. So the file is opened anew by
+/// its name, which has to be looked up wherever it is (sshfs, network file systems).
 fn check_kept(kept: &Kept<'_>, new: &New, taken: &Taken) -> Result<(), Reason> {
     let now = match new {
         New::Link(_) | New::Copy { .. } => kept.file.stat(),
-        _ => kept.dir.stat_child_now(kept.name),
+        _ if kept.is_local() => kept.dir.stat_child_now(kept.name),
+        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_now()),
     };
     let is_link = matches!(new, New::Link(_) | New::Copy { .. });
     match now {

@@ -4,13 +4,14 @@
 //! once for the disk. Then it goes through them group by group (`settle`). While one waits, others work.
 
 use std::collections::HashMap;
+use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use content::Scratch;
 use device::{Crew, Lane, Pace, Threads};
-use fsops::{Dir, FileKey, Interrupted, Stage, Watch, own_descriptor_table};
+use fsops::{Dir, File, FileKey, Interrupted, Stage, Volume, Watch, own_descriptor_table};
 use walk::Reach;
 
 use crate::error::{Error, Reason, Refusal};
@@ -33,6 +34,9 @@ pub struct How {
     pub open_dirs: usize,
     /// Files that a thread may keep open; at least 2.
     pub open_files: usize,
+    /// Directories, absolute, of which the user said that the files below them are no other view of files
+    /// that are acted on, although that cannot be told of their file systems.
+    pub distinct: Vec<Vec<u8>>,
 }
 
 /// Groups whose kept files are on one device.
@@ -100,6 +104,8 @@ pub(crate) struct Worker<'a> {
     /// Lines that are still to be appended to the journal.
     pub(crate) lines: Lines,
     pub(crate) outcome: Outcome,
+    /// File systems by device.
+    pub(crate) volumes: HashMap<u64, Volume>,
     /// Directories that this batch has touched.
     pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
 }
@@ -119,7 +125,8 @@ pub(crate) fn apply(shared: &Shared<'_>, lots: Vec<Lot<'_>>) -> (Outcome, Result
         outcome.add(part);
         answer = answer.and(ended);
     }
-    shared.stores.tidy(&mut Reach::new(1));
+    let finished = shared.stores.finish(outcome.done > 0, &mut Reach::new(1));
+    answer = answer.and(finished.map_err(Into::into));
     outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (outcome, answer)
 }
@@ -158,6 +165,7 @@ fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)
             scratch: Scratch::default(),
             lines: Lines::default(),
             outcome: Outcome::default(),
+            volumes: HashMap::new(),
             touched: HashMap::new(),
         };
         let answer = loop {
@@ -210,6 +218,16 @@ impl Worker<'_> {
     /// Returns an error once a stop was asked for.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         self.shared.watch.check()
+    }
+
+    /// Returns the file system that a file is on.
+    pub(crate) fn volume(&mut self, file: &File, device: u64) -> io::Result<Volume> {
+        if let Some(&volume) = self.volumes.get(&device) {
+            return Ok(volume);
+        }
+        let volume = file.volume()?;
+        self.volumes.insert(device, volume);
+        Ok(volume)
     }
 
     pub(crate) fn count_done(&self) {

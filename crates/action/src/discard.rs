@@ -106,7 +106,7 @@ impl Discard {
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Begun { discard, moved, refused, ended };
         let (stores, mut used, mut reach) =
-            (Stores::new(&id), Used::default(), Reach::new(OPEN_DIRS));
+            (Stores::new(&id, false), Used::default(), Reach::new(OPEN_DIRS));
         for tree in trees {
             match begun.discard.move_aside(tree, &stores, &mut used, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
@@ -318,9 +318,10 @@ impl Discard {
             tidy(&past, &lock)?;
             return Ok(true);
         }
-        remove_stores(&past);
-        remove_file(&journal(&self.folder, self.run, TREES))?;
-        remove_file(&lock)?;
+        if remove_stores(&past) {
+            remove_file(&journal(&self.folder, self.run, TREES))?;
+            remove_file(&lock)?;
+        }
         Ok(true)
     }
 }
@@ -353,15 +354,17 @@ fn strangers(past: &Past, store: &Store, reach: &mut Reach) -> Vec<Refusal> {
 
 /// Removes what a run needs no more, the lock at last: who finds that tidies.
 fn tidy(past: &Past, lock: &Path) -> Result<(), Error> {
-    remove_stores(past);
-    Ok(remove_file(lock)?)
+    if remove_stores(past) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
-fn remove_stores(past: &Past) {
+/// Removes a run's directories; returns whether all are gone that nothing is in.
+fn remove_stores(past: &Past) -> bool {
     let mut reach = Reach::new(OPEN_DIRS);
+    let mut all_gone = true;
     for store in &past.stores {
-        store::remove_empty(&store.path, &mut reach);
+        all_gone &= store::remove_empty(&store.path, &mut reach);
     }
+    all_gone
 }
 
 /// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not

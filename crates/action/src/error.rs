@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use content::ReadError;
 use fsops::Op;
 
+use crate::kind::Kind;
+
 /// Why a run could not begin, or go on. What was done until then is in the journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -82,6 +84,44 @@ pub enum Reason {
     /// It is another name of the kept file, or the same name by another path.
     #[error("is the kept file itself")]
     Same,
+    /// The kept file may be this very file by another path.
+    #[error(
+        "the file that would be kept is on {file_system}, and may be this very file by another path"
+    )]
+    View {
+        /// What the kept file's file system is called.
+        file_system: &'static str,
+    },
+    /// The file system knows no such thing.
+    #[error("{file_system} {}", cannot(*kind))]
+    Unsupported {
+        /// What the file system is called.
+        file_system: &'static str,
+        /// What was to be done.
+        kind: Kind,
+    },
+    /// Names in its directory cannot be changed.
+    #[error("cannot change names in {}: {source}", shown(at))]
+    Directory {
+        /// The directory.
+        at: Vec<u8>,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The private directory that it would go through cannot be used.
+    #[error("cannot use {}: {source}", shown(at))]
+    Store {
+        /// That directory.
+        at: Vec<u8>,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The private directory that it would go through cannot be made private.
+    #[error("cannot use {}: it is not private, others may reach what is in it", shown(at))]
+    NotPrivate {
+        /// That directory.
+        at: Vec<u8>,
+    },
     /// It is no further name of a file.
     #[error("is a file of its own already")]
     Alone,
@@ -147,11 +187,45 @@ pub enum Reason {
     Elsewhere,
 }
 
+fn cannot(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Reflink => "cannot share extents",
+        Kind::Hardlink => "has no hard links",
+        Kind::Symlink => "has no symbolic links",
+        Kind::Delete | Kind::Quarantine | Kind::Separate => "cannot do that",
+    }
+}
+
 fn shown(path: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(path)
 }
 
 impl Reason {
+    /// Returns whether it is about a file system and not about one of its files: then it is the same for
+    /// many.
+    pub fn is_of_file_system(&self) -> bool {
+        matches!(
+            self,
+            Reason::View { .. }
+                | Reason::Unsupported { .. }
+                | Reason::Directory { .. }
+                | Reason::Store { .. }
+                | Reason::NotPrivate { .. }
+        )
+    }
+
+    /// Returns the same for another file.
+    pub(crate) fn again(&self) -> Reason {
+        match self {
+            Reason::Directory { at, source } => {
+                Reason::Directory { at: at.clone(), source: again(source) }
+            }
+            Reason::Store { at, source } => Reason::Store { at: at.clone(), source: again(source) },
+            Reason::NotPrivate { at } => Reason::NotPrivate { at: at.clone() },
+            _ => self.of_kept(),
+        }
+    }
+
     /// Returns whether a file is not where it was, nor where it was to be.
     pub(crate) fn is_left(&self) -> bool {
         matches!(self, Reason::Left { .. })

@@ -52,6 +52,7 @@ mod lines;
 mod looks;
 mod name;
 mod numbering;
+mod obstacle;
 mod past;
 mod place;
 mod plan;

@@ -1,11 +1,13 @@
-//! What a plan can say of files only after they were opened: extended attributes, and whether others
-//! have their disk space too.
+//! What a plan can say of files only after they were opened: extended attributes, whether others have their
+//! disk space too, and whether anything can be done with them at all.
 
-use fsops::{File, Op, Volume, Xattr};
+use fsops::{File, Op, Stat, Volume, Xattr};
 use walk::Reach;
 
+use crate::act::has_nothing_to_share;
 use crate::error::{Reason, Refusal};
 use crate::kind::Kind;
+use crate::obstacle::Keeps;
 use crate::plan::{Member, Plan, Why};
 use crate::saved::SavedGroup;
 use crate::target::{Target, Version};
@@ -14,12 +16,22 @@ use crate::target::{Target, Version};
 #[derive(Debug)]
 pub struct Looks {
     reach: Reach,
+    distinct: Vec<Vec<u8>>,
+}
+
+/// A file that was looked at.
+struct Looked {
+    stat: Stat,
+    volume: Volume,
+    file: File,
+    xattrs: Vec<Xattr>,
 }
 
 impl Looks {
-    /// Returns one that keeps at most `open_dirs` directories open.
-    pub fn new(open_dirs: usize) -> Looks {
-        Looks { reach: Reach::new(open_dirs) }
+    /// Returns one that keeps at most `open_dirs` directories open; for `distinct` see
+    /// [`How::distinct`](crate::How::distinct).
+    pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>) -> Looks {
+        Looks { reach: Reach::new(open_dirs), distinct }
     }
 
     /// Returns the plan for those files of a saved group that are still what they were; the others, which
@@ -52,23 +64,34 @@ impl Looks {
         Ok(Member::new(target, stat))
     }
 
-    /// Finds out what is to be said about the files of a plan that go. Of one that cannot be opened
-    /// nothing is said now; it will be when it is acted on.
-    pub fn at(&mut self, plan: &mut Plan, kind: Kind) {
-        let Some((_, kept)) = self.look(&plan.keep) else { return };
-        for other in &mut plan.others {
-            if let Some((shares, xattrs)) = self.look(other) {
-                other.shares_all = shares;
-                other.other_xattrs = kind.loses_metadata() && xattrs != kept;
+    /// Finds out what is to be said about the files of a plan that go, and returns the plan for those that
+    /// something can be done with: the others go to `refused`, but for those that there is no need to do anything
+    /// with. Of one that cannot be opened nothing is said now; it will be when it is acted on.
+    pub fn at(&mut self, mut plan: Plan, kind: Kind, refused: &mut Vec<Refusal>) -> Option<Plan> {
+        let Some(kept) = self.look(&plan.keep) else { return Some(plan) };
+        let path = plan.keep.target.path.clone();
+        let keeps = Keeps { path: &path, device: kept.stat.device, volume: kept.volume };
+        plan.others.retain_mut(|other| {
+            if let Err(reason) = keeps.check(kind, &other.stat, &self.distinct) {
+                refused.push(Refusal { path: other.target.path.clone(), reason });
+                return false;
             }
-        }
+            let Some(looked) = self.look(other) else { return true };
+            let file = &looked.file;
+            if kind == Kind::Reflink && has_nothing_to_share(file, &kept.file) {
+                return false;
+            }
+            other.shares_all = looked.volume.can_share_extents() && file.shared_layout().is_some();
+            other.other_xattrs = kind.loses_metadata() && looked.xattrs != kept.xattrs;
+            true
+        });
+        (!plan.others.is_empty()).then_some(plan)
     }
 
-    /// Returns whether a file shares all its extents, and its attributes.
-    fn look(&mut self, member: &Member) -> Option<(bool, Vec<Xattr>)> {
+    fn look(&mut self, member: &Member) -> Option<Looked> {
         let (dir, name) = self.reach.site(&member.target.path).ok()?;
-        let file: File = dir.open_file(&name).ok()?;
-        let can_share = dir.volume().is_ok_and(|volume: Volume| volume.can_share_extents());
-        Some((can_share && file.shared_layout().is_some(), file.xattrs().ok()?))
+        let file = dir.open_file(&name).ok()?;
+        let (stat, volume) = (file.stat().ok()?, file.volume().ok()?);
+        Some(Looked { stat, volume, xattrs: file.xattrs().ok()?, file })
     }
 }

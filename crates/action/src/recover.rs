@@ -175,11 +175,12 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     // What is noted has to be on the disk first.
     let settled = past.with_fate(Fate::Open).next().is_some();
     let synced = if settled { sites.sync_stores() } else { Ok(()) };
+    let mut is_tidy = true;
     for (path, _) in past.stores.values() {
-        store::remove_empty(path, &mut sites.reach);
+        is_tidy &= store::remove_empty(path, &mut sites.reach);
     }
     synced?;
-    if open == 0 {
+    if open == 0 && is_tidy {
         let freed = past.freed;
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
     }

@@ -47,9 +47,14 @@ act() {
     case $action in
     show) printf '%s\n' "$2" ;;
     delete) rm -f "$2" ;;
-    hardlink) ln "$1" "$2.lop$$" && { mv -f "$2.lop$$" "$2" || { rm -f "$2.lop$$"; false; }; } ;;
-    symlink) ln -s "$3" "$2.lop$$" && { mv -f "$2.lop$$" "$2" || { rm -f "$2.lop$$"; false; }; } ;;
+    hardlink) new=${2%/*}/.lop$$ && ln "$1" "$new" && replace "$new" "$2" ;;
+    symlink) new=${2%/*}/.lop$$ && ln -s "$3" "$new" && replace "$new" "$2" ;;
     esac
+}
+
+# replace NEW FILE: NEW, in the same directory, becomes FILE. Its name is short, however long that of FILE is.
+replace() {
+    mv -f "$1" "$2" || { rm -f "$1"; false; }
 }
 
 case $action in

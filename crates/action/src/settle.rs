@@ -10,7 +10,7 @@ use std::io;
 use std::rc::Rc;
 
 use content::{Digest, Manner, partition};
-use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat};
+use fsops::{Dir, File, FileKey, Interrupted, Kind as Entry, Lease, Op, Stat, Volume};
 use walk::split;
 
 use crate::act::same_bytes;
@@ -19,6 +19,7 @@ use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Record};
 use crate::kind::Kind;
 use crate::name::Name;
+use crate::obstacle::Keeps;
 use crate::store::{NoStore, Staging};
 use crate::target::{Group, Target, Version};
 use crate::way::relative;
@@ -32,6 +33,7 @@ pub(crate) struct Opened<'g> {
     pub(crate) dir: Rc<Dir>,
     pub(crate) name: CString,
     pub(crate) file: File,
+    pub(crate) volume: Volume,
     /// What it was when it was opened, or after the last change of ours.
     pub(crate) stat: Stat,
 }
@@ -137,7 +139,8 @@ impl Worker<'_> {
         if stat.kind != Entry::File || !(known || Version::from(&stat) == target.version) {
             return Err(Reason::Changed);
         }
-        Ok(Opened { target, dir, name, file, stat })
+        let volume = self.volume(&file, stat.device).map_err(Reason::failed(Op::Stat))?;
+        Ok(Opened { target, dir, name, file, volume, stat })
     }
 
     fn open_going<'g>(
@@ -160,6 +163,9 @@ impl Worker<'_> {
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
+        let keeps =
+            Keeps { path: &kept.target.path, device: kept.stat.device, volume: kept.volume };
+        keeps.check(kind, &opened.stat, &self.shared.how.distinct).map_err(here)?;
         // A file in quarantine stays what it is.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
@@ -171,7 +177,6 @@ impl Worker<'_> {
         let link =
             (kind == Kind::Symlink).then(|| relative(split(&target.path).0, &kept.target.path));
         let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
-        let fsid = kept.dir.volume().map_err(Reason::kept_failed(Op::Stat)).map_err(here)?.fsid;
         let known = if opened.stat.size == 0 { Some(Digest::of(b"")) } else { digest };
         let n = self.shared.journal.number();
         self.lines.push(&Record::Will(Box::new(Intent {
@@ -184,7 +189,7 @@ impl Worker<'_> {
             elsewhere,
             was: Former::new(&opened.stat, xattrs),
             kept: (&kept.stat).into(),
-            kept_fsid: fsid,
+            kept_fsid: kept.volume.fsid,
             digest: known,
         })));
         Ok(Going { opened, n, staging, link, digest: None })
@@ -386,11 +391,20 @@ pub(crate) struct Kept<'k> {
     pub(crate) dir: &'k Dir,
     pub(crate) name: &'k std::ffi::CStr,
     pub(crate) file: &'k File,
+    pub(crate) volume: &'k Volume,
     pub(crate) stat: &'k Stat,
+}
+
+impl Kept<'_> {
+    /// Returns whether the kernel itself knows its metadata.
+    pub(crate) fn is_local(&self) -> bool {
+        self.volume.is_local(self.stat.device)
+    }
 }
 
 impl Opened<'_> {
     fn as_kept(&self) -> Kept<'_> {
-        Kept { dir: &self.dir, name: &self.name, file: &self.file, stat: &self.stat }
+        let Opened { dir, name, file, volume, stat, .. } = self;
+        Kept { dir, name, file, volume, stat }
     }
 }

@@ -3,16 +3,19 @@
 //!
 //! A name in such a directory cannot be taken by anybody else between two steps, which is what makes it
 //! safe to remove what is under it. A rename works only within one mount, and on btrfs within one
-//! subvolume, so there is one directory for each. It is in `.lop-quarantine-UID`, in the topmost
-//! directory above the file that belongs to the user, or else that the user may write to.
+//! subvolume, so there is one directory for each. It is in `.lop-quarantine-UID`, in a directory above the
+//! file that the user may write to: the topmost one to which nobody else may, if possible one of the user's
+//! own, and in `/` only for want of any other. Files that stay in a store (quarantine) are in one above their own
+//! directory, so that nobody who removes another tree removes them.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, CString};
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsops::{Dir, Op, Stat};
+use fsops::{Context, Dir, Op, Stat};
 use walk::{Reach, STORE_PREFIX, split};
 
 use crate::error::{Error, Reason};
@@ -23,22 +26,42 @@ use crate::name::Name;
 #[derive(Debug)]
 pub(crate) struct Stores {
     id: String,
+    /// Whether files stay in them.
+    stays: bool,
     placed: Mutex<Placed>,
 }
 
 #[derive(Debug, Default)]
 struct Placed {
     stores: Vec<Store>,
+    /// Those that could not be made, and why.
+    failed: Vec<(Site, Reason)>,
     /// Numbers that the journal knows; one that came to nothing is not used again.
     noted: u32,
     /// Devices whose file systems were synced.
     synced: HashSet<u64>,
 }
 
-#[derive(Clone, Debug)]
-struct Store {
+/// Where a store is, or is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Site {
     mount: u64,
     device: u64,
+    above: Vec<u8>,
+}
+
+impl Site {
+    /// Returns whether files of a directory can go through a store here.
+    fn serves(&self, file: &Stat, dir_path: &[u8], stays: bool) -> bool {
+        let rest = dir_path.strip_prefix(&self.above[..]);
+        let is_above = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        (self.mount, self.device) == (file.mount, file.device) && (is_above || !stays)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Store {
+    site: Site,
     number: u32,
     /// Path of the run's own directory in it.
     path: Vec<u8>,
@@ -67,8 +90,9 @@ impl From<Error> for NoStore {
 }
 
 impl Stores {
-    pub(crate) fn new(id: &str) -> Stores {
-        Stores { id: id.into(), placed: Mutex::default() }
+    /// Returns none yet; `stays` tells whether files stay in them.
+    pub(crate) fn new(id: &str, stays: bool) -> Stores {
+        Stores { id: id.into(), stays, placed: Mutex::default() }
     }
 
     fn placed(&self) -> MutexGuard<'_, Placed> {
@@ -88,7 +112,7 @@ impl Stores {
         Ok(())
     }
 
-    /// Returns the number and path of the directory for a file in `dir`, made if need be.
+    /// Returns the store for a file in a directory, made if need be.
     fn find(
         &self,
         file: &Stat,
@@ -97,46 +121,71 @@ impl Stores {
         journal: &Journal,
     ) -> Result<Store, NoStore> {
         let mut placed = self.placed();
-        let same = |store: &&Store| (store.mount, store.device) == (file.mount, file.device);
-        if let Some(store) = placed.stores.iter().find(same) {
+        let serves = |store: &&Store| store.site.serves(file, dir_path, self.stays);
+        if let Some(store) = placed.stores.iter().find(serves) {
             return Ok(store.clone());
         }
-        let failed = |e| NoStore::Here(Reason::Failed { op: Op::Create, source: e });
-        let above = place(dir_path, reach).map_err(failed)?;
-        let fsid = reach.dir(&above).and_then(|dir| dir.volume()).map_err(failed)?.fsid;
-        let path = [store_path(&above).as_slice(), b"/", self.id.as_bytes()].concat();
+        let above = place(dir_path, reach).map_err(NoStore::Here)?;
+        let site = Site { mount: file.mount, device: file.device, above };
+        if let Some((_, reason)) = placed.failed.iter().find(|(failed, _)| *failed == site) {
+            return Err(NoStore::Here(reason.again()));
+        }
+        let failed = |source| Reason::Store { at: store_path(&site.above), source };
+        let volume = reach.dir(&site.above).and_then(|dir| dir.volume());
+        let fsid = volume.map_err(|e| NoStore::Here(failed(e)))?.fsid;
+        let path = [store_path(&site.above).as_slice(), b"/", self.id.as_bytes()].concat();
         let number = placed.noted;
         placed.noted += 1;
         journal.note(&Record::Store { store: number, path: Name(path.clone()), fsid })?;
-        make(&above, &self.id, reach).map_err(failed)?;
-        let store = Store { mount: file.mount, device: file.device, number, path };
+        if let Err(reason) = make(&site.above, &self.id, reach, false) {
+            placed.failed.push((site, reason.again()));
+            return Err(NoStore::Here(reason));
+        }
+        let store = Store { site, number, path };
         placed.stores.push(store.clone());
         Ok(store)
     }
 
-    /// Removes the run's directories that nothing is left in.
-    pub(crate) fn tidy(&self, reach: &mut Reach) {
-        for store in &self.placed().stores {
-            remove_empty(&store.path, reach);
+    /// Removes the run's directories that nothing is left in. If anything was `done`, has it on the disk: only
+    /// then may the journal say that the run is over.
+    pub(crate) fn finish(&self, done: bool, reach: &mut Reach) -> Result<(), fsops::Error> {
+        for Store { site, path, .. } in &self.placed().stores {
+            let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
+            try_remove_empty(path, reach).context(Op::Remove, || shown(path))?;
+            if !done {
+                continue;
+            }
+            let above = if site.above.is_empty() { b"/" } else { &site.above[..] };
+            let synced = reach.dir(&site.above).and_then(|dir| dir.sync_file_system());
+            synced.context(Op::Sync, || shown(above))?;
         }
+        Ok(())
     }
 }
 
-/// Removes a run's directory if it is empty, and the store around it if that is.
-pub(crate) fn remove_empty(path: &[u8], reach: &mut Reach) {
+/// Removes a run's directory if it is empty, and the store around it if that is; returns whether all is gone that
+/// nothing is in.
+pub(crate) fn remove_empty(path: &[u8], reach: &mut Reach) -> bool {
+    try_remove_empty(path, reach).is_ok()
+}
+
+fn try_remove_empty(path: &[u8], reach: &mut Reach) -> io::Result<()> {
     for path in [path, split(path).0] {
         reach.forget();
-        // What is not empty stays.
         let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
-        if removed.is_err() {
-            return;
+        match removed.as_ref().map_err(io::Error::kind) {
+            // It may not have been made: a run was killed before.
+            Ok(()) | Err(io::ErrorKind::NotFound) => {}
+            Err(io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => break,
+            Err(_) => return removed,
         }
     }
+    Ok(())
 }
 
 /// The stores that one worker has used.
 #[derive(Debug, Default)]
-pub(crate) struct Used(HashMap<(u64, u64), Staging>);
+pub(crate) struct Used(Vec<(Site, Staging)>);
 
 impl Used {
     /// Returns the run's directory for a file in a directory.
@@ -148,14 +197,14 @@ impl Used {
         reach: &mut Reach,
         journal: &Journal,
     ) -> Result<Staging, NoStore> {
-        let key = (file.mount, file.device);
-        if let Some(staging) = self.0.get(&key) {
+        let serves = |(site, _): &&(Site, _)| site.serves(file, dir_path, stores.stays);
+        if let Some((_, staging)) = self.0.iter().find(serves) {
             return Ok(staging.clone());
         }
-        let store = stores.find(file, dir_path, reach, journal)?;
-        let staging = open(store.number, &store.path, reach)
-            .map_err(|e| NoStore::Here(Reason::Failed { op: Op::Open, source: e }))?;
-        self.0.insert(key, staging.clone());
+        let Store { site, number, path } = stores.find(file, dir_path, reach, journal)?;
+        let staging = open(number, &path, reach)
+            .map_err(|source| NoStore::Here(Reason::Store { at: path, source }))?;
+        self.0.push((site, staging.clone()));
         Ok(staging)
     }
 }
@@ -163,30 +212,43 @@ impl Used {
 /// Opens a run's directory in a store.
 pub(crate) fn open(number: u32, path: &[u8], reach: &mut Reach) -> io::Result<Staging> {
     let dir = reach.dir(path)?;
-    check_private(&dir.stat()?)?;
+    if !is_private(&dir.stat()?) {
+        let text = "it is not private: others may reach what is in it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
     Ok(Staging { number, dir, path: path.into() })
 }
 
 /// Returns the path of the directory that the store for files in `dir_path` is to be in.
-fn place(dir_path: &[u8], reach: &mut Reach) -> io::Result<Vec<u8>> {
-    let own = reach.dir(dir_path)?;
-    let here = own.stat()?;
-    own.may_change()?;
-    let (mut best, mut best_is_own) = (dir_path, here.uid == user());
+fn place(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8>, Reason> {
+    let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
+    let own = reach.dir(dir_path).map_err(failed)?;
+    let here = own.stat().map_err(failed)?;
+    own.may_change().map_err(failed)?;
+    let (mut best, mut best_rank) = (dir_path, rank(dir_path, &here));
     let mut path = dir_path;
     while !path.is_empty() {
         path = split(path).0;
-        let above = reach.dir(path)?;
-        let stat = above.stat()?;
+        let Ok(above) = reach.dir(path) else { break };
+        let stat = above.stat().map_err(failed)?;
         if (stat.mount, stat.device) != (here.mount, here.device) {
             break;
         }
-        let is_own = stat.uid == user();
-        if (is_own || !best_is_own) && above.may_change().is_ok() {
-            (best, best_is_own) = (path, is_own);
+        if rank(path, &stat) >= best_rank && above.may_change().is_ok() {
+            (best, best_rank) = (path, rank(path, &stat));
         }
     }
     Ok(best.to_vec())
+}
+
+/// Returns how well a directory suits for a store. In one that others may write to they could put something in
+/// the store's place; what is in `/tmp` is removed some day.
+fn rank(path: &[u8], stat: &Stat) -> u8 {
+    if path.is_empty() {
+        return 0;
+    }
+    let is_closed = stat.mode & 0o022 == 0;
+    1 + u8::from(stat.uid == user()) + 2 * u8::from(is_closed)
 }
 
 fn store_path(above: &[u8]) -> Vec<u8> {
@@ -206,32 +268,42 @@ fn user() -> u32 {
 pub(crate) fn make_again(path: &[u8], reach: &mut Reach) -> io::Result<()> {
     let (store, id) = split(path);
     let id = String::from_utf8_lossy(id);
-    make(split(store).0, &id, reach)
+    make(split(store).0, &id, reach, true).map_err(|reason| match reason {
+        Reason::Store { source, .. } => source,
+        reason => io::Error::new(io::ErrorKind::PermissionDenied, reason.to_string()),
+    })
 }
 
-/// Makes the store in `above` if it is missing, and the run's directory in it.
-fn make(above: &[u8], id: &str, reach: &mut Reach) -> io::Result<()> {
-    let above = reach.dir(above)?;
-    let store = CString::new(store_name())?;
-    let run = CString::new(id)?;
+/// Makes the store in `above` if it is missing, and the run's directory in it, which must not be there unless
+/// it is made `again`: no two runs have one.
+fn make(above: &[u8], id: &str, reach: &mut Reach, again: bool) -> Result<(), Reason> {
+    let at = store_path(above);
+    let failed = |source| Reason::Store { at: at.clone(), source };
+    let above = reach.dir(above).map_err(failed)?;
+    let store = CString::new(store_name()).map_err(|e| failed(e.into()))?;
+    let run = CString::new(id).map_err(|e| failed(e.into()))?;
     // Another run may remove the store, as it is empty, between the two.
     for _ in 0..100 {
         let is_ours = above.make_private_dir(&store);
         let is_new = is_ours.is_ok();
-        made(is_ours)?;
-        let dir = above.open_child(&store)?;
-        check_private(&dir.stat()?)?;
-        match made(dir.make_private_dir(&run)) {
+        made(is_ours).map_err(failed)?;
+        let dir = match above.open_child(&store) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            dir => dir.map_err(failed)?,
+        };
+        let is_private = is_private(&dir.stat().map_err(failed)?);
+        let answer = if is_private { dir.make_private_dir(&run) } else { Ok(()) };
+        match if again { made(answer) } else { answer } {
+            Ok(()) if is_private => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => {
+            answer => {
                 // No room for it, for one. What is not empty stays.
                 let _kept = is_new.then(|| above.remove_empty_dir(&store));
-                return Err(e);
+                return Err(answer.err().map_or(Reason::NotPrivate { at: at.clone() }, failed));
             }
-            Ok(()) => return Ok(()),
         }
     }
-    Err(io::ErrorKind::NotFound.into())
+    Err(failed(io::ErrorKind::NotFound.into()))
 }
 
 fn made(answer: io::Result<()>) -> io::Result<()> {
@@ -241,16 +313,10 @@ fn made(answer: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes sure that nobody else can reach into a store: where everybody may make directories, somebody
-/// may have made this one.
-fn check_private(stat: &Stat) -> io::Result<()> {
-    if stat.uid == user() && stat.mode.trailing_zeros() >= 6 {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::PermissionDenied,
-        format!("{STORE_PREFIX}* is there and is not private"),
-    ))
+/// Returns whether nobody else can reach into a store: where everybody may make directories, somebody may have
+/// made this one, and not every file system keeps permissions.
+fn is_private(stat: &Stat) -> bool {
+    stat.uid == user() && stat.mode.trailing_zeros() >= 6
 }
 
 impl Staging {

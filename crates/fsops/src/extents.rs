@@ -15,7 +15,9 @@ const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const EXTENT_LAST: u32 = 0x1;
 /// Location not known yet, not mapped to a device block, or inside the inode: the `physical`
 /// field of such an extent identifies nothing.
-const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | 0x200;
+const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | EXTENT_INLINE;
+/// Inside the inode.
+const EXTENT_INLINE: u32 = 0x200;
 /// Compressed or encrypted: `length` is that of the content, of which `physical` on as many bytes
 /// are not on the device.
 const EXTENT_ENCODED: u32 = 0x8;
@@ -59,6 +61,14 @@ pub(crate) fn place(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let extent = request.extents.first().filter(|_| request.mapped > 0);
     let placed = extent.filter(|extent| extent.flags & EXTENT_UNPLACED == 0);
     Ok(placed.map(|extent| extent.physical + offset.saturating_sub(extent.logical)))
+}
+
+/// Returns whether a file's bytes are inside its inode: see [`File::is_inline`].
+pub(crate) fn is_inline(file: &File) -> bool {
+    let mut request = Request::<1>::new(0);
+    // What is dirty may become so.
+    request.flags = FLAG_SYNC;
+    request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }
 
 /// Storage that a file shares to its last byte.

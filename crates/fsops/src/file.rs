@@ -90,6 +90,11 @@ impl File {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
+    /// Returns the identity of the file system that the file is on.
+    pub fn volume(&self) -> io::Result<crate::Volume> {
+        crate::Volume::of(self.fd.as_fd())
+    }
+
     /// Reads into `buffer` from `offset` until it is full or the file ends; returns the number of
     /// bytes read.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -163,6 +168,11 @@ impl File {
     /// file on a volume that says so ([`crate::Volume::same_place_is_same_content`]).
     pub fn shared_layout(&self) -> Option<SharedLayout> {
         crate::extents::shared_layout(self)
+    }
+
+    /// Returns whether the file's bytes are inside its inode, where they take no space that could be shared.
+    pub fn is_inline(&self) -> bool {
+        crate::extents::is_inline(self)
     }
 
     /// Returns whether `length` bytes from `offset` on are all in the page cache, without fetching

@@ -75,6 +75,8 @@ pub(crate) struct Work<'a> {
     pub(crate) lots: Vec<Lot<'a>>,
     /// Whether directories get their times back.
     pub(crate) directory_times: bool,
+    /// Directories whose files are no other view of files that are acted on, as the user said.
+    pub(crate) distinct: Vec<Vec<u8>>,
     /// How many of the files an undo cannot take back: names that were separated from files with names elsewhere.
     pub(crate) one_way: u64,
 }
@@ -87,7 +89,7 @@ pub(crate) fn carry_out(
     settings: &Settings,
     update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
 ) -> Result<Exit, CommandError> {
-    let Work { kind, lots, directory_times, one_way } = work;
+    let Work { kind, lots, directory_times, distinct, one_way } = work;
     let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
     let how = How {
         kind,
@@ -95,6 +97,7 @@ pub(crate) fn carry_out(
         threads: workers.compare.threads,
         open_dirs: workers.compare.open_dirs,
         open_files: (free / 4).clamp(2, 512),
+        distinct,
     };
     let watch = Arc::new(Watch::default());
     // Before signals are caught: Ctrl-C ends the wait for another process at once.

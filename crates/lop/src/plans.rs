@@ -52,7 +52,8 @@ impl Wishes {
     }
 }
 
-fn absolute(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
+/// Returns paths with all links resolved.
+pub(crate) fn absolute(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
     let path = |path: &PathBuf| {
         let found = path.canonicalize();
         let found =

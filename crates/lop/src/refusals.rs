@@ -1,10 +1,12 @@
 //! What the commands that change files have in common: the folder with their journals, what they say at
 //! the end, and files that nothing was done with.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use action::{Reason, Refusal, Runs};
+use action::{Kind, Reason, Refusal, Runs};
 use serde::Serialize;
 
 use crate::error::{CommandError, io_text};
@@ -95,18 +97,42 @@ impl From<action::Error> for CommandError {
     }
 }
 
-/// Prints files that nothing was done with as `lop: PATH: reason`.
+/// Prints files that nothing was done with as `lop: PATH: reason`; if many have a reason that is about their
+/// file system, as `lop: N files: reason`.
 pub(crate) fn print(refused: &[Refusal], settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
-    let shown = if all { refused.len() } else { SHOWN.min(refused.len()) };
-    for refusal in &refused[..shown] {
-        let reason = text(&refusal.reason);
-        settings.complain(&[&refusal.path[..], b": ", reason.as_bytes()].concat());
+    let mut lines = Vec::new();
+    let mut common: BTreeMap<String, Vec<&Refusal>> = BTreeMap::new();
+    for refusal in refused {
+        if refusal.reason.is_of_file_system() && !all {
+            common.entry(text(&refusal.reason)).or_default().push(refusal);
+        } else {
+            lines.push(line(refusal));
+        }
     }
-    let rest = (refused.len() - shown) as u64;
+    for (reason, refused) in &common {
+        match refused[..] {
+            [one] => settings.complain(&line(one)),
+            ref many => {
+                let files = counted(many.len() as u64, "file", "files");
+                settings.complain(format!("{files}: {reason}").as_bytes());
+            }
+        }
+    }
+    let shown = if all { lines.len() } else { SHOWN.min(lines.len()) };
+    lines[..shown].iter().for_each(|line| settings.complain(line));
+    let rest = (lines.len() - shown) as u64;
     if rest > 0 {
         settings.complain(format!("… and {} more (-v shows all)", count(rest)).as_bytes());
     }
+}
+
+fn line(refusal: &Refusal) -> Vec<u8> {
+    [&refusal.path[..], b": ", text(&refusal.reason).as_bytes()].concat()
+}
+
+fn shown(path: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(path)
 }
 
 fn text(reason: &Reason) -> String {
@@ -115,6 +141,18 @@ fn text(reason: &Reason) -> String {
         Reason::KeptFailed { op, source } => {
             format!("cannot {} the kept file: {}", op.verb(), io_text(source))
         }
+        Reason::Unsupported { kind: Kind::Reflink, .. } => format!("{reason}; try --by hardlink"),
+        Reason::Unsupported { .. } => format!("{reason}; try another kind"),
+        Reason::Directory { at, source } => {
+            format!("cannot change names in {}: {}", shown(at), io_text(source))
+        }
+        Reason::Store { at, source } => format!("cannot use {}: {}", shown(at), io_text(source)),
+        Reason::NotPrivate { .. } => {
+            format!(
+                "{reason}; a file system that keeps no permissions has to be mounted with umask=077"
+            )
+        }
+        Reason::View { .. } => format!("{reason}; keep another one, or say --distinct DIR"),
         other => other.to_string(),
     }
 }

@@ -1,9 +1,11 @@
 //! A run that is killed at any of its steps leaves every content under one of its names, and the next
 //! run or an undo brings all to an end. Over 600 points in all.
 
-use action::Kind;
+use action::{Kind, Runs};
 use fsops::faults::Blow;
-use testkit::{Snapshot, assert_contents_kept, assert_same};
+use testkit::{
+    FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same, skipped,
+};
 
 use crate::child::{What, run};
 use crate::world::{WHOLE, World, odd_tree};
@@ -96,7 +98,7 @@ pub(crate) fn no_file_is_left(world: &World, number: u64) {
     }
 }
 
-fn nothing_is_left(world: &World, number: u64) {
+pub(crate) fn nothing_is_left(world: &World, number: u64) {
     let stores = world.stores();
     let left: Vec<String> =
         stores.iter().map(|store| format!("{:?}", Snapshot::of(store).entries.keys())).collect();
@@ -139,5 +141,30 @@ fn a_killed_run_is_brought_to_its_end_by_the_next() {
 fn an_undo_may_be_killed_anywhere() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
         assert!(undo_killed_everywhere(kind) > 13);
+    }
+}
+
+#[test]
+fn no_store_stays_behind_a_run_that_was_killed() {
+    let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("a file system of its own: {reason}")),
+    };
+    for what in [What::Apply(Kind::Delete), What::Discard] {
+        for number in 0.. {
+            let tree = TreeBuilder::new().file("a", "equal").file("e", "equal").symlink("f", "a");
+            let world = World::in_home(&tree, TempTree::new_in(&mount));
+            let ended = run(&world.folder(), what, number, Blow::Kill);
+            drop(Runs::open(&world.runs, |_| {}));
+            if what == What::Discard {
+                crate::discard::finish(&world);
+            }
+            let names = std::fs::read_dir(&mount).expect("a directory").flatten();
+            let names: Vec<_> = names.map(|name| name.file_name()).collect();
+            assert_eq!(names.len(), 1, "{what:?} at {number}: {names:?} {}", ended.account);
+            if !ended.killed {
+                break;
+            }
+        }
     }
 }

@@ -47,7 +47,7 @@ fn take(runs: &Path, run: u64) -> Discard {
 }
 
 /// Takes up what there is, and removes it.
-fn finish(world: &World) -> usize {
+pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in Discard::unfinished(&world.runs).expect("a list") {
         // One that had not begun has left its lock.

@@ -10,6 +10,7 @@ mod power;
 mod properties;
 mod race;
 mod rivals;
+mod stores;
 mod views;
 mod world;
 mod writers;

@@ -156,6 +156,7 @@ pub(crate) fn apply_groups(
         threads: Threads { first: threads, grows: false },
         open_dirs: 8,
         open_files: 6,
+        distinct: Vec::new(),
     };
     let lanes = Lanes::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);

@@ -108,6 +108,14 @@ pub(crate) struct DedupeArgs {
     #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
     pub(crate) null: bool,
 
+    /// What is below DIR, on a network or FUSE file system, is no other view of files that go
+    ///
+    /// A file that is mounted by another path as well (sshfs, NFS, mergerfs and its branches) may
+    /// seem to be a copy of itself. So a kept file on such a file system counts as another one
+    /// only for files on the same file system, or if this says so.
+    #[arg(long, value_name = "DIR", help_heading = "Selection")]
+    pub(crate) distinct: Vec<PathBuf>,
+
     /// Write the plan to FILE, one JSON object a line
     ///
     /// Lines may be removed from it. It is checked again in full when it is applied.

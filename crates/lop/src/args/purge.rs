@@ -47,8 +47,8 @@ pub(crate) struct PurgeArgs {
 
     /// Move the PATHs out of the way and return; remove them in the background
     ///
-    /// They go into '.lop-quarantine-UID', a directory of lop's own in the topmost directory of their file
-    /// system that this user may write to. 'lop history' tells how far it is.
+    /// They go into '.lop-quarantine-UID', a directory of lop's own above them on their file system.
+    /// 'lop history' tells how far it is and where that is.
     #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
     pub(crate) instant: bool,
 

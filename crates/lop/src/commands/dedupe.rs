@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use action::{Kind, Looks, Lot, Plan, Saved, SavedError};
+use action::{Kind, Looks, Lot, Plan, Refusal, Saved, SavedError};
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -13,7 +13,7 @@ use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
-use crate::plans::{Planner, Wishes};
+use crate::plans::{Planner, Wishes, absolute};
 use crate::quantity::counted;
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
@@ -49,7 +49,11 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         planner.in_order_of_size()
     };
     let exit = if args.interactive {
-        let plans: Vec<Plan> = looked_at(planner.plans(), planner.kind()).collect();
+        let mut refused = Vec::new();
+        let distinct = absolute(&args.distinct)?;
+        let plans = looked_at(planner.plans(), planner.kind(), distinct, &mut refused);
+        let plans: Vec<Plan> = plans.collect();
+        refusals::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
         carry_on(chosen.into_iter(), &planner, by, args, writer.as_ref(), settings)?
     } else {
@@ -114,21 +118,31 @@ fn carry_on(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let kind = planner.kind();
-    match &args.save_plan {
-        _ if by == By::Script => print_script(plans),
-        Some(file) => save(looked_at(plans, kind), kind, file, settings),
-        None if args.apply => apply(plans, planner, args, writer, settings),
-        None => show(looked_at(plans, kind), kind, settings),
+    if by == By::Script {
+        return print_script(plans);
     }
+    if args.apply {
+        return apply(plans, planner, args, writer, settings);
+    }
+    let mut refused = Vec::new();
+    let plans = looked_at(plans, kind, absolute(&args.distinct)?, &mut refused);
+    let exit = match &args.save_plan {
+        Some(file) => save(plans, kind, file, settings)?,
+        None => show(plans, kind, settings)?,
+    };
+    refusals::print(&refused, settings);
+    Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }
 
-/// Has what is shown of plans found out.
-fn looked_at(plans: impl Iterator<Item = Plan>, kind: Kind) -> impl Iterator<Item = Plan> {
-    let mut looks = Looks::new(OPEN_DIRS);
-    plans.map(move |mut plan| {
-        looks.at(&mut plan, kind);
-        plan
-    })
+/// Has what is shown of plans found out. Files that nothing can be done with go to `refused`.
+fn looked_at(
+    plans: impl Iterator<Item = Plan>,
+    kind: Kind,
+    distinct: Vec<Vec<u8>>,
+    refused: &mut Vec<Refusal>,
+) -> impl Iterator<Item = Plan> {
+    let mut looks = Looks::new(OPEN_DIRS, distinct);
+    plans.filter_map(move |plan| looks.at(plan, kind, refused))
 }
 
 fn show(
@@ -200,11 +214,16 @@ fn apply(
     } else {
         by_lane(plans.map(Into::into), &workers)
     };
-    let work = Work { kind, lots, directory_times: args.preserve_dir_times, one_way: 0 };
+    let work = work(kind, lots, args)?;
     carry_out(work, &workers, settings, |_, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
         None => Ok(()),
     })
+}
+
+fn work<'a>(kind: Kind, lots: Vec<Lot<'a>>, args: &DedupeArgs) -> Result<Work<'a>, CommandError> {
+    let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);
+    Ok(Work { kind, lots, directory_times, distinct, one_way: 0 })
 }
 
 /// Shows a plan that was saved, or carries it out.
@@ -220,21 +239,22 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
         CommandError::new(exit, format!("{name}: {error}"))
     })?;
     if !args.apply {
-        return show_saved(saved, settings);
+        return show_saved(saved, args, settings);
     }
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    let directory_times = args.preserve_dir_times;
-    let work = Work { kind: saved.kind, lots, directory_times, one_way: 0 };
-    carry_out(work, &workers, settings, |_, _| Ok(()))
+    carry_out(work(saved.kind, lots, args)?, &workers, settings, |_, _| Ok(()))
 }
 
-fn show_saved(saved: Saved, settings: &Settings) -> Result<Exit, CommandError> {
+fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS), Vec::new());
-    let now = |group| looks.at_saved(group, &mut refused);
+    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS, absolute(&args.distinct)?), Vec::new());
+    let now = |group| {
+        let plan = looks.at_saved(group, &mut refused)?;
+        looks.at(plan, kind, &mut refused)
+    };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     refusals::print(&refused, settings);
-    let exit = show(looked_at(plans.into_iter(), kind), kind, settings)?;
+    let exit = show(plans.into_iter(), kind, settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

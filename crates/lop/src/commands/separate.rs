@@ -39,7 +39,8 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
         let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
         let lots = by_lane(plans.into_iter().map(Into::into), &workers);
         let directory_times = args.preserve_dir_times;
-        let work = Work { kind: Kind::Separate, lots, directory_times, one_way };
+        let (kind, distinct) = (Kind::Separate, Vec::new());
+        let work = Work { kind, lots, directory_times, distinct, one_way };
         carry_out(work, &workers, settings, |_, _| Ok(()))?
     } else {
         show(&plans, settings)?

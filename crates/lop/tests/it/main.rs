@@ -5,6 +5,7 @@
     reason = "tests change the trees they made to see what the program makes of it"
 )]
 
+mod acting;
 mod asking;
 mod catalogs;
 mod consent;

@@ -1,0 +1,83 @@
+//! What the file systems of two files rule out, known before anything is compared: for plans that are shown
+//! and for those that are carried out.
+//!
+//! # Views
+//!
+//! A kept file on a network or FUSE file system may be the very file that is to go, by another path: of a tree
+//! that is exported and mounted on the same machine, of one share that is mounted twice, of a union and its
+//! branches. Numbers do not tell, as each of these has its own, and what such a file system says after the other
+//! name is gone may be from a cache, content included. So it counts as another file only if it is on the same file
+//! system as the one that goes, if the kernel itself keeps its metadata ([`Volume::is_local`]), or if the user
+//! says that it is one.
+
+use std::io;
+
+use fsops::{Stat, Volume};
+
+use crate::error::Reason;
+use crate::kind::Kind;
+
+/// Where the kept file is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keeps<'k> {
+    pub(crate) path: &'k [u8],
+    pub(crate) device: u64,
+    pub(crate) volume: Volume,
+}
+
+impl Keeps<'_> {
+    /// Makes sure that a kind of action can be done with a file; `distinct` are directories of which the user
+    /// said that what is below them is no other view of it.
+    pub(crate) fn check(
+        &self,
+        kind: Kind,
+        going: &Stat,
+        distinct: &[Vec<u8>],
+    ) -> Result<(), Reason> {
+        let volume = &self.volume;
+        if kind == Kind::Reflink && !volume.can_share_extents() {
+            return Err(Reason::Unsupported { file_system: volume.name(), kind });
+        }
+        let is_distinct = self.device == going.device
+            || volume.is_local(self.device)
+            || distinct.iter().any(|dir| is_below(dir, self.path));
+        if is_distinct { Ok(()) } else { Err(Reason::View { file_system: volume.name() }) }
+    }
+}
+
+/// Returns that the file system knows no such kind of action, if an error says so.
+pub(crate) fn unsupported(kind: Kind, volume: &Volume, error: &io::Error) -> Option<Reason> {
+    let is_unknown = match error.kind() {
+        io::ErrorKind::Unsupported => true,
+        // Elsewhere the kernel lets nobody link the files of others.
+        io::ErrorKind::PermissionDenied => {
+            volume.is_fat() || !volume.keeps_numbers() && fsops::effective_user() == 0
+        }
+        _ => false,
+    };
+    is_unknown.then_some(Reason::Unsupported { file_system: volume.name(), kind })
+}
+
+/// Returns whether an absolute path is below a directory.
+fn is_below(dir: &[u8], path: &[u8]) -> bool {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn a_path_is_below_a_directory_or_not() {
+        for (dir, path, is) in [
+            ("/a", "/a/b", true),
+            ("/a/", "/a/b", true),
+            ("/", "/a", true),
+            ("/a", "/ab", false),
+            ("/a/b", "/a", false),
+        ] {
+            assert_eq!(is_below(dir.as_bytes(), path.as_bytes()), is, "{dir} {path}");
+        }
+    }
+}

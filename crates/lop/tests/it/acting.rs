@@ -1,0 +1,202 @@
+//! `lop dedupe` on file systems that know less than others, or show files that are elsewhere too.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::process::Command;
+
+use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, View, assert_same, skipped};
+
+use crate::lop::{Lop, document, settle};
+
+fn twins() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("a", 1, 50_000)
+        .seeded("b", 1, 50_000)
+        .seeded("c", 2, 60_000)
+        .seeded("d", 2, 60_000)
+}
+
+/// Returns a file system with a tree on it, and a program that has scanned it.
+fn scanned_on(kind: FileSystem, tree: &TreeBuilder) -> Option<(Lop, Mount)> {
+    let mount = Mount::new(kind, 64 << 20);
+    let mount = mount.map_err(|reason| skipped(format!("no {}: {reason}", kind.name()))).ok()?;
+    tree.make(mount.path());
+    settle();
+    let lop = Lop::new();
+    lop.remember([mount.path()]);
+    Some((lop, mount))
+}
+
+#[test]
+fn a_file_system_that_cannot_share_extents_is_named_once() {
+    let Some((lop, mount)) = scanned_on(FileSystem::Ext4, &twins()) else { return };
+    let before = Snapshot::of(mount.path());
+    let said = "lop: 2 files: ext4 cannot share extents; try --by hardlink\n";
+    let plan = lop.run(["dedupe", "--by", "reflink"]);
+    assert_eq!(plan.code(3).stderr_str(), format!("Nothing to do\n{said}"));
+    let applied = lop.run(["dedupe", "--by", "reflink", "--apply"]);
+    assert!(applied.code(3).stderr_str().starts_with(said), "{}", applied.stderr_str());
+    let all = lop.run(["dedupe", "--by", "reflink", "-v"]);
+    assert!(all.code(3).stderr_str().contains("/b: ext4 cannot"), "{}", all.stderr_str());
+    assert_same(&before, &Snapshot::of(mount.path()), Compare::ALL);
+}
+
+#[test]
+fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
+    let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
+    let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
+    let plan = lop.run(["dedupe", "--by", "reflink"]);
+    let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed: --apply does it\n";
+    assert_eq!(plan.success().stderr_str(), gain);
+    let done = lop.run(["dedupe", "--by", "reflink", "--apply", "--json"]);
+    let account = &document(done.success())["summary"];
+    let counts = ["done", "already", "freed_bytes"].map(|name| account[name].as_u64());
+    assert_eq!(counts, [Some(2), Some(1), Some(114_688)], "{account}");
+    // Neither for the catalog nor for whoever scans again.
+    for again in [false, true] {
+        if again {
+            settle();
+            lop.remember([mount.path()]);
+        }
+        let plan = lop.run(["dedupe", "--by", "reflink"]);
+        assert_eq!(plan.success().stderr_str(), "Nothing to do\n");
+        let done = lop.run(["dedupe", "--by", "reflink", "--apply", "--json"]);
+        let account = &document(done.success())["summary"];
+        let counts = ["done", "freed_bytes"].map(|name| account[name].as_u64());
+        assert_eq!(counts, [Some(0), Some(0)], "{account}");
+    }
+    assert_eq!(fs::read(mount.path().join("tiny 1")).expect("is read").len(), 900);
+}
+
+/// What is said of a tree and its view when one of the two is kept and the other one is to go.
+fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Option<String> {
+    let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/g", 2, 6000));
+    let (tree, before) = (lop.path("t"), Snapshot::of(lop.path("t")));
+    let mount = Mount::view(view, &tree);
+    let mount = mount.map_err(|reason| skipped(format!("no {view:?}: {reason}"))).ok()?;
+    settle();
+    lop.remember([tree.as_path(), mount.path()]);
+    let stays = if view_stays { mount.path() } else { &tree };
+    let keep = format!("path:{}/**", stays.display());
+    let more = more
+        .iter()
+        .map(|&word| if word == "VIEW" { mount.path().as_os_str() } else { word.as_ref() });
+    let command = ["dedupe", "--by", kind, "--keep", &keep].map(OsStr::new);
+    let output = lop.run(command.into_iter().chain(more));
+    let said = output.code(3).stderr_str().to_owned();
+    assert_same(&before, &Snapshot::of(&tree), Compare::VISIBLE | Compare::METADATA);
+    Some(said)
+}
+
+#[test]
+fn a_view_of_a_file_is_no_copy_of_it() {
+    let views =
+        [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
+    for (view, kinds) in views {
+        for &kind in kinds {
+            // That the view is another file cannot be known.
+            for last in ["--apply", "--color=never"] {
+                let Some(said) = said_of_a_view(view, kind, true, &[last]) else { return };
+                assert!(said.contains("2 files: the file that would be kept is on FUSE"), "{said}");
+                assert!(said.contains("--distinct DIR"), "{said}");
+            }
+            // Even if somebody says so, it is looked up anew, as is the file itself when the view goes.
+            let untrue = said_of_a_view(view, kind, true, &["--apply", "--distinct", "VIEW"]);
+            let file_stays = said_of_a_view(view, kind, false, &["--apply"]);
+            for said in [untrue, file_stays].into_iter().flatten() {
+                assert!(said.contains("the kept file is no longer where it was"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_on_a_network_counts_if_that_is_said() {
+    let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("far/f", 1, 5000));
+    let mount = match Mount::view(View::Sshfs, &lop.path("far")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no sshfs: {reason}")),
+    };
+    settle();
+    lop.remember([lop.path("t").as_path(), mount.path()]);
+    let far = mount.path().display().to_string();
+    let keep = format!("path:{far}/**");
+    lop.run(["dedupe", "--by", "delete", "--keep", &keep, "--apply"]).code(3);
+    assert!(lop.path("t/f").exists());
+    let distinct = ["dedupe", "--by", "delete", "--keep", &keep, "--apply", "--distinct", &far];
+    lop.run(distinct).success();
+    assert!(!lop.path("t/f").exists() && lop.path("far/f").exists());
+    lop.run(["undo"]).success();
+    assert_eq!(fs::read(lop.path("t/f")).expect("is back").len(), 5000);
+    // What is on this machine needs no such word.
+    let keep = format!("path:{}/**", lop.path("t").display());
+    lop.remember([lop.path("t").as_path(), mount.path()]);
+    lop.run(["dedupe", "--by", "delete", "--keep", &keep, "--apply"]).success();
+    assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
+}
+
+#[test]
+fn a_script_takes_names_of_any_length() {
+    let long = ["n".repeat(255), format!("{}'$(x)", "q".repeat(248))];
+    for action in ["hardlink", "symlink", "delete"] {
+        let tree = long.iter().fold(TreeBuilder::new().seeded("a", 1, 5000), |tree, name| {
+            tree.seeded(format!("d/{name}"), 1, 5000)
+        });
+        let lop = Lop::with(&tree);
+        lop.remember(["."]);
+        let script = lop.run(["dedupe", "--by", "script", "--keep", "shortest-path"]);
+        let file = lop.state().join("act.sh");
+        fs::write(&file, &script.success().stdout).expect("is written");
+        let ran = Command::new("/bin/sh").arg(&file).arg(action).output().expect("runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(said, format!("{action}: 2 files, 0 left alone\n"));
+        for name in &long {
+            let path = lop.path("d").join(name);
+            assert_eq!(path.exists(), action != "delete", "{action}");
+            assert_eq!(path.is_symlink(), action == "symlink", "{action}");
+        }
+        let left = fs::read_dir(lop.path("d")).expect("a directory").count();
+        assert_eq!(left, if action == "delete" { 0 } else { 2 });
+    }
+}
+
+#[test]
+fn what_is_in_the_way_of_the_store_is_named() {
+    let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &twins()) else { return };
+    let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
+    fs::write(&store, "in the way").expect("is written");
+    let output = lop.run(["dedupe", "--by", "delete", "--apply"]);
+    let said = format!("lop: 2 files: cannot use {}: Not a directory\n", store.display());
+    assert!(output.code(3).stderr_str().starts_with(&said), "{}", output.stderr_str());
+    assert_eq!(fs::read(&store).expect("is read"), b"in the way");
+    fs::remove_file(&store).expect("is removed");
+    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+}
+
+#[test]
+fn a_file_system_without_permissions_is_no_place_for_a_store_and_that_is_said() {
+    let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &twins()) else { return };
+    let before = Snapshot::of(mount.path());
+    let output = lop.run(["dedupe", "--by", "delete", "--apply"]);
+    let said = output.code(3).stderr_str();
+    let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
+    assert!(said.contains(&format!("2 files: cannot use {}", store.display())), "{said}");
+    assert!(said.contains("it is not private") && said.contains("umask=077"), "{said}");
+    assert!(!store.exists(), "what it made is gone again");
+    assert_same(&before, &Snapshot::of(mount.path()), Compare::VISIBLE);
+}
+
+#[test]
+fn a_directory_that_may_not_be_changed_is_named() {
+    if !testkit::is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let user = testkit::NOBODY;
+    let lop = Lop::with(&twins().mode("", 0o755));
+    let run = |args: &[&str]| lop.command().args(args.iter().copied()).as_user(user, user).run();
+    run(&["scan", "."]).success();
+    let output = run(&["dedupe", "--by", "delete", "--apply"]);
+    let dir = lop.work().display().to_string();
+    let said = format!("lop: 2 files: cannot change names in {dir}: Permission denied\n");
+    assert!(output.code(3).stderr_str().starts_with(&said), "{}", output.stderr_str());
+}
