@@ -28,6 +28,9 @@ _lop() {
             lop,file)
                 cmd="lop__subcmd__file"
                 ;;
+            lop,forget)
+                cmd="lop__subcmd__forget"
+                ;;
             lop,generate)
                 cmd="lop__subcmd__generate"
                 ;;
@@ -84,6 +87,9 @@ _lop() {
                 ;;
             lop__subcmd__help,file)
                 cmd="lop__subcmd__help__subcmd__file"
+                ;;
+            lop__subcmd__help,forget)
+                cmd="lop__subcmd__help__subcmd__forget"
                 ;;
             lop__subcmd__help,generate)
                 cmd="lop__subcmd__help__subcmd__generate"
@@ -161,7 +167,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -350,6 +356,32 @@ _lop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lop__subcmd__forget)
+            opts="-q -v -h --offline --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --catalog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lop__subcmd__generate)
             opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -377,7 +409,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help"
+            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -433,6 +465,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__file)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__forget)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

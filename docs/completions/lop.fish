@@ -24,7 +24,7 @@ function __fish_lop_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c lop -n "__fish_lop_needs_command" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_needs_command" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_needs_command" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -52,6 +52,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one direct
 complete -c lop -n "__fish_lop_needs_command" -f -a "purge" -d 'Remove directory trees for good, fast'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone'
+complete -c lop -n "__fish_lop_needs_command" -f -a "forget" -d 'Forget what is remembered below paths'
 complete -c lop -n "__fish_lop_needs_command" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
 complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -71,7 +72,7 @@ ssd\t'An SSD: many reads at once'
 cached\t'All in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads on each device [default: one per processor, more where they wait]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l memory -d 'Take at most SIZE of memory [default: a quarter of what there is]' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -102,7 +103,7 @@ size\t'Largest files first'
 count\t'Most files first'
 path\t'By the first path'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
-complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -114,7 +115,7 @@ complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print 
 complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -125,7 +126,7 @@ complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no
 complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -145,7 +146,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files' -r
-complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -164,7 +165,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files' -r
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -184,7 +185,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files' -r
-complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -209,7 +210,7 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take t
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'What is below DIR, on a network or FUSE file system, is no other view of files that go' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object a line' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Take the plan from FILE' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -225,7 +226,7 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -s q -l quiet -d 'Print 
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand separate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand separate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand separate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -238,7 +239,7 @@ complete -c lop -n "__fish_lop_using_subcommand separate" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand undo" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -249,7 +250,7 @@ complete -c lop -n "__fish_lop_using_subcommand undo" -s q -l quiet -d 'Print no
 complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand history" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -260,7 +261,7 @@ complete -c lop -n "__fish_lop_using_subcommand history" -s q -l quiet -d 'Print
 complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -274,7 +275,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "list" -d 'List the files in quarantine'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -286,7 +287,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -312,7 +313,7 @@ hdd\t'A hard disk: read in the order of places'
 ssd\t'An SSD: many reads at once'
 cached\t'All in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l threads -d 'Work with N threads [default: one per processor, more where they wait]' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -346,7 +347,7 @@ hdd\t'A hard disk: read in the order of places'
 ssd\t'An SSD: many reads at once'
 cached\t'All in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -l threads -d 'Work with N threads [default: one per processor, more where they wait]' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -367,7 +368,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -s q -l quiet -d 'Print n
 complete -c lop -n "__fish_lop_using_subcommand purge" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand validate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -378,7 +379,7 @@ complete -c lop -n "__fish_lop_using_subcommand validate" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -389,7 +390,19 @@ complete -c lop -n "__fish_lop_using_subcommand refresh" -s q -l quiet -d 'Print
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand forget" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand forget" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand forget" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand forget" -l offline -d 'Forget only files on disks that are not mounted'
+complete -c lop -n "__fish_lop_using_subcommand forget" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand forget" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -400,7 +413,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s q -l quiet -d 
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand generate" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -411,24 +424,25 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "report" -d 'Show all groups of duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "separate" -d 'Make hard links files of their own'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "undo" -d 'Bring back what a run changed'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "history" -d 'List the runs that changed files'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "quarantine" -d 'Look after files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "refresh" -d 'Forget what is gone'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "separate" -d 'Make hard links files of their own'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "undo" -d 'Bring back what a run changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "history" -d 'List the runs that changed files'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "quarantine" -d 'Look after files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "refresh" -d 'Forget what is gone'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "forget" -d 'Forget what is remembered below paths'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, params};
 use walk::{DirId, FileId, Problem, Tree};
 
 use crate::delta::{CopiesByRow, Delta};
-use crate::dirs::{TOP, components};
+use crate::dirs::{TOP, components, range_below};
 use crate::error::{At, Error};
 use crate::insert::insert_files;
 use crate::open::{Catalog, Writer};
@@ -244,10 +244,10 @@ impl Catalog {
         Ok(())
     }
 
-    /// Deletes directories and the files in them.
+    /// Deletes directories and the files in them; the file system's root stays.
     pub(crate) fn delete_dirs(&self, dirs: &[i64]) -> Result<(), Error> {
         let mut files = self.db.prepare("DELETE FROM file WHERE dir = ?1").at(&self.path)?;
-        let mut dir = self.db.prepare("DELETE FROM dir WHERE id = ?1").at(&self.path)?;
+        let mut dir = self.db.prepare("DELETE FROM dir WHERE id = ?1 AND id <> 1").at(&self.path)?;
         for id in dirs {
             files.execute([id]).at(&self.path)?;
             dir.execute([id]).at(&self.path)?;
@@ -312,14 +312,7 @@ fn write_scan(
     )
     .at(path)?;
     for root in tree.roots().iter().filter(|root| root.whole) {
-        // 'x/' to 'x0': all that starts with 'x/', as '0' follows '/'.
-        let (mut from, mut to) = (root.absolute.clone(), root.absolute.clone());
-        if from == b"/" {
-            to[0] = b'0';
-        } else {
-            from.push(b'/');
-            to.push(b'0');
-        }
+        let (from, to) = range_below(&root.absolute);
         let below = "(path = ?1 OR path >= ?2 AND path < ?3)";
         for table in ["root", "problem"] {
             let sql = format!("DELETE FROM {table} WHERE {below}");

@@ -105,6 +105,13 @@ impl Dirs {
     }
 }
 
+/// Returns the first path below an absolute path, by its bytes, and the first one after those: 'x/' and 'x0', as
+/// '0' follows '/'.
+pub(crate) fn range_below(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let dir = path.strip_suffix(b"/").unwrap_or(path);
+    ([dir, b"/"].concat(), [dir, b"0"].concat())
+}
+
 /// Returns the components of an absolute path.
 pub(crate) fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|&b| b == b'/').filter(|name| !name.is_empty())

@@ -24,6 +24,7 @@ mod commit;
 mod delta;
 mod dirs;
 mod error;
+mod forget;
 mod header;
 mod holdings;
 mod insert;

@@ -114,7 +114,7 @@ impl Writer {
 impl Catalog {
     /// Deletes those of some directories that have nothing in them, and the parents that are left
     /// with nothing by that: bottom up, one level a round.
-    fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
+    pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
         let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
                    AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \

@@ -7,6 +7,7 @@
 
 mod act;
 mod ask;
+mod keep;
 mod mirror;
 mod purge;
 mod scan;
@@ -21,6 +22,7 @@ pub(crate) use act::{
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
+pub(crate) use keep::ForgetArgs;
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
@@ -52,10 +54,10 @@ See 'lop help COMMAND' for the options of a command.";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Use this catalog [default: $XDG_STATE_HOME/lop/catalog.db]
+    /// Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]
     ///
-    /// Without $XDG_STATE_HOME the catalog is ~/.local/state/lop/catalog.db. It is made when it is
-    /// missing.
+    /// Without $LOP_CATALOG the catalog is $XDG_STATE_HOME/lop/catalog.db, and without that variable
+    /// ~/.local/state/lop/catalog.db. It is made when it is missing.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) catalog: Option<PathBuf>,
 
@@ -174,6 +176,7 @@ Examples:
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
     Refresh,
+    Forget(ForgetArgs),
     /// Mirror from or to another host, which starts this
     #[command(hide = true)]
     MirrorServer,

@@ -4,6 +4,7 @@ mod contains;
 mod dedupe;
 mod dups;
 mod file;
+mod forget;
 mod generate;
 mod history;
 mod ls;
@@ -27,6 +28,7 @@ use crate::settings::Settings;
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
     match command {
         Command::Scan(args) => scan::run(args, settings),
+        Command::Forget(args) => forget::run(&args, settings),
         Command::Generate => generate::run(),
         Command::Report(args) => report::run(&args, settings),
         Command::File(args) => file::run(&args, settings),

@@ -63,7 +63,7 @@ impl Settings {
             stdout: Stream::new(io::stdout().is_terminal(), args.color),
             // Messages are for people, also in a log: a name with a newline in it makes no second message.
             stderr: Stream { names: Names::Escaped, ..Stream::new(stderr_terminal, args.color) },
-            catalog: args.catalog,
+            catalog: args.catalog.or_else(|| set("LOP_CATALOG")),
         }
     }
 
@@ -74,20 +74,21 @@ impl Settings {
 
     /// Returns the absolute path of the catalog.
     ///
-    /// The XDG base directory specification wants a relative `XDG_STATE_HOME` ignored.
+    /// `--catalog` comes first, then `LOP_CATALOG`, then the place that the XDG base directory
+    /// specification has for it, which wants a relative `XDG_STATE_HOME` ignored.
     pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
         if let Some(path) = &self.catalog {
             return std::path::absolute(path)
                 .map_err(|e| CommandError::failed("cannot tell the current directory").because(e));
         }
-        let state = absolute_of("XDG_STATE_HOME");
-        state
-            .or_else(|| absolute_of("HOME").map(|home| home.join(".local/state")))
-            .map(|state| state.join("lop/catalog.db"))
-            .ok_or_else(|| {
-                CommandError::new(Exit::Catalog, "no place for the catalog: HOME is not set")
-                    .hint("name one with --catalog FILE")
-            })
+        let home = || absolute_of("HOME").map(|home| home.join(".local/state"));
+        let state = absolute_of("XDG_STATE_HOME").or_else(home);
+        state.map(|state| state.join("lop/catalog.db")).ok_or_else(|| {
+            let is = if set("HOME").is_some() { "not an absolute path" } else { "not set" };
+            let message = format!("no place for the catalog: HOME is {is}");
+            CommandError::new(Exit::Catalog, message)
+                .hint("name one with --catalog FILE, or in the variable LOP_CATALOG")
+        })
     }
 
     /// Returns the path of the user's home, if it is known and UTF-8.
@@ -120,7 +121,12 @@ impl Settings {
 
 /// Returns a variable of the environment that is an absolute path.
 fn absolute_of(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    set(name).filter(|path| path.is_absolute())
+}
+
+/// Returns what an environment variable names; an empty one counts as not set.
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Prints that the arguments are wrong for programs to read, where there are no settings yet.

@@ -86,3 +86,53 @@ fn a_forgetting_that_fails_leaves_the_old_catalog() {
     assert!(matches!(error, Error::Database { .. }), "{error:?}");
     assert_eq!(place.rows(), before);
 }
+
+#[test]
+fn a_directory_is_forgotten_with_all_that_is_below_it() {
+    let (place, tree) = scanned();
+    let forget = |name: &str| place.writer().forget_below(&bytes(&tree.join(name)));
+    assert_eq!(forget("d/su").expect("forgets"), 0, "a name that only begins alike");
+    assert_eq!(forget("d").expect("forgets"), 3);
+    assert_eq!(place.query("SELECT name FROM file ORDER BY name"), ["a"]);
+    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('sub' AS BLOB)"), [""; 0]);
+    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 1);
+    assert_eq!(forget("d").expect("forgets"), 0);
+    assert_eq!(place.catalog().roots().expect("asks"), [bytes(tree.path())]);
+}
+
+#[test]
+fn a_file_is_forgotten_by_its_path() {
+    let (place, tree) = scanned();
+    let forget = |name: &str| place.writer().forget_below(&bytes(&tree.join(name)));
+    assert_eq!(forget("d/sub/deep/c").expect("forgets"), 1);
+    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(forget("d/sub/deep/single").expect("forgets"), 1);
+    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
+}
+
+#[test]
+fn a_root_is_forgotten_with_its_problems_and_a_neighbour_is_not() {
+    let tree = TreeBuilder::new().file("x/a", "alike").file("x.old/b", "alike").make_temp();
+    let place = Place::new();
+    for root in ["x", "x.old"] {
+        let path = bytes(&tree.join(root).join("p"));
+        let problem = walk::Problem { path, reason: walk::Reason::Short };
+        place.try_scan(&[&tree.join(root)], &[&problem], || ()).expect("commits");
+    }
+    assert_eq!(place.writer().forget_below(&bytes(&tree.join("x"))).expect("forgets"), 1);
+    let left = bytes(&tree.join("x.old"));
+    assert_eq!(place.catalog().roots().expect("asks"), [left]);
+    assert_eq!(place.query("SELECT count(*) FROM problem"), ["1"]);
+    assert!(place.entry(&tree.join("x.old/b")).is_some());
+}
+
+#[test]
+fn everything_can_be_forgotten() {
+    let (place, tree) = scanned();
+    assert_eq!(place.writer().forget_below(b"/").expect("forgets"), 4);
+    for (table, rows) in [("file", "0"), ("content", "0"), ("root", "0"), ("dir", "1")] {
+        assert_eq!(place.query(&format!("SELECT count(*) FROM {table}")), [rows], "{table}");
+    }
+    assert_eq!(place.scan(&[tree.path()]).known(), [""; 0]);
+    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+}

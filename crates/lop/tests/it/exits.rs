@@ -164,14 +164,14 @@ fn signals_that_were_ignored_from_the_start_stay_ignored() {
 #[test]
 fn without_a_home_the_catalog_has_no_place() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x"));
-    for home in ["", "relative"] {
+    for (home, reason) in [("", "HOME is not set"), ("relative", "HOME is not an absolute path")] {
         let lost = |args: &[&str]| {
             lop.command().args(args).env("HOME", home).env("XDG_STATE_HOME", "also/relative").run()
         };
         let output = lost(&["scan", "."]);
         output.code(5);
         let said = output.stderr_str();
-        assert!(said.contains("HOME is not set") && said.contains("hint: "), "{said}");
+        assert!(said.contains(reason) && said.contains("hint: "), "{said}");
         lost(&["report"]).code(5);
         lost(&["scan", "--no-catalog", "."]).success();
         lost(&["scan", "--catalog", "here.db", "."]).success();
@@ -179,4 +179,20 @@ fn without_a_home_the_catalog_has_no_place() {
     let output = lop.command().args(["scan", "."]).env("XDG_STATE_HOME", "relative").run();
     output.success();
     assert!(lop.home().join(".local/state/lop/catalog.db").exists(), "a relative one is ignored");
+}
+
+#[test]
+fn a_variable_names_the_catalog_unless_an_option_does() {
+    let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
+    let with = |value: &str, args: &[&str]| {
+        let command = lop.command().args(args).env("LOP_CATALOG", value);
+        command.run().success().stdout_str().to_owned()
+    };
+    with("mine.db", &["scan", "a", "b"]);
+    assert!(lop.path("mine.db").exists() && !lop.catalog().exists());
+    with("mine.db", &["scan", "--catalog", "other.db", "a"]);
+    assert_eq!(with("mine.db", &["report", "--format", "fdupes"]).lines().count(), 2);
+    assert_eq!(with("mine.db", &["report", "--catalog", "other.db", "--format", "fdupes"]), "");
+    with("", &["scan", "a"]);
+    assert!(lop.catalog().exists(), "an empty one is not set");
 }

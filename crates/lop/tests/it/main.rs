@@ -14,6 +14,7 @@ mod dedupe;
 mod disks;
 mod exits;
 mod folders;
+mod forgetting;
 mod formats;
 mod full;
 mod histories;
