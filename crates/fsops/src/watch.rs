@@ -62,6 +62,10 @@ pub struct Watch {
     pub bytes_total: AtomicU64,
     /// Of those, bytes read or found unnecessary.
     pub bytes_done: AtomicU64,
+    /// Entries that are to be removed, or 0 if that is not known.
+    pub removed_total: AtomicU64,
+    /// Entries that were removed, or counted as such.
+    pub removed_done: AtomicU64,
     /// Bytes of content read.
     pub bytes_read: AtomicU64,
     /// Files opened to read their content.

@@ -38,6 +38,7 @@ struct Sample {
     entries: u64,
     heads: u64,
     files: u64,
+    removed: u64,
     bytes: u64,
     bytes_read: u64,
 }
@@ -50,6 +51,7 @@ impl Sample {
             entries: load(&watch.entries),
             heads: load(&watch.heads_done),
             files: load(&watch.files_done),
+            removed: load(&watch.removed_done),
             bytes: load(&watch.bytes_done),
             bytes_read: load(&watch.bytes_read),
         }
@@ -141,13 +143,14 @@ impl Progress {
                 contents(("Changing files", "files"), now, (files, bytes), rate)
             }
             Stage::Count => {
-                Line { parts: vec![format!("{} entries", count(now.files))], ..alone("Counting") }
+                Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
             }
             Stage::Purge => {
-                let goal: (Counter, u64) = (|sample| sample.files, files.max(now.files));
-                let rate = self.per_second(now, |sample| sample.files, count);
-                let parts = vec![of(now.files, files, count) + " entries", rate];
-                Line { goal: Some(goal).filter(|_| files > 0), parts, doing: "Removing" }
+                let all = load(&watch.removed_total);
+                let goal: (Counter, u64) = (|sample| sample.removed, all.max(now.removed));
+                let rate = self.per_second(now, |sample| sample.removed, count);
+                let parts = vec![of(now.removed, all, count) + " entries", rate];
+                Line { goal: Some(goal).filter(|_| all > 0), parts, doing: "Removing" }
             }
             Stage::Mirror => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);

@@ -232,7 +232,9 @@ impl Worker<'_> {
             self.tell_adjusted(node, differs);
         } else if node.parent().is_some() {
             self.outcome.dirs += 1;
-            self.tell_of(node, What::New, Differs::default());
+            let (what, kind) =
+                if node.is(INSTEAD) { (What::Replaced, true) } else { (What::New, false) };
+            self.tell_of(node, what, Differs { kind, ..Differs::default() });
         }
         Ok(())
     }

@@ -9,8 +9,7 @@ use crate::compare::destination;
 use crate::held::Side;
 use crate::links::{Known, Leader, leader};
 use crate::name::{Failure, Name, Settled};
-use crate::node::TOUCHED;
-use crate::outcome::{Change, Differs, What};
+use crate::outcome::{Differs, Made, What};
 use crate::put::is_taken;
 use crate::table::Key;
 use crate::worker::{Worker, joined};
@@ -56,23 +55,14 @@ impl Worker<'_> {
                 Err(e) => return Err(destination(Op::Link)(e)),
             }
         }
-        if self.imagines(name.site) {
-            self.waits_for_its_place(name);
-        }
         self.was_linked(name, leader);
         Ok(())
     }
 
     fn was_linked(&mut self, name: Name<'_>, leader: &Leader) {
-        self.outcome.linked += 1;
-        name.site.node.set(TOUCHED);
-        let instead = name.there.is_some();
-        self.job.tell(|| Change {
-            what: What::Linked,
-            path: joined(&name.site.node, name.name.to_bytes()),
-            to: Some(joined(&leader.node, leader.name.as_bytes())),
-            differs: Differs { links: instead, ..Differs::default() },
-        });
+        let to = self.job.tell.map(|_| joined(&leader.node, leader.name.as_bytes()));
+        let differs = Differs { links: name.there.is_some(), ..Differs::default() };
+        self.note(name, Made { what: What::Linked, kind: Kind::File, size: 0, to, differs });
     }
 
     /// Returns whether what is there is the leader's file already, or another copy of one that has too many

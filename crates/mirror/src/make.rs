@@ -9,10 +9,10 @@ use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
-use crate::outcome::{Differs, What};
+use crate::outcome::{Change, Differs, Made, What};
 use crate::put::is_taken;
 use crate::rights::{Owner, allowed};
-use crate::worker::Worker;
+use crate::worker::{Worker, joined};
 
 /// Bytes of a file that take longer to copy than to look before whether its name is free.
 const WORTH_A_LOOK: u64 = 64 << 10;
@@ -39,7 +39,6 @@ impl Worker<'_> {
             self.must_be_free(name)?;
         }
         let inode = if self.imagines(name.site) {
-            self.waits_for_its_place(name);
             0
         } else if stat.kind == Kind::File && name.record.is_none() {
             let source = self.source_file(name)?;
@@ -58,17 +57,12 @@ impl Worker<'_> {
         Ok(Settled::Is(inode))
     }
 
-    /// Counts what was made, and tells of it.
+    /// Counts what was copied or made, and tells of it.
     pub(crate) fn note_made(&mut self, name: Name<'_>, stat: &Stat, instead: Option<Differs>) {
-        if stat.kind == Kind::File {
-            self.outcome.files += 1;
-            // A sender on another host may say anything.
-            self.outcome.bytes = self.outcome.bytes.saturating_add(stat.size);
-        } else {
-            self.outcome.others += 1;
-        }
         let what = if instead.is_some() { What::Replaced } else { What::New };
-        self.changed(name, what, instead.unwrap_or_default());
+        let (kind, size) = (stat.kind, stat.size);
+        let differs = instead.unwrap_or_default();
+        self.note(name, Made { what, kind, size, to: None, differs });
     }
 
     /// Makes a symbolic link, a FIFO, a socket or a device.
@@ -162,7 +156,8 @@ impl Worker<'_> {
             self.dress_as(name, (&to, name.name), stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
-        self.changed(name, What::Adjusted, differs);
+        let (what, path) = (What::Adjusted, || joined(&name.site.node, name.name.to_bytes()));
+        self.job.tell(|| Change { what, path: path(), to: None, differs });
         Ok(())
     }
 
@@ -236,8 +231,8 @@ impl Worker<'_> {
                 Err(_) => return Ok(None),
             }
         }
-        self.outcome.linked += 1;
-        self.changed(name, What::Linked, instead.unwrap_or_default());
+        let (what, differs) = (What::Linked, instead.unwrap_or_default());
+        self.note(name, Made { what, kind: Kind::File, size: 0, to: None, differs });
         Ok(Some(there.inode))
     }
 
@@ -255,7 +250,7 @@ impl Worker<'_> {
         }
         let part = self.job.parts.of(name.name);
         to.link_name(from, of, &part)?;
-        if self.waits_for_its_place(name) {
+        if name.is_obstructed() {
             return Ok(());
         }
         let placed = to.replace(&part, name.name);

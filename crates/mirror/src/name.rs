@@ -14,7 +14,7 @@ use crate::held::Side;
 use crate::job::takes;
 use crate::links::{Known, born, leader};
 use crate::node::{IMAGINED, TOUCHED};
-use crate::outcome::{Change, Differs, Reason, What};
+use crate::outcome::{Differs, Made, Reason};
 use crate::part::Parts;
 use crate::present::There;
 use crate::site::{Shared, Site, Waiter};
@@ -237,14 +237,6 @@ impl Worker<'_> {
         if self.job.options.delete { Ok(()) } else { Err(Some(Reason::Obstructed)) }
     }
 
-    /// Returns whether a directory has the name, and notes that it is to go.
-    pub(crate) fn waits_for_its_place(&self, name: Name<'_>) -> bool {
-        if name.is_obstructed() {
-            self.job.surplus().obstruct(&name.site.node, name.name);
-        }
-        name.is_obstructed()
-    }
-
     /// Compares what is there with the source, and makes it alike.
     fn renew(&mut self, name: Name<'_>, stat: &Stat) -> Result<Settled, Failure> {
         let failed = |source| Some(Reason::Destination { op: Op::Stat, source });
@@ -306,17 +298,15 @@ impl Worker<'_> {
         Ok(Settled::Is(now.inode))
     }
 
-    /// Tells of a change, and notes that the directory is not what it was if a name was changed.
-    pub(crate) fn changed(&mut self, name: Name<'_>, what: What, differs: Differs) {
-        if what != What::Adjusted {
-            name.site.node.set(TOUCHED);
+    /// Counts a name that was made, and tells of it; later, if a directory is in its way and has to go first.
+    pub(crate) fn note(&mut self, name: Name<'_>, made: Made) {
+        let node = &name.site.node;
+        node.set(TOUCHED);
+        if name.is_obstructed() {
+            return self.job.surplus().obstruct(node, name.name, made);
         }
-        self.job.tell(|| Change {
-            what,
-            path: joined(&name.site.node, name.name.to_bytes()),
-            to: None,
-            differs,
-        });
+        self.outcome.count(&made);
+        self.job.tell(|| made.change(joined(node, name.name.to_bytes())));
     }
 
     /// Returns whether nothing is to be changed in this directory, which may not even be there.

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::io;
 
-use fsops::Op;
+use fsops::{Kind, Op};
 use wire::Spared;
 
 /// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
@@ -144,6 +144,25 @@ pub struct Change {
     pub differs: Differs,
 }
 
+/// A name that is at the destination now: what of it is to be counted and told.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) what: What,
+    pub(crate) kind: Kind,
+    /// Bytes, of a file that was copied or reused.
+    pub(crate) size: u64,
+    /// What it was linked to, or made of.
+    pub(crate) to: Option<Vec<u8>>,
+    pub(crate) differs: Differs,
+}
+
+impl Made {
+    pub(crate) fn change(self, path: Vec<u8>) -> Change {
+        let Made { what, to, differs, .. } = self;
+        Change { what, path, to, differs }
+    }
+}
+
 /// What was done to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -193,6 +212,24 @@ impl Outcome {
         self.failed += 1;
         self.source_failed |= matches!(reason, Reason::Source { .. });
         self.keep(|| Problem { path: path(), reason });
+    }
+
+    /// Counts a name that was made.
+    pub(crate) fn count(&mut self, made: &Made) {
+        match (made.what, made.kind) {
+            (What::Linked, _) => self.linked += 1,
+            (What::Reused, _) => {
+                self.reused += 1;
+                self.reused_bytes = self.reused_bytes.saturating_add(made.size);
+            }
+            (_, Kind::File) => {
+                self.files += 1;
+                // A sender on another host may say anything.
+                self.bytes = self.bytes.saturating_add(made.size);
+            }
+            (_, Kind::Dir) => self.dirs += 1,
+            _ => self.others += 1,
+        }
     }
 
     pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {

@@ -19,8 +19,8 @@ use crate::site::Site;
 use crate::worker::Worker;
 
 impl Worker<'_> {
-    /// Renames `part` to its own name, or notes that it is to get that when the directory is gone which is in its
-    /// way. `made` is what `part` has to be, if that is known.
+    /// Renames `part` to its own name, unless it has to wait for that until a directory is gone which is in its way.
+    /// `made` is what `part` has to be, if that is known.
     pub(crate) fn put_in_place(
         &mut self,
         name: Name<'_>,
@@ -29,7 +29,7 @@ impl Worker<'_> {
         made: Option<FileKey>,
     ) -> Result<(), Failure> {
         is_still(to, part, made)?;
-        if self.waits_for_its_place(name) {
+        if name.is_obstructed() {
             return Ok(());
         }
         if name.there.is_some() {

@@ -21,8 +21,7 @@ use crate::copy::{Filled, Making, Proof};
 use crate::held::Side;
 use crate::job::takes;
 use crate::name::{Failure, Name, Settled};
-use crate::node::TOUCHED;
-use crate::outcome::{Change, Differs, What};
+use crate::outcome::{Differs, Made, What};
 use crate::part::is_part;
 use crate::worker::{Worker, joined};
 
@@ -352,18 +351,12 @@ impl Worker<'_> {
     }
 
     fn note_reused(&mut self, name: Name<'_>, stat: &Stat, holder: &Holder) {
-        self.outcome.reused += 1;
-        self.outcome.reused_bytes = self.outcome.reused_bytes.saturating_add(stat.size);
-        name.site.node.set(TOUCHED);
-        self.job.tell(|| Change {
-            what: What::Reused,
-            path: joined(&name.site.node, name.name.to_bytes()),
-            to: Some(match holder {
-                Holder::Below(path) => path.clone(),
-                Holder::Mirrored(node, name) => joined(node, name.as_bytes()),
-            }),
-            differs: Differs::default(),
+        let to = Some(match holder {
+            Holder::Below(path) => path.clone(),
+            Holder::Mirrored(node, name) => joined(node, name.as_bytes()),
         });
+        let (kind, size, differs) = (Kind::File, stat.size, Differs::default());
+        self.note(name, Made { what: What::Reused, kind, size, to, differs });
     }
 }
 

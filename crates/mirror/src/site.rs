@@ -5,12 +5,12 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fsops::Stat;
+use fsops::{Kind, Stat};
 
 use crate::arrive::Arrived;
 use crate::node::Node;
 use crate::present::{Present, There};
-use crate::window::Window;
+use crate::window::{Turn, Window};
 
 /// A directory whose names are being dealt with.
 #[derive(Debug)]
@@ -143,7 +143,11 @@ impl Site {
     /// Has names of it be dealt with in the order that is best with what is there.
     pub(crate) fn put_in_order(&self, window: &mut Window) {
         if !self.present.is_empty() {
-            window.begin_with(|name| self.present.peek(name).is_some());
+            window.begin_with(|name| match self.present.peek(name) {
+                Some(there) if there.kind == Kind::Dir => Turn::Last,
+                Some(_) => Turn::First,
+                None => Turn::Next,
+            });
         }
     }
 

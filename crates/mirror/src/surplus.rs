@@ -1,16 +1,18 @@
 //! What is to go from the destination when everything else is done.
 
 use std::ffi::{CStr, CString};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op};
-use purge::{Deed, Guard, Target, Why};
+use purge::{Deed, Guard, Refusal, Selection, Target, Why};
 use wire::Spared;
 
 use crate::job::Job;
 use crate::node::Node;
-use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
+use crate::outcome::{Change, Differs, Made, Outcome, Problem, Reason, What};
 use crate::worker::joined;
 use crate::{Consent, Options};
 
@@ -22,8 +24,8 @@ const SOME: usize = 5;
 pub(crate) struct Surplus {
     /// What the source has not, by directory; each name ends in a NUL.
     names: Vec<(Arc<Node>, Vec<u8>)>,
-    /// Directories that are in the way of what is none.
-    obstacles: Vec<(Arc<Node>, CString)>,
+    /// Directories that are in the way of what is none, and what that is.
+    obstacles: Vec<(Arc<Node>, CString, Made)>,
     /// What runs left that were killed.
     parts: Vec<(Arc<Node>, CString)>,
 }
@@ -34,8 +36,8 @@ impl Surplus {
         self.names.push((Arc::clone(node), bytes));
     }
 
-    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr) {
-        self.obstacles.push((Arc::clone(node), name.to_owned()));
+    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr, made: Made) {
+        self.obstacles.push((Arc::clone(node), name.to_owned(), made));
     }
 
     pub(crate) fn leave_behind(&mut self, node: &Arc<Node>, name: &CStr) {
@@ -55,7 +57,7 @@ impl Surplus {
         let mut removal = Removal { job, guard, outcome };
         for (node, name) in &self.parts {
             if !job.options.dry_run {
-                removal.in_dir(node, |removal, dir| removal.remove(node, dir, name, false));
+                removal.in_dir(node, |removal, dir| removal.remove_part(node, dir, name));
             }
         }
         if let Some(why) = removal.objection(&self, ask) {
@@ -64,14 +66,14 @@ impl Surplus {
         for (node, names) in &self.names {
             removal.in_dir(node, |removal, dir| {
                 for name in split(names) {
-                    removal.remove(node, dir, name, true);
+                    removal.remove(node, dir, name);
                 }
             });
         }
-        for (node, name) in &self.obstacles {
-            removal.in_dir(node, |removal, dir| {
-                removal.remove(node, dir, name, true);
-                removal.put_in_place(node, dir, name);
+        for (node, name, made) in self.obstacles {
+            removal.in_dir(&node, |removal, dir| {
+                removal.remove(&node, dir, &name);
+                removal.put_in_place(&node, dir, &name, made);
             });
         }
     }
@@ -82,7 +84,7 @@ impl Surplus {
     fn all(&self) -> impl Iterator<Item = (&Arc<Node>, &CStr)> {
         let names =
             self.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
-        names.chain(self.obstacles.iter().map(|(node, name)| (node, name.as_c_str())))
+        names.chain(self.obstacles.iter().map(|(node, name, _)| (node, name.as_c_str())))
     }
 }
 
@@ -168,7 +170,7 @@ impl Removal<'_, '_> {
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
                 Some(target) => {
-                    let counted = self.purge(&target, Deed::Count, false);
+                    let counted = self.purge(&target, Deed::Count, self.selection(&target), None);
                     counted.files + counted.dirs
                 }
                 None => 1,
@@ -180,87 +182,117 @@ impl Removal<'_, '_> {
     fn spare(&mut self, surplus: &Surplus, why: Spared) {
         self.outcome.spared += surplus.all().count() as u64;
         self.outcome.spared_why = why;
-        for (node, name) in &surplus.obstacles {
+        for (node, name, _) in &surplus.obstacles {
             self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
-                self.in_dir(node, |removal, dir| {
-                    removal.remove(node, dir, &removal.job.parts.of(name), false);
-                });
+                self.in_dir(node, |removal, dir| removal.give_up(node, dir, name));
             }
         }
     }
 
-    /// Gives what was made aside the name that a directory had.
-    fn put_in_place(&mut self, node: &Node, dir: &Dir, name: &CStr) {
-        if self.job.options.dry_run || self.job.watch.stopped() {
+    /// Gives what was made under a temporary name the one that a directory had.
+    fn put_in_place(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr, made: Made) {
+        if self.job.watch.stopped() {
             return;
         }
-        if let Err(source) = dir.replace(&self.job.parts.of(name), name) {
+        if !self.job.options.dry_run
+            && let Err(source) = dir.replace(&self.job.parts.of(name), name)
+        {
+            // What is left of the directory was told of, and so is this name.
             let reason = Reason::Destination { op: Op::Rename, source };
             self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            return self.give_up(node, dir, name);
+        }
+        self.outcome.count(&made);
+        self.job.tell(|| made.change(joined(node, name.to_bytes())));
+    }
+
+    /// Removes what was made for a name that it cannot get.
+    fn give_up(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr) {
+        let part = self.job.parts.of(name);
+        self.remove_part(node, dir, &part);
+    }
+
+    /// Removes a temporary name, and all in it if it is a directory.
+    fn remove_part(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) {
+        match dir.remove_name(name) {
+            Err(e) if e.kind() == ErrorKind::IsADirectory => {
+                let removed = self
+                    .check(dir, node, name)
+                    .map(|target| self.purge(&target, Deed::Remove, Selection::default(), None));
+                self.note_removal(node, name, removed);
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Remove, source };
+                self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            }
+            Ok(()) => {}
         }
     }
 
-    /// Removes a name, and all in it if it is a directory.
-    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr, tells: bool) {
+    /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror.
+    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) {
         if self.job.watch.stopped() {
             return;
         }
         let stat = match dir.stat_child(name) {
             Ok(stat) => stat,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) if e.kind() == ErrorKind::NotFound => return,
             Err(source) => {
                 let reason = Reason::Destination { op: Op::Stat, source };
                 return self.outcome.fail(|| joined(node, name.to_bytes()), reason);
             }
         };
-        let dry_run = self.job.options.dry_run;
-        let removed = if stat.kind == Kind::Dir {
-            self.remove_dir(dir, node, name, tells)
-        } else if dry_run {
-            Ok(1)
-        } else {
-            let failed = |source| Reason::Destination { op: Op::Remove, source };
-            dir.remove_name(name).map(|()| 1).map_err(failed)
-        };
-        match removed {
-            Ok(entries) if tells => {
-                self.outcome.removed += entries;
-                if stat.kind != Kind::Dir {
-                    self.job.tell(|| removal_of(&joined(node, name.to_bytes())));
-                }
-            }
-            Ok(_) => {}
-            Err(reason) => self.outcome.fail(|| joined(node, name.to_bytes()), reason),
+        if stat.kind == Kind::Dir {
+            let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+            let removed = self.check(dir, node, name).map(|target| {
+                let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
+                let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
+                self.purge(&target, deed, self.selection(&target), tell)
+            });
+            self.outcome.removed += self.note_removal(node, name, removed);
+            return;
         }
+        let removed = if self.job.options.dry_run { Ok(()) } else { dir.remove_name(name) };
+        if let Err(source) = removed {
+            let reason = Reason::Destination { op: Op::Remove, source };
+            return self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+        }
+        self.outcome.removed += 1;
+        self.job.watch.removed_done.fetch_add(1, Relaxed);
+        self.job.tell(|| removal_of(&joined(node, name.to_bytes())));
     }
 
-    /// Removes a directory, but for what is left out of the mirror, and tells of each entry if `tells`; returns
-    /// how many are gone.
-    fn remove_dir(
+    /// Notes what could not be removed of a directory; returns how many entries are gone.
+    fn note_removal(
         &mut self,
-        dir: &Arc<Dir>,
         node: &Node,
         name: &CStr,
-        tells: bool,
-    ) -> Result<u64, Reason> {
-        let path = self.absolute(node, name);
-        let given = joined(node, name.to_bytes());
-        let target = self.guard.check_in(Arc::clone(dir), &path, &given);
-        let target = target.map_err(purge::Reason::from)?;
-        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
-        let outcome = self.purge(&target, deed, tells);
+        removed: Result<purge::Outcome, Refusal>,
+    ) -> u64 {
+        let outcome = match removed {
+            Ok(outcome) => outcome,
+            Err(refusal) => {
+                let reason = Reason::from(purge::Reason::from(refusal));
+                self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+                return 0;
+            }
+        };
         self.outcome.failed += outcome.failed;
-        let problems = outcome.problems.into_iter();
-        self.outcome.problems.extend(
-            problems.map(|problem| Problem { path: problem.path, reason: problem.reason.into() }),
-        );
-        Ok(outcome.files + outcome.dirs)
+        for problem in outcome.problems {
+            self.outcome.keep(|| Problem { path: problem.path, reason: problem.reason.into() });
+        }
+        outcome.files + outcome.dirs
     }
 
     fn target(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Option<Target> {
+        self.check(dir, node, name).ok()
+    }
+
+    fn check(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<Target, Refusal> {
         let path = self.absolute(node, name);
-        self.guard.check_in(Arc::clone(dir), &path, &joined(node, name.to_bytes())).ok()
+        self.guard.check_in(Arc::clone(dir), &path, &joined(node, name.to_bytes()))
     }
 
     fn absolute(&self, node: &Node, name: &CStr) -> Vec<u8> {
@@ -269,19 +301,30 @@ impl Removal<'_, '_> {
         [top, b"/", &joined(node, name.to_bytes())].concat()
     }
 
-    fn purge(&self, target: &Target, deed: Deed, tells: bool) -> purge::Outcome {
+    /// Returns what is to go of a directory that the source does not have.
+    fn selection(&self, target: &Target) -> Selection {
         let Options { include, exclude, .. } = self.job.options;
-        let selection = purge::Selection {
+        Selection {
             include: include.clone(),
             exclude: exclude.clone(),
             above: target.given().to_vec(),
             by_files: true,
-            ..purge::Selection::default()
-        };
+            ..Selection::default()
+        }
+    }
+
+    fn purge(
+        &self,
+        target: &Target,
+        deed: Deed,
+        selection: Selection,
+        tell: Option<purge::Tell<'_>>,
+    ) -> purge::Outcome {
         let options = purge::Options {
             deed,
             selection,
             keep_root: false,
+            opens_up: true,
             cross_mounts: false,
             guarded: self.guard.keys(),
             threads: self.job.options.threads,
@@ -289,9 +332,6 @@ impl Removal<'_, '_> {
             open_dirs: self.job.options.open_dirs,
             throttle: Arc::default(),
         };
-        let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
-        let is_told = tells && self.job.tell.is_some();
-        let tell: Option<purge::Tell<'_>> = if is_told { Some(&tell) } else { None };
         // Whether it was stopped the caller sees too.
         purge::purge(std::slice::from_ref(target), &options, self.job.watch, tell).0
     }

@@ -62,6 +62,17 @@ pub(crate) struct Listed<'a> {
     pub(crate) record: Option<&'a Record>,
 }
 
+/// When a name of a file is dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The destination has it: what is there may be the file already, and nothing need be copied.
+    First,
+    /// The destination does not have it.
+    Next,
+    /// The destination has a directory of that name, which may have to stay.
+    Last,
+}
+
 /// What a name is in the source.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -164,19 +175,18 @@ impl Window {
         self.items.sort_unstable();
     }
 
-    /// Has each file that has several names here dealt with under one first that the destination has too: others
-    /// are then linked to what is there, and nothing is copied.
-    pub(crate) fn begin_with(&mut self, has: impl Fn(&CStr) -> bool) {
+    /// Has each file that has several names here dealt with first under the one whose turn comes first: others are
+    /// then linked to that.
+    pub(crate) fn begin_with(&mut self, turn: impl Fn(&CStr) -> Turn) {
         let Window { items, names, .. } = self;
-        let is_there = |item: &Item| has(name_at(names, item.at));
+        let turn_of = |item: &Item| turn(name_at(names, item.at));
         for group in items.chunk_by_mut(|one, next| one.inode == next.inode) {
-            if group.len() > 1
-                && !group[0].is_dir
-                && !is_there(&group[0])
-                && let Some(first) = group.iter().position(is_there)
-            {
-                group.swap(0, first);
+            if group.len() < 2 || group[0].is_dir {
+                continue;
             }
+            let mut turns = [Turn::First, Turn::Next].into_iter();
+            let first = turns.find_map(|turn| group.iter().position(|item| turn_of(item) == turn));
+            group.swap(0, first.unwrap_or(0));
         }
     }
 
@@ -215,7 +225,7 @@ fn name_at(names: &[u8], at: u32) -> &CStr {
 mod tests {
     use fsops::{DirItem, Kind};
 
-    use super::Window;
+    use super::{Turn, Window};
 
     #[test]
     fn every_name_is_taken_once_and_the_last_ones_singly() {
@@ -237,7 +247,7 @@ mod tests {
         for (name, inode) in [(c"a", 1), (c"b", 2), (c"c", 2), (c"d", 2), (c"e", 3), (c"f", 3)] {
             window.push(&DirItem { name, kind: Kind::File, inode }, Kind::File);
         }
-        window.begin_with(|name| [c"d", c"e", c"f"].contains(&name));
+        window.begin_with(|name| if name < c"d" { Turn::Next } else { Turn::First });
         let names: Vec<_> = (0..6).map(|index| window.get(index).name).collect();
         assert_eq!(names, [c"a", c"d", c"c", c"b", c"e", c"f"]);
         assert_eq!((window.place(1), window.place(3)), (3, 1));

@@ -16,6 +16,7 @@ pub(crate) fn options(io: Io) -> Options {
         deed: Deed::Count,
         selection: Selection::default(),
         keep_root: false,
+        opens_up: false,
         cross_mounts: false,
         guarded: HashSet::new(),
         threads: Threads { first: 1, grows: false },

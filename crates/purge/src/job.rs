@@ -192,7 +192,7 @@ impl<'a> Job<'a> {
     /// Counts entries that were done, and now and then has more or fewer workers go on.
     pub(crate) fn count(&self, entries: u64) {
         let done = self.done.fetch_add(entries, Relaxed) + entries;
-        self.watch.files_done.fetch_add(entries, Relaxed);
+        self.watch.removed_done.fetch_add(entries, Relaxed);
         let Threads { first, grows } = self.options.threads;
         if !grows {
             return;

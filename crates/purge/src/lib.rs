@@ -63,6 +63,9 @@ pub struct Options {
     pub selection: Selection,
     /// The top directories stay, empty.
     pub keep_root: bool,
+    /// Directories that the process's user owns and may not change are made changeable, and so emptied. What then
+    /// stays all the same stays changeable.
+    pub opens_up: bool,
     /// What is mounted inside is emptied too.
     pub cross_mounts: bool,
     /// Directories that are not entered as mounts.

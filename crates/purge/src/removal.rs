@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::io;
 use std::rc::Rc;
 
-use fsops::{Dir, Op, Stat};
+use fsops::{Dir, Kind, Op, Stat};
 
 use crate::job::Task;
 use crate::nodes::{Finished, NodeId, TOP};
@@ -13,6 +13,9 @@ use crate::outcome::Reason;
 use crate::select::Choice;
 use crate::worker::Worker;
 use crate::{Deed, Options, subvolume};
+
+/// All rights of the owner.
+const OWNER: u32 = 0o700;
 
 /// What became of an empty directory.
 enum End {
@@ -26,7 +29,11 @@ enum End {
 impl Worker<'_> {
     /// Opens a directory to list it from a place on; nothing if that is settled already.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
-        let dir = match self.open(id) {
+        let opened = match self.open(id) {
+            Err(e) if self.opens_up(id, &e) => self.open(id),
+            opened => opened,
+        };
+        let dir = match opened {
             Ok(dir) => dir,
             Err(error) => {
                 self.not_opened(id, error);
@@ -174,6 +181,18 @@ impl Worker<'_> {
         self.settle(id);
     }
 
+    /// Gives the owner their rights on a directory that could not be opened, and on the one that it is in; returns
+    /// whether there is something to try again.
+    fn opens_up(&mut self, id: NodeId, error: &io::Error) -> bool {
+        if !self.job.options.opens_up || error.kind() != io::ErrorKind::PermissionDenied {
+            return false;
+        }
+        let name = self.job.nodes().name(id);
+        let Ok(above) = self.open_above(id) else { return false };
+        let opened = opens_up(self.job.options, &above, error);
+        opens_up_child(self.job.options, &above, &name, error) || opened
+    }
+
     /// Removes what has come to the place of a directory.
     fn became_other(&mut self, id: NodeId) {
         let (parent, name) = {
@@ -212,7 +231,11 @@ impl Worker<'_> {
         if !self.job.options.throttle.pass(self.job.watch) {
             return;
         }
-        match dir.remove_name(name) {
+        let removed = match dir.remove_name(name) {
+            Err(e) if opens_up(self.job.options, dir, &e) => dir.remove_name(name),
+            removed => removed,
+        };
+        match removed {
             Ok(()) => self.took_file(id, name),
             Err(e) if e.kind() == io::ErrorKind::IsADirectory => self.came_later(dir, id, name),
             Err(source) => self.failed(id, name, Op::Remove, source),
@@ -319,7 +342,10 @@ impl Worker<'_> {
             return End::Stopped;
         }
         let name = self.job.nodes().name(id);
-        let removed = self.open_above(id).and_then(|above| above.remove_empty_dir(&name));
+        let removed = self.open_above(id).and_then(|above| match above.remove_empty_dir(&name) {
+            Err(e) if opens_up(self.job.options, &above, &e) => above.remove_empty_dir(&name),
+            removed => removed,
+        });
         match removed {
             Ok(()) => self.took_dir(id),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -363,6 +389,31 @@ impl Worker<'_> {
         let job = self.job;
         self.tally.outcome.fail(|| crate::job::joined(&job.path(id), name), reason);
     }
+}
+
+/// Gives the owner all rights on a directory in which something could not be done for lack of them, if that is
+/// wanted; returns whether there was something to give.
+fn opens_up(options: &Options, dir: &Dir, error: &io::Error) -> bool {
+    let mode = || lacking(options, error, dir.stat());
+    mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
+}
+
+/// Does the same for a directory that could not be opened.
+pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &io::Error) -> bool {
+    let mode = || lacking(options, error, dir.stat_child(name));
+    mode().is_some_and(|mode| dir.set_child_mode(name, mode).is_ok())
+}
+
+/// Returns the mode that a directory is to get so that its owner may change it, if it is not that already.
+fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Option<u32> {
+    let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+    let stat = if options.opens_up && is_denied && options.deed == Deed::Remove {
+        stat
+    } else {
+        return None;
+    };
+    let stat = stat.ok().filter(|stat| stat.kind == Kind::Dir)?;
+    (stat.mode & OWNER != OWNER).then_some(stat.mode | OWNER)
 }
 
 fn is_mount(error: &io::Error) -> bool {

@@ -8,6 +8,7 @@ use fsops::{Interrupted, Kind, Op, Stage, Watch};
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
 use crate::outcome::{Outcome, Reason};
+use crate::removal::opens_up_child;
 use crate::{Deed, Options, Tell, subvolume};
 
 /// How often a top directory is emptied again that has something in it afterwards.
@@ -16,7 +17,7 @@ const AGAIN: usize = 16;
 /// Removes `targets`, or finds out what that would do. Returns what came of it, and whether it went to its
 /// end: `watch` may have asked to stop.
 ///
-/// `watch.files_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
+/// `watch.removed_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
 /// directories.
 pub fn purge(
     targets: &[Target],
@@ -66,7 +67,12 @@ impl Removal<'_> {
     fn dir(&mut self) -> Result<(), Reason> {
         let Removal { target, options, watch, tell, .. } = *self;
         for _ in 0..AGAIN {
-            let dir = match target.parent.open_child_within(&target.name) {
+            let open = || target.parent.open_child_within(&target.name);
+            let opened = match open() {
+                Err(e) if opens_up_child(options, &target.parent, &target.name, &e) => open(),
+                opened => opened,
+            };
+            let dir = match opened {
                 Ok(dir) => dir,
                 // Somebody else removed it.
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
@@ -141,7 +147,7 @@ impl Removal<'_> {
         match target.parent.remove_name(&target.name) {
             Ok(()) => {
                 self.took(false);
-                watch.files_done.fetch_add(1, Relaxed);
+                watch.removed_done.fetch_add(1, Relaxed);
                 Ok(())
             }
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),

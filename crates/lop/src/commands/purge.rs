@@ -60,7 +60,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
         let ahead = Ahead::count(&targets, &options, settings)?;
-        watch.files_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
+        watch.removed_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
         if asks && !ahead.may_go(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
@@ -185,6 +185,7 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         deed: Deed::Count,
         selection,
         keep_root: args.keep_root,
+        opens_up: false,
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
         threads: Threads { first, grows },

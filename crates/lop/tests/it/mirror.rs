@@ -223,6 +223,52 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     }
 }
 
+/// As in the module cache of Go.
+#[test]
+fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let mut tree = TreeBuilder::new()
+        .file("src/kept", "k")
+        .file("dst/kept", "k")
+        .file("dst/mod/one/go.mod", "1")
+        .file("dst/mod/two/deep/er/go.mod", "2")
+        .file("dst/mod/dark/in", "i")
+        .dir("dst/mod/unlisted/in")
+        .dir("dst/mod/empty")
+        .file("dst/mod/roots/in", "i");
+    let own = [
+        ("dst/mod/one/go.mod", 0o444),
+        ("dst/mod/one", 0o555),
+        ("dst/mod/two/deep/er", 0o500),
+        ("dst/mod/two/deep", 0o555),
+        ("dst/mod/two", 0o555),
+        ("dst/mod/dark", 0o000),
+        ("dst/mod/unlisted", 0o300),
+        ("dst/mod/empty", 0o000),
+        ("dst/mod", 0o555),
+        ("dst", 0o555),
+        ("src", 0o555),
+    ];
+    for (name, mode) in own {
+        tree = tree.owner(name, 65534, 65534).mode(name, mode);
+    }
+    let lop = Lop::with(&tree);
+    let run = |args: &[&str]| {
+        lop.command().args(["mirror", "src", "dst"]).args(args).as_user(65534, 65534).run()
+    };
+    // What is not theirs stays, and is named.
+    let output = run(&["--delete"]);
+    output.code(3);
+    assert!(output.stderr_str().contains("mod/roots/in: cannot remove"), "{}", output.stderr_str());
+    assert!(lop.path("dst/mod/roots/in").exists() && !lop.path("dst/mod/two").exists());
+    std::os::unix::fs::chown(lop.path("dst/mod/roots"), Some(65534), None).expect("given");
+    run(&["--delete"]).success();
+    assert!(!lop.path("dst/mod").exists());
+    alike(&lop);
+}
+
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {

@@ -16,6 +16,7 @@ mod names;
 mod options;
 mod place;
 mod places;
+mod replacing;
 mod resume;
 mod reuse;
 mod stops;

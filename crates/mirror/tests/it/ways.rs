@@ -91,6 +91,12 @@ ways! {
         where_capitals_do_not_count_no_name_takes_the_place_of_another
         a_name_that_was_spelled_otherwise_is_not_removed
     }
+    replacing {
+        a_file_that_gives_way_to_a_directory_is_told_as_replaced
+        what_has_to_stay_is_not_told_as_replaced_nor_counted
+        what_cannot_be_put_in_place_leaves_nothing_and_is_not_counted
+        a_directory_takes_the_place_of_a_file_on_every_file_system
+    }
     meddling {
         who_swaps_things_for_links_gains_nothing
         nothing_outside_is_read

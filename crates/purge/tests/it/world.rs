@@ -13,6 +13,7 @@ pub(crate) fn ways() -> Vec<Options> {
         deed: Deed::Remove,
         selection: Selection::default(),
         keep_root: false,
+        opens_up: false,
         cross_mounts: false,
         guarded: Guard::new(None, &[]).keys(),
         threads: Threads { first, grows },

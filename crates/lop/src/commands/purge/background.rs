@@ -240,13 +240,13 @@ fn remove(
 
 /// Does work, and notes in the journal every few seconds how far it is.
 fn telling<T>(discard: &Discard, watch: &Watch, work: impl FnOnce() -> T) -> T {
-    let before = watch.files_done.load(Relaxed);
+    let before = watch.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let tell = move || {
             while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // What cannot be noted now is noted with what comes next.
-                let _noted = discard.note(watch.files_done.load(Relaxed) - before, None);
+                let _noted = discard.note(watch.removed_done.load(Relaxed) - before, None);
             }
         };
         // Where no thread can be started it is told at the end.
