@@ -66,4 +66,4 @@ pub use waiting::{Waiting, waiting};
 pub use watch::{Interrupted, Stage, Watch};
 pub use within::Origin;
 pub use written::{NewFile, Xattr};
-pub use xattr::xattrs_differ;
+pub use xattr::{is_acl, xattrs_differ};

@@ -139,6 +139,17 @@ impl Dir {
         xattr::all_of_path(&self.path_of(name)?)
     }
 
+    /// Returns the ACLs of `name`, which need no right to read it, and are found however many other attributes
+    /// there are.
+    pub fn child_acls(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
+        xattr::acls_of_path(&self.path_of(name)?)
+    }
+
+    /// Returns the directory's own ACLs, as [`Dir::child_acls`] does.
+    pub fn acls(&self) -> io::Result<Vec<Xattr>> {
+        xattr::acls_of_path(&self.path_of(c".")?)
+    }
+
     /// Returns the directory's own extended attributes, as [`Dir::child_xattrs`] does.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())

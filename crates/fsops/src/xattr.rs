@@ -21,6 +21,14 @@ impl File {
     }
 }
 
+/// The attributes that are ACLs: of a file, and of what is made in a directory.
+const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
+
+/// Returns whether an attribute is an ACL.
+pub fn is_acl(name: &[u8]) -> bool {
+    ACLS.iter().any(|acl| acl.to_bytes() == name)
+}
+
 /// How XFS shows root the ACLs, which it also shows as everybody else does (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
@@ -41,6 +49,20 @@ pub(crate) fn all(fd: BorrowedFd<'_>) -> io::Result<Vec<Xattr>> {
         get: |name: &CStr, value: &mut [u8]| rustix::fs::fgetxattr(fd, name, value),
     }
     .all()
+}
+
+/// Returns the ACLs of what is at a path, of a link itself, which has none.
+pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
+    let ask = Ask {
+        length: || Ok(0),
+        list: |_: &mut [u8]| Ok(0),
+        get: |name: &CStr, value: &mut [u8]| rustix::fs::lgetxattr(path, name, value),
+    };
+    let mut acls = Vec::new();
+    for name in ACLS {
+        acls.extend(ask.value(name)?.map(|value| (name.to_bytes().to_vec(), value)));
+    }
+    Ok(acls)
 }
 
 /// Returns the attributes of what is at a path, of a link itself.

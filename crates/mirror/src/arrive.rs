@@ -260,9 +260,9 @@ impl Worker<'_> {
         making: &mut Making,
         (stat, is_stable, digest): (Stat, bool, Option<[u8; 32]>),
     ) -> Result<u64, Failure> {
-        let xattrs = self.source_xattrs(name)?;
+        let attributes = self.source_attributes(name)?;
         let proof = Proof::Digest(digest);
-        self.end_copy(name, making, Filled { stat, is_stable, xattrs, proof })
+        self.end_copy(name, making, Filled { stat, is_stable, attributes, proof })
     }
 
     /// Ends what was begun when a file was asked for.

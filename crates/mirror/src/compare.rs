@@ -1,7 +1,7 @@
 //! In what an entry of the destination differs from that of the source.
 
 use content::{Manner, partition};
-use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
+use fsops::{Dir, Kind, Op, Stat};
 
 use crate::held::Side;
 use crate::keeps::Keeps;
@@ -40,9 +40,9 @@ impl Worker<'_> {
         };
         let anew = differs.content || differs.time && stat.kind == Kind::File;
         if !anew {
-            let wanted = self.source_xattrs(name)?;
+            let wanted = self.source_attributes(name)?;
             let now = to.child_xattrs(name.name).map_err(destination(Op::Read))?;
-            differs.xattrs = xattrs_differ(&self.job.rights.settable(now), &wanted);
+            differs.xattrs = wanted.differ(&self.job.rights, node.keeps(), now);
         }
         Ok(differs)
     }

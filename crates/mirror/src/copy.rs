@@ -4,13 +4,14 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::rc::Rc;
 
-use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr};
+use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr, xattrs_differ};
 
+use crate::attributes::Attributes;
 use crate::bytes::copy_failure;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name};
-use crate::node::Node;
+use crate::node::{Node, TOUCHED};
 use crate::outcome::Reason;
 use crate::rights::{Owner, allowed};
 use crate::site::Site;
@@ -32,6 +33,9 @@ pub(crate) struct Making {
     is_displaced: bool,
 }
 
+/// Something of a new file's metadata that could not be set, and why.
+type Unset = (Op, io::Error);
+
 /// What a file was filled with.
 #[derive(Debug)]
 pub(crate) struct Filled<'f> {
@@ -39,7 +43,7 @@ pub(crate) struct Filled<'f> {
     pub(crate) stat: Stat,
     /// It was the same when it had been read.
     pub(crate) is_stable: bool,
-    pub(crate) xattrs: Vec<Xattr>,
+    pub(crate) attributes: Attributes,
     /// What is to be on the disk, if that is to be looked at.
     pub(crate) proof: Proof<'f>,
 }
@@ -75,9 +79,8 @@ impl Worker<'_> {
                 return Err(Some(Reason::Changed));
             }
             let stat = Stat { links: stat.links, ..now };
-            let xattrs = source.xattrs().map_err(|e| self.source_failure(Op::Read, e))?;
-            let xattrs = self.job.rights.settable(xattrs);
-            Ok(Filled { stat, is_stable, xattrs, proof: Proof::Original(source) })
+            let attributes = self.file_attributes(name, source)?;
+            Ok(Filled { stat, is_stable, attributes, proof: Proof::Original(source) })
         });
         let ended = filled.and_then(|filled| self.end_copy(name, &mut making, filled));
         ended.inspect_err(|_| making.undo())
@@ -112,9 +115,11 @@ impl Worker<'_> {
         making: &mut Making,
         filled: Filled<'_>,
     ) -> Result<u64, Failure> {
-        let Filled { stat, is_stable, xattrs, proof } = filled;
+        let Filled { stat, is_stable, attributes, proof } = filled;
+        let unset = self.dress_new(name.site, making, &stat, &attributes)?;
+        self.note_all_unset(name, unset);
+        self.note_time(&name.site.node, stat.mtime);
         let Making { new, now, .. } = making;
-        self.dress_new(name, new, &xattrs, &stat, now)?;
         if self.job.options.verify {
             self.verify(new, &proof, &stat)?;
         }
@@ -201,6 +206,10 @@ impl Worker<'_> {
             Err(e) if aside => return Err(destination(Op::Create)(e)),
             Err(e) => return Err(self.not_made(name, &to, Op::Create, e)),
         };
+        if aside {
+            // Also if it comes to nothing: the directory is another one than before.
+            site.node.set(TOUCHED);
+        }
         let now = if aside || known.is_none() || !is_own || site.manner.hands_down_acl {
             let now = new.stat().map_err(destination(Op::Stat))?;
             site.learn_owner(&now);
@@ -211,40 +220,82 @@ impl Worker<'_> {
         Ok(Making { to, made, aside, new, now, is_displaced: false })
     }
 
-    /// Gives a new file the metadata of `stat`, but for times, and these attributes.
+    /// Gives a new file the metadata of `stat`, but for times, and these attributes; returns what could not be set.
     fn dress_new(
-        &mut self,
-        name: Name<'_>,
-        new: &NewFile,
-        wanted: &[Xattr],
+        &self,
+        site: &Site,
+        Making { new, now, .. }: &Making,
         stat: &Stat,
-        now: &mut Option<Stat>,
-    ) -> Result<(), Failure> {
-        let (site, rights, keeps) = (name.site, &self.job.rights, name.site.node.keeps());
+        wanted: &Attributes,
+    ) -> Result<Vec<Unset>, Failure> {
+        let (rights, keeps) = (&self.job.rights, site.node.keeps());
+        let mut unset = Vec::new();
+        let mut try_to = |op, set: io::Result<()>| {
+            let failed = set.is_err();
+            unset.extend(set.err().map(|source| (op, source)));
+            failed
+        };
         let owner =
             now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
         let owner = owner.unwrap_or_default();
         let to_be = rights.owner(keeps, owner, stat);
         let failed = to_be.is_some_and(|Owner { user, group }| {
-            let set = new.set_owner_to(user, group);
-            self.note_unset(&site.node, name.name, Op::SetOwner, set)
+            try_to(Op::SetOwner, new.set_owner_to(user, group))
         });
         let mode = rights.mode(keeps, owner, stat).map(allowed(failed));
         let made_with =
             now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
-        let has_others = site.manner.hands_down_acl || !wanted.is_empty();
+        let has_others = site.manner.hands_down_acl || !wanted.all().is_empty();
         // While it may be written to: later its own rights may forbid that.
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
-            let set = new.set_xattrs_to(&self.job.rights.settable(has), wanted);
-            self.note_unset(&site.node, name.name, Op::SetAttributes, set);
+            let has = wanted.counting(rights, keeps, has);
+            try_to(Op::SetAttributes, new.set_xattrs_to(&has, wanted.all()));
         }
         if let Some(mode) = mode
             && (to_be.is_some() || has_others || made_with != mode)
         {
-            self.note_unset(&site.node, name.name, Op::SetMode, new.set_mode(mode));
+            try_to(Op::SetMode, new.set_mode(mode));
         }
-        Ok(())
+        Ok(unset)
+    }
+
+    /// Returns whether a copy of a file would have the owner, the permissions and the attributes that what is there
+    /// has, as the destination cannot hold others; then notes what it cannot.
+    ///
+    /// Who copied it all the same would do so in each run.
+    pub(crate) fn would_be_no_better(
+        &mut self,
+        name: Name<'_>,
+        stat: &Stat,
+        there: &Stat,
+        has: Vec<Xattr>,
+    ) -> Result<bool, Failure> {
+        if self.imagines(name.site) || stat.kind != Kind::File {
+            return Ok(false);
+        }
+        let wanted = self.source_attributes(name)?;
+        let making = self.begin_copy_aside(name, stat)?;
+        let tried = self.dress_new(name.site, &making, stat, &wanted).and_then(|unset| {
+            let (now, xattrs) = (making.new.stat(), making.new.xattrs());
+            Ok((unset, now.map_err(destination(Op::Stat))?, xattrs.map_err(destination(Op::Read))?))
+        });
+        making.undo();
+        let (unset, now, xattrs) = tried?;
+        let keeps = name.site.node.keeps();
+        let counting = |xattrs| wanted.counting(&self.job.rights, keeps, xattrs);
+        let is_alike = (now.uid, now.gid, now.mode) == (there.uid, there.gid, there.mode)
+            && !xattrs_differ(&counting(xattrs), &counting(has));
+        if is_alike {
+            self.note_all_unset(name, unset);
+        }
+        Ok(is_alike)
+    }
+
+    fn note_all_unset(&mut self, name: Name<'_>, unset: Vec<Unset>) {
+        for (op, source) in unset {
+            self.note_unset(&name.site.node, name.name, op, Err(source));
+        }
     }
 
     /// Notes if owner, permissions or attributes could not be set, and returns whether: what has the others is worth

@@ -1,13 +1,14 @@
 //! One directory: found or made, put in its place, given its metadata when nothing in it changes any more.
 
 use std::ffi::CStr;
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-use fsops::{Dir, Kind, Op, Stat, Volume, Xattr, xattrs_differ};
+use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
 
+use crate::attributes::Attributes;
 use crate::compare::destination;
 use crate::far::{Entered, Room};
 use crate::held::Side;
@@ -36,6 +37,9 @@ impl Worker<'_> {
                 self.outcome.vanished += 1;
                 return Ok(None);
             }
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && node.parent().is_some() => {
+                return self.begin_unread(node, e).map(Some);
+            }
             from => from.map_err(source(Op::Open))?,
         };
         let stat = from.stat().map_err(source(Op::Stat))?;
@@ -44,7 +48,8 @@ impl Worker<'_> {
             self.outcome.skipped += 1;
             return Ok(None);
         }
-        let xattrs = from.xattrs().map_err(source(Op::Read))?;
+        let attributes = Attributes::read(from.xattrs(), || from.acls());
+        let attributes = attributes.map_err(source(Op::Read))?;
         let is_entered = self.job.enters(stat.device);
         let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
         let mounts_below = roots.source.as_ref().is_some_and(|source| source.mounts_below);
@@ -55,11 +60,28 @@ impl Worker<'_> {
         };
         self.begin_at(
             node,
-            Entered { stat, xattrs, is_listed: is_entered, room: Room::default() },
+            Entered { stat, attributes, is_listed: is_entered, room: Room::default() },
             manner,
             Some(volume),
         )
         .map(Some)
+    }
+
+    /// Does the same for a directory that cannot be read: it gets its owner, rights and ACLs, and what the
+    /// destination has in it stays.
+    fn begin_unread(&mut self, node: &Arc<Node>, refused: Error) -> Result<Arc<Site>, Reason> {
+        let source = |op| move |source| Reason::Source { op, source };
+        let Some(parent) = node.parent() else { return Err(source(Op::Open)(refused)) };
+        let above = self.open(Side::Source, parent).map_err(source(Op::Open))?;
+        let stat = above.stat_child(node.name()).map_err(source(Op::Stat))?;
+        if stat.kind != Kind::Dir {
+            return Err(source(Op::Open)(refused));
+        }
+        let acls = above.child_acls(node.name()).map_err(source(Op::Read))?;
+        self.fail(node, b"", source(Op::Open)(refused));
+        let attributes = Attributes::new(acls, true);
+        let entered = Entered { stat, attributes, is_listed: false, room: Room::default() };
+        self.begin_at(node, entered, Manner::default(), None)
     }
 
     /// Does the same for a directory of another host.
@@ -80,8 +102,7 @@ impl Worker<'_> {
         mut manner: Manner,
         volume: Option<Volume>,
     ) -> Result<Arc<Site>, Reason> {
-        let Entered { stat, xattrs, is_listed: is_entered, room: _room } = entered;
-        let xattrs = self.job.rights.settable(xattrs);
+        let Entered { stat, attributes, is_listed: is_entered, room: _room } = entered;
         let failed = |failure: Failure| failure.unwrap_or(Reason::Changed);
         let to = self.begin_there(node, &mut manner).map_err(failed)?;
         let mut present = Present::default();
@@ -102,7 +123,11 @@ impl Worker<'_> {
             keeps = self.keeps(node, &volume_there, now.device);
             there = Some(now);
         }
-        node.know(Facts { stat, xattrs, there, xattrs_there, keeps, is_entered });
+        if attributes.is_partial() && is_entered {
+            self.fail(node, b"", Reason::Attributes);
+        }
+        let attributes = attributes.settable(&self.job.rights, keeps);
+        node.know(Facts { stat, attributes, there, xattrs_there, keeps, is_entered });
         Ok(Site::new(Arc::clone(node), present, manner))
     }
 
@@ -128,6 +153,8 @@ impl Worker<'_> {
         }
         let Some(parent) = node.parent() else { return Ok(None) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
+        // Also if it comes to nothing: the directory above is another one than before.
+        parent.set(TOUCHED);
         match above.make_private_dir(&self.job.parts.of(node.name())) {
             Ok(()) => manner.direct = true,
             // What a killed run had in it already was taken over.
@@ -135,16 +162,11 @@ impl Worker<'_> {
             Err(e) => return Err(destination(Op::Create)(e)),
         }
         node.set(ASIDE | TOUCHED);
-        parent.set(TOUCHED);
         self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open))
     }
 
     /// Opens a directory of the destination whose rights are those of its owner, who has none.
-    fn open_closed(
-        &mut self,
-        node: &Arc<Node>,
-        refused: std::io::Error,
-    ) -> std::io::Result<Rc<Dir>> {
+    fn open_closed(&mut self, node: &Arc<Node>, refused: Error) -> std::io::Result<Rc<Dir>> {
         let Some(parent) = node.parent() else { return Err(refused) };
         if self.job.options.dry_run {
             return Err(refused);
@@ -262,9 +284,10 @@ impl Worker<'_> {
         let rights = &self.job.rights;
         let Some(now) = facts.there else { return Ok(false) };
         let has = to.xattrs().map_err(destination(Op::Read))?;
+        let (wanted, keeps) = (&facts.attributes, facts.keeps);
         let had = facts.xattrs_there.as_ref().unwrap_or(&has);
-        let has_others = xattrs_differ(&rights.settable(had.clone()), &facts.xattrs);
-        let has = rights.settable(has);
+        let has_others = wanted.differ(rights, keeps, had.clone());
+        let has = wanted.counting(rights, keeps, has);
         if self.job.options.dry_run {
             return Ok(has_others);
         }
@@ -274,7 +297,7 @@ impl Worker<'_> {
             self.note_unset(node, c"", Op::SetOwner, to.set_owner(user, group))
         });
         let mode = rights.mode(facts.keeps, owner, &facts.stat).map(allowed(failed));
-        let set = if has_others { to.set_xattrs(&has, &facts.xattrs) } else { Ok(()) };
+        let set = if has_others { to.set_xattrs(&has, wanted.all()) } else { Ok(()) };
         // An ACL has some of the rights.
         let others = to_be.is_some() || has_others;
         let has = now.mode & 0o7777;

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use fsops::{Stat, Xattr};
+use fsops::Stat;
 use wire::{Broken, FromReceiver, Loss, Outgoing};
 
 use crate::asked::Asked;
+use crate::attributes::Attributes;
 use crate::node::Node;
 use crate::site::Site;
 use crate::window::Window;
@@ -75,7 +76,7 @@ struct Expected {
 #[derive(Debug)]
 pub(crate) struct Entered {
     pub(crate) stat: Stat,
-    pub(crate) xattrs: Vec<Xattr>,
+    pub(crate) attributes: Attributes,
     /// What is in it is mirrored too.
     pub(crate) is_listed: bool,
     pub(crate) room: Room,

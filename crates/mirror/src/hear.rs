@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use device::Pace;
 use fsops::{Kind, Op, Stat, Xattr};
-use wire::{Broken, Enter, FromSender, Have, Incoming, Item, Meta, Names, decode};
+use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
 
 use crate::arrive::{Arrived, SmallFile};
 use crate::asked::{Asked, Basis, reason_of, stat_of};
+use crate::attributes::Attributes;
 use crate::compare::destination;
 use crate::contents::Hint;
 use crate::copy::Making;
@@ -105,9 +106,9 @@ impl Worker<'_> {
                     return Err(Broken::Nonsense("an end before everything was said"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
-                    let (stat, xattrs) = (stat_of(&facts.meta), owned(&facts.xattrs));
+                    let (stat, attributes) = (stat_of(&facts.meta), owned(&facts));
                     let room = self.make_room(far, length + ROOM_OF_EACH)?;
-                    let entered = Box::new(Entered { stat, xattrs, is_listed, room });
+                    let entered = Box::new(Entered { stat, attributes, is_listed, room });
                     self.tell_of_dir(far, dir, Said::Entered(entered))?;
                 }
                 FromSender::Closed { dir, loss } => {
@@ -310,12 +311,13 @@ fn write_piece(coming: &mut Coming, at: u64, bytes: &[u8]) -> Result<(), Broken>
     Ok(())
 }
 
-fn owned(xattrs: &[wire::Xattr<'_>]) -> Vec<Xattr> {
+fn owned(facts: &Facts<'_>) -> Attributes {
+    let xattrs = facts.xattrs.iter();
     let mut owned: Vec<Xattr> =
-        xattrs.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+        xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
     // As the ones that they are compared with.
     owned.sort_unstable();
-    owned
+    Attributes::new(owned, facts.partial)
 }
 
 fn hint_of(content: &wire::Content<'_>) -> Hint {
@@ -347,10 +349,10 @@ fn window_of(names: &Names<'_>, credit: Credit, reuses: bool) -> Result<Window, 
                 if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
                     return Err(Broken::Nonsense("something of a kind that there is not"));
                 }
-                let (xattrs, target) = (owned(&facts.xattrs), target.to_vec());
+                let (attributes, target) = (owned(facts), target.to_vec());
                 let hint = record.content.as_ref().filter(|_| reuses);
                 let hint = hint.map(|content| Box::new(hint_of(content)));
-                let record = Record { stat, xattrs, target, hint };
+                let record = Record { stat, attributes, target, hint };
                 window.add_record(record, all.iter().map(CString::as_c_str));
             }
         }

@@ -16,7 +16,7 @@ use crate::arrive::Arrived;
 use crate::claimed::Claimed;
 use crate::contents::Contents;
 use crate::far::Far;
-use crate::keeps::Kept;
+use crate::keeps::{Beyond, Kept};
 use crate::links::Links;
 use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Change, Outcome, Removal};
@@ -244,6 +244,8 @@ impl<'a> Job<'a> {
     /// Does what is to be done when everything else is.
     fn end(&self, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
         (outcome.no_owners, outcome.no_modes) = self.kept.lacking();
+        let Beyond { first, last } = self.kept.beyond();
+        (outcome.first_time, outcome.last_time) = (first, last);
         if !self.watch.stopped() {
             let surplus = std::mem::take(&mut *self.surplus());
             surplus.settle(self, outcome, consent);

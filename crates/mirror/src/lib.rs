@@ -24,6 +24,7 @@
 
 mod arrive;
 mod asked;
+mod attributes;
 mod buffer;
 mod bytes;
 mod claimed;

@@ -3,12 +3,14 @@
 use std::ffi::CStr;
 use std::io;
 
-use fsops::{Dir, Kind, Op, Stat, Xattr, xattrs_differ};
+use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
 
 use crate::asked::Basis;
+use crate::attributes::Attributes;
 use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
+use crate::node::TOUCHED;
 use crate::outcome::{Change, Differs, Made, What};
 use crate::put::is_taken;
 use crate::rights::{Owner, allowed};
@@ -69,6 +71,7 @@ impl Worker<'_> {
     fn make_other(&mut self, name: Name<'_>, stat: &Stat, instead: bool) -> Result<u64, Failure> {
         let node = &name.site.node;
         let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
+        node.set(TOUCHED);
         let part = self.job.parts.of(name.name);
         let made = if instead { part.as_c_str() } else { name.name };
         let created = if stat.kind == Kind::Symlink {
@@ -77,7 +80,7 @@ impl Worker<'_> {
             to.make_node(made, stat)
         };
         created.map_err(|e| self.not_made(name, &to, Op::Create, e))?;
-        let wanted = self.source_xattrs(name);
+        let wanted = self.source_attributes(name);
         let dressed = wanted.and_then(|wanted| self.dress(name, (&to, made), stat, &wanted));
         let placed = dressed
             .and_then(|()| if instead { self.put_in_place(name, &to, made, None) } else { Ok(()) });
@@ -98,7 +101,7 @@ impl Worker<'_> {
         name: Name<'_>,
         (dir, made): (&Dir, &CStr),
         stat: &Stat,
-        wanted: &[Xattr],
+        wanted: &Attributes,
     ) -> Result<(), Failure> {
         let now = dir.stat_child(made).map_err(destination(Op::Stat))?;
         self.dress_as(name, (dir, made), stat, &now, wanted)
@@ -110,7 +113,7 @@ impl Worker<'_> {
         (dir, made): (&Dir, &CStr),
         stat: &Stat,
         now: &Stat,
-        wanted: &[Xattr],
+        wanted: &Attributes,
     ) -> Result<(), Failure> {
         let (node, rights) = (&name.site.node, &self.job.rights);
         let (keeps, owner) = (node.keeps(), (now.uid, now.gid));
@@ -122,15 +125,15 @@ impl Worker<'_> {
         let wanted_mode = rights.mode(keeps, owner, stat).map(allowed(failed));
         let mut rights_now = now.mode & 0o7777;
         let has = dir.child_xattrs(made).map_err(destination(Op::SetAttributes))?;
-        let has = rights.settable(has);
-        let has_others = xattrs_differ(&has, wanted);
+        let has = wanted.counting(rights, keeps, has);
+        let has_others = xattrs_differ(&has, wanted.all());
         if has_others {
             if !rights.is_root() && stat.kind == Kind::File && rights_now & WRITE == 0 {
                 // Who may not write to it may not set attributes either.
                 rights_now |= WRITE;
                 dir.set_child_mode(made, rights_now).map_err(destination(Op::SetMode))?;
             }
-            let set = dir.set_child_xattrs(made, &has, wanted);
+            let set = dir.set_child_xattrs(made, &has, wanted.all());
             self.note_unset(node, name.name, Op::SetAttributes, set);
         }
         // To give a file away takes some rights off it, and an ACL has some of them.
@@ -138,6 +141,7 @@ impl Worker<'_> {
         if let Some(mode) = wanted_mode.filter(|_| stat.kind != Kind::Symlink && other) {
             self.note_unset(node, name.name, Op::SetMode, dir.set_child_mode(made, mode));
         }
+        self.note_time(node, stat.mtime);
         dir.set_child_times(made, stat.atime, stat.mtime).map_err(destination(Op::SetTimes))
     }
 
@@ -152,7 +156,7 @@ impl Worker<'_> {
         if !self.imagines(name.site) {
             let to = self.open(Side::Destination, &name.site.node);
             let to = to.map_err(destination(Op::Open))?;
-            let wanted = self.source_xattrs(name)?;
+            let wanted = self.source_attributes(name)?;
             self.dress_as(name, (&to, name.name), stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
@@ -173,12 +177,14 @@ impl Worker<'_> {
         }
         let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
         let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
-        if self.is_other_than(name, stat, &there) {
+        let mut differs = self.differs_from_base(name, stat, &there);
+        if differs.in_content() {
             return Ok(None);
         }
-        let wanted = self.source_xattrs(name)?;
+        let (wanted, keeps) = (self.source_attributes(name)?, name.site.node.keeps());
         let has = base.child_xattrs(name.name).map_err(destination(Op::Read))?;
-        if xattrs_differ(&self.job.rights.settable(has), &wanted) {
+        differs.xattrs = wanted.differ(&self.job.rights, keeps, has.clone());
+        if differs.at_all() && !self.would_be_no_better(name, stat, &there, has)? {
             return Ok(None);
         }
         let compares = self.job.options.checksum && stat.size > 0;
@@ -192,12 +198,12 @@ impl Worker<'_> {
         Ok(self.link_to_like(name, stat, instead)?.map(Settled::Is))
     }
 
-    /// Returns whether metadata tell that a file of that tree is another one.
-    fn is_other_than(&mut self, name: Name<'_>, stat: &Stat, there: &Stat) -> bool {
+    /// Returns how a file of that tree differs, as far as its metadata tell.
+    fn differs_from_base(&mut self, name: Name<'_>, stat: &Stat, there: &Stat) -> Differs {
         let mut differs = self.of_metadata(name.site.node.keeps(), stat, there);
         let time = (there.mtime, there.device);
         differs.time = differs.time && self.has_other_time(&name.site.node, stat.mtime, time);
-        differs.at_all()
+        differs
     }
 
     /// Links a name to the file of the same name in the tree that may be linked to.
@@ -209,7 +215,7 @@ impl Worker<'_> {
     ) -> Result<Option<u64>, Failure> {
         let Ok(base) = self.open(Side::Base, &name.site.node) else { return Ok(None) };
         let Ok(there) = base.stat_child(name.name) else { return Ok(None) };
-        if self.is_other_than(name, stat, &there) {
+        if self.differs_from_base(name, stat, &there).in_content() {
             return Ok(None);
         }
         let elsewhere = self.job.roots.device.is_some_and(|device| device != there.device);

@@ -10,6 +10,7 @@ use wire::Broken;
 
 use crate::arrive::lose;
 use crate::asked::Basis;
+use crate::compare::destination;
 use crate::held::Side;
 use crate::job::takes;
 use crate::links::{Known, born, leader};
@@ -47,6 +48,11 @@ impl<'s> Name<'s> {
     pub(crate) fn waiter(self) -> Waiter {
         self.site.hold();
         Waiter { shared: Arc::clone(self.shared), index: self.index }
+    }
+
+    /// Returns what tells it from other names as long as there is work to do in its directory.
+    pub(crate) fn id(self) -> (usize, usize) {
+        (Arc::as_ptr(self.shared).addr(), self.index)
     }
 
     /// Returns whether a directory has the name, which goes when everything else is done, if it may.
@@ -257,6 +263,12 @@ impl Worker<'_> {
         let claims = shared || may_be_taken;
         differs.links = claims && !self.job.claimed.claim(now.key());
         let mut anew = differs.kind || differs.content || differs.links;
+        if shared && differs.at_all() && !anew && !differs.time {
+            let has = dir.child_xattrs(name.name).map_err(destination(Op::Read))?;
+            if self.would_be_no_better(name, stat, &now, has)? {
+                return Ok(Settled::Is(now.inode));
+            }
+        }
         anew |= shared && differs.at_all();
         if !anew && differs.time && self.may_reuse(name, stat) {
             return self.renew_time(name, stat, (&dir, now), differs);

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsops::{Stat, Xattr};
 
+use crate::attributes::Attributes;
 use crate::keeps::Keeps;
 use crate::part::Parts;
 
@@ -28,7 +29,7 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) stat: Stat,
-    pub(crate) xattrs: Vec<Xattr>,
+    pub(crate) attributes: Attributes,
     /// What the destination's was, when it was found or just made.
     pub(crate) there: Option<Stat>,
     /// Its attributes then, if it had to be opened up, which changes an ACL.

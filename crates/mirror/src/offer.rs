@@ -1,12 +1,14 @@
 //! Lists a tree for a receiver on another host, depth first, as far ahead as that lets it.
 
 use std::ffi::CStr;
+use std::io::{Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::{Dir, DirBuffer, Kind, Stat, Volume, Xattr};
+use fsops::{Dir, DirBuffer, Kind, Stat, Volume};
 use wire::{Broken, Content, Enter, Facts, FromSender, Item, Loss, Meta, Names, Op, Record};
 
+use crate::attributes::Attributes;
 use crate::contents::{Hint, SMALLEST};
 use crate::held::{Held, Side};
 use crate::node::Node;
@@ -47,7 +49,7 @@ struct Group {
 
 enum What {
     Dir(u64),
-    Other(Box<(Meta, Vec<Xattr>, Vec<u8>)>, Option<Hint>),
+    Other(Box<(Meta, Attributes, Vec<u8>)>, Option<Hint>),
 }
 
 impl<'s, 'a> Walk<'s, 'a> {
@@ -95,23 +97,68 @@ impl<'s, 'a> Walk<'s, 'a> {
     ) -> Result<Option<Place>, Result<Loss, Broken>> {
         let failed = |op| move |e: std::io::Error| Ok(loss_of(op, &e));
         let source = self.sending.source;
-        let dir = open(&mut self.held, &source.top.dir, node).map_err(failed(Op::Open))?;
+        let dir = match open(&mut self.held, &source.top.dir, node) {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && number > 0 => {
+                self.tell_of_unread(number, node, &e)?;
+                return Ok(None);
+            }
+            dir => dir.map_err(failed(Op::Open))?,
+        };
         let stat = dir.stat().map_err(failed(Op::Stat))?;
         if self.sending.not_into == Some(stat.key()) {
             return Err(Ok(Loss::Destination));
         }
-        let xattrs = dir.xattrs().map_err(failed(Op::Read))?;
+        let attributes = Attributes::read(dir.xattrs(), || dir.acls()).map_err(failed(Op::Read))?;
         let volume = dir.volume().map_err(failed(Op::Stat))?;
         let device = self.device(&stat);
-        let facts = Facts { meta: meta_of(&stat, device), xattrs: borrowed(&xattrs) };
         let is_entered =
             !self.sending.options.one_file_system || stat.device == source.top.stat.device;
-        let enter = FromSender::Enter(Enter { dir: number, facts, is_entered });
-        let Ok(message) = wire::encode(&enter) else { return Err(Ok(too_large())) };
-        self.sending.out.say_encoded(&message).map_err(Err)?;
+        let meta = meta_of(&stat, device);
+        if self.tell_of_dir(number, meta, &attributes, is_entered)?.is_none() {
+            // They are too many for a message.
+            let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
+            self.tell_of_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
+        }
         let tells_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
         let node = Arc::clone(node);
         Ok(is_entered.then_some(Place { number, node, dir, device, tells_inodes }))
+    }
+
+    /// Tells of a directory; nothing if that is too much for a message.
+    fn tell_of_dir(
+        &self,
+        dir: u64,
+        meta: Meta,
+        attributes: &Attributes,
+        is_entered: bool,
+    ) -> Result<Option<()>, Result<Loss, Broken>> {
+        let facts = facts_of(meta, attributes);
+        let enter = FromSender::Enter(Enter { dir, facts, is_entered });
+        let Ok(message) = wire::encode(&enter) else { return Ok(None) };
+        self.sending.out.say_encoded(&message).map(Some).map_err(Err)
+    }
+
+    /// Tells of a directory that cannot be read, and why.
+    fn tell_of_unread(
+        &mut self,
+        number: u64,
+        node: &Arc<Node>,
+        refused: &Error,
+    ) -> Result<(), Result<Loss, Broken>> {
+        let loss = loss_of(Op::Open, refused);
+        let failed = |op| move |e: Error| Ok(loss_of(op, &e));
+        let Some(parent) = node.parent() else { return Err(Ok(loss)) };
+        let above = open(&mut self.held, &self.sending.source.top.dir, parent);
+        let above = above.map_err(failed(Op::Open))?;
+        let stat = above.stat_child(node.name()).map_err(failed(Op::Stat))?;
+        if stat.kind != Kind::Dir {
+            return Err(Ok(loss));
+        }
+        let acls = above.child_acls(node.name()).map_err(failed(Op::Read))?;
+        let meta = meta_of(&stat, self.device(&stat));
+        self.tell_of_dir(number, meta, &Attributes::new(acls, true), false)?;
+        let failed = FromSender::Failed { dir: number, name: b"", loss };
+        self.sending.out.say(&failed, &[]).map_err(Err)
     }
 
     fn list(&mut self, place: &Place) -> Result<(), Broken> {
@@ -171,7 +218,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             What::Dir(self.found(place, first.name))
         } else {
             let looked_at = look_at(&place.dir, first.name);
-            let (stat, xattrs, target) = match looked_at {
+            let (stat, attributes, target) = match looked_at {
                 Ok(looked_at) => looked_at,
                 Err(loss) => {
                     self.fail(place, first.name.to_bytes(), loss)?;
@@ -192,7 +239,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                 end += (end..window.len()).take_while(is_named).take(ENOUGH / 16).count();
             }
             let hint = self.hint(place, first.name, &stat);
-            What::Other(Box::new((meta_of(&stat, place.device), xattrs, target)), hint)
+            What::Other(Box::new((meta_of(&stat, place.device), attributes, target)), hint)
         };
         groups.push(Group { what, names: (from..end).collect() });
         Ok(end)
@@ -226,6 +273,9 @@ impl<'s, 'a> Walk<'s, 'a> {
                 break message;
             }
             // The last one has more attributes than fit in a message.
+            if groups.last_mut().is_some_and(|group| group.leave_attributes(place, window)) {
+                continue;
+            }
             if let Some(group) = groups.pop() {
                 for index in group.names {
                     self.fail(place, window.get(index).name.to_bytes(), too_large())?;
@@ -267,13 +317,24 @@ impl Group {
         let item = match &self.what {
             What::Dir(number) => Item::Dir(*number),
             What::Other(facts, hint) => {
-                let (meta, xattrs, target) = &**facts;
+                let (meta, attributes, target) = &**facts;
                 let known = |hint: &'g Hint| Content { digest: hint.digest, also: &hint.also };
                 content = hint.as_ref().map(known);
-                Item::Other(Facts { meta: *meta, xattrs: borrowed(xattrs) }, target)
+                Item::Other(facts_of(*meta, attributes), target)
             }
         };
         Record { item, names, content }
+    }
+
+    /// Keeps the ACLs alone; returns whether there was more.
+    fn leave_attributes(&mut self, place: &Place, window: &Window) -> bool {
+        let (What::Other(facts, _), Some(&index)) = (&mut self.what, self.names.first()) else {
+            return false;
+        };
+        let acls = place.dir.child_acls(window.get(index).name);
+        let had_more = !facts.1.is_partial();
+        facts.1 = Attributes::new(acls.unwrap_or_default(), true);
+        had_more
     }
 
     fn bytes(&self, window: &Window) -> usize {
@@ -282,7 +343,7 @@ impl Group {
         let facts = match &self.what {
             What::Dir(_) => 0,
             What::Other(facts, hint) => {
-                let values = facts.1.iter().map(|(name, value)| name.len() + value.len());
+                let values = facts.1.all().iter().map(|(name, value)| name.len() + value.len());
                 let hint = hint.as_ref().map_or(0, |hint| hint.digest.len() + hint.also.len());
                 values.sum::<usize>() + facts.2.len() + 48 + hint
             }
@@ -292,18 +353,19 @@ impl Group {
 }
 
 /// Returns what is known of a name without reading it.
-fn look_at(dir: &Dir, name: &CStr) -> Result<(Stat, Vec<Xattr>, Vec<u8>), Loss> {
+fn look_at(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
     let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
     if stat.kind == Kind::Dir {
-        return Ok((stat, Vec::new(), Vec::new()));
+        return Ok((stat, Attributes::default(), Vec::new()));
     }
     let read = |e| loss_of(Op::Read, &e);
-    let xattrs = dir.child_xattrs(name).map_err(read)?;
+    let attributes = Attributes::read(dir.child_xattrs(name), || dir.child_acls(name));
+    let attributes = attributes.map_err(read)?;
     let target = match stat.kind {
         Kind::Symlink => dir.read_symlink(name).map_err(read)?,
         _ => Vec::new(),
     };
-    Ok((stat, xattrs, target))
+    Ok((stat, attributes, target))
 }
 
 /// Opens a directory of the source.
@@ -323,8 +385,9 @@ pub(crate) fn open(held: &mut Held, top: &Dir, node: &Arc<Node>) -> std::io::Res
     Ok(held.put(Side::Source, node, dir))
 }
 
-fn borrowed(xattrs: &[Xattr]) -> Vec<wire::Xattr<'_>> {
-    xattrs.iter().map(|(name, value)| (&name[..], &value[..])).collect()
+fn facts_of(meta: Meta, attributes: &Attributes) -> Facts<'_> {
+    let xattrs = attributes.all().iter().map(|(name, value)| (&name[..], &value[..])).collect();
+    Facts { meta, xattrs, partial: attributes.is_partial() }
 }
 
 /// Says that there are more attributes than can be sent.

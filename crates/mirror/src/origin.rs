@@ -3,8 +3,9 @@
 
 use std::io::{Error, ErrorKind};
 
-use fsops::{Op, Stat, Xattr};
+use fsops::{File, Op, Stat};
 
+use crate::attributes::Attributes;
 use crate::held::Side;
 use crate::name::{Failure, Name};
 use crate::outcome::Reason;
@@ -22,14 +23,36 @@ impl Worker<'_> {
     }
 
     /// Returns those attributes of a name in the source that can be set.
-    pub(crate) fn source_xattrs(&mut self, name: Name<'_>) -> Result<Vec<Xattr>, Failure> {
+    pub(crate) fn source_attributes(&mut self, name: Name<'_>) -> Result<Attributes, Failure> {
         if let Some(record) = name.record {
-            return Ok(self.job.rights.settable(record.xattrs.clone()));
+            return Ok(self.usable(name, record.attributes.clone()));
         }
         let dir = self.open(Side::Source, &name.site.node);
-        let xattrs = dir.and_then(|dir| dir.child_xattrs(name.name));
-        let xattrs = xattrs.map_err(|e| self.source_failure(Op::Read, e))?;
-        Ok(self.job.rights.settable(xattrs))
+        let attributes = dir.and_then(|dir| {
+            Attributes::read(dir.child_xattrs(name.name), || dir.child_acls(name.name))
+        });
+        let attributes = attributes.map_err(|e| self.source_failure(Op::Read, e))?;
+        Ok(self.usable(name, attributes))
+    }
+
+    /// Returns those attributes of an open file of the source that can be set.
+    pub(crate) fn file_attributes(
+        &mut self,
+        name: Name<'_>,
+        file: &File,
+    ) -> Result<Attributes, Failure> {
+        let acls = || self.open(Side::Source, &name.site.node)?.child_acls(name.name);
+        let attributes = Attributes::read(file.xattrs(), acls);
+        let attributes = attributes.map_err(|e| self.source_failure(Op::Read, e))?;
+        Ok(self.usable(name, attributes))
+    }
+
+    /// Keeps what can be set, and notes once if there are others that could not be read.
+    fn usable(&mut self, name: Name<'_>, attributes: Attributes) -> Attributes {
+        if attributes.is_partial() && self.in_part.replace(name.id()) != Some(name.id()) {
+            self.fail(&name.site.node, name.name.to_bytes(), Reason::Attributes);
+        }
+        attributes.settable(&self.job.rights, name.site.node.keeps())
     }
 
     /// Returns what a symbolic link of the source is to.
@@ -43,7 +66,7 @@ impl Worker<'_> {
     }
 
     /// Opens a file of the source, which is on this host.
-    pub(crate) fn source_file(&mut self, name: Name<'_>) -> Result<fsops::File, Failure> {
+    pub(crate) fn source_file(&mut self, name: Name<'_>) -> Result<File, Failure> {
         let dir = self.open(Side::Source, &name.site.node);
         let file = dir.and_then(|dir| dir.open_file_quietly(name.name));
         file.map_err(|e| self.source_failure(Op::Open, e))

@@ -54,6 +54,10 @@ pub struct Outcome {
     pub no_owners: bool,
     /// Whether it keeps no permissions.
     pub no_modes: bool,
+    /// The first time that it keeps, in seconds since the epoch, if the source has some that are before that.
+    pub first_time: Option<i64>,
+    /// The last time that it keeps, if the source has some that are after that.
+    pub last_time: Option<i64>,
     kept_bytes: usize,
 }
 
@@ -101,6 +105,9 @@ pub enum Reason {
     /// It changed all the time; what is there is what was read last.
     #[error("changed while it was copied")]
     Changed,
+    /// There are more extended attributes than can be read, so only ACLs are those of the source.
+    #[error("has more extended attributes than can be read; copied without them")]
+    Attributes,
     /// What was written is not what was read.
     #[error("reads differently from what was written")]
     Unlike,
@@ -201,6 +208,11 @@ pub struct Differs {
 }
 
 impl Differs {
+    /// Returns whether they may differ in what is in them, or are of other kinds.
+    pub(crate) fn in_content(self) -> bool {
+        self.kind || self.content || self.time
+    }
+
     /// Returns whether they do at all.
     pub fn at_all(self) -> bool {
         self != Differs::default()

@@ -192,6 +192,8 @@ impl Outcome {
             source_failed: self.source_failed,
             no_owners: self.no_owners,
             no_modes: self.no_modes,
+            first_time: self.first_time,
+            last_time: self.last_time,
             matched: 0,
             stopped: false,
         }
@@ -217,6 +219,8 @@ impl Outcome {
         self.source_failed = said.source_failed;
         self.no_owners = said.no_owners;
         self.no_modes = said.no_modes;
+        self.first_time = said.first_time;
+        self.last_time = said.last_time;
     }
 }
 

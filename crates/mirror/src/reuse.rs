@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::{Dir, File, Kind, Op, Stat, xattrs_differ};
+use fsops::{Dir, File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::arrive::Arrived;
@@ -241,9 +241,9 @@ impl Worker<'_> {
         if !has_size || !self.is_same_here(source, &copy, stat)? {
             return Ok(None);
         }
-        let xattrs = self.source_xattrs(name)?;
+        let attributes = self.source_attributes(name)?;
         let proof = Proof::Original(source);
-        let filled = Filled { stat: *stat, is_stable: true, xattrs, proof };
+        let filled = Filled { stat: *stat, is_stable: true, attributes, proof };
         self.end_copy(name, making, filled).map(Some)
     }
 
@@ -265,9 +265,9 @@ impl Worker<'_> {
         if self.of_metadata(name.site.node.keeps(), stat, &found.stat).at_all() {
             return Ok(false);
         }
-        let wanted = self.source_xattrs(name)?;
+        let wanted = self.source_attributes(name)?;
         let has = found.dir.child_xattrs(&found.name).map_err(destination(Op::Read))?;
-        Ok(!xattrs_differ(&self.job.rights.settable(has), &wanted))
+        Ok(!wanted.differ(&self.job.rights, name.site.node.keeps(), has))
     }
 
     /// Gives a file that was found this name in addition to its own; nothing if it belongs to another file of the

@@ -1,6 +1,6 @@
 //! What this process may set on files, and what it therefore has to leave alone.
 
-use fsops::{Stat, Xattr};
+use fsops::{Stat, Xattr, is_acl};
 
 use crate::keeps::Keeps;
 
@@ -80,8 +80,11 @@ impl Rights {
         mode & 0o777 & !self.umask
     }
 
-    /// Keeps those attributes that can be set.
-    pub(crate) fn settable(&self, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
+    /// Keeps those attributes that can be set where `keeps` is kept: ACLs are permissions.
+    pub(crate) fn settable(&self, keeps: Keeps, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
+        if !keeps.modes {
+            xattrs.retain(|(name, _)| !is_acl(name));
+        }
         if !self.is_root() {
             let is_own = |name: &[u8]| name.starts_with(b"user.") || name.starts_with(b"system.");
             xattrs.retain(|(name, _)| is_own(name));

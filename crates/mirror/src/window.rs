@@ -9,9 +9,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Xattr};
+use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
 
 use crate::Options;
+use crate::attributes::Attributes;
 use crate::contents::Hint;
 use crate::far::Credit;
 use crate::job::takes;
@@ -77,7 +78,7 @@ pub(crate) enum Turn {
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) stat: Stat,
-    pub(crate) xattrs: Vec<Xattr>,
+    pub(crate) attributes: Attributes,
     /// What it is a symbolic link to.
     pub(crate) target: Vec<u8>,
     /// What was known of its content from earlier.

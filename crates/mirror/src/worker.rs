@@ -37,6 +37,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) later: Vec<Waiter>,
     /// The file of which it is known that it is the one of this number still.
     pub(crate) sure: Option<Key>,
+    /// The name that it was noted of that its attributes could not all be read.
+    pub(crate) in_part: Option<(usize, usize)>,
     /// What it copies it copies at once.
     pub(crate) at_once: bool,
     /// The names that it is at, if others may help.
@@ -60,6 +62,7 @@ impl<'a> Worker<'a> {
             arrived: Vec::new(),
             later: Vec::new(),
             sure: None,
+            in_part: None,
             at_once: false,
             at: None,
             counted: 0,

@@ -241,6 +241,8 @@ pub struct Facts<'a> {
     /// Extended attributes.
     #[serde(borrow)]
     pub xattrs: Vec<Xattr<'a>>,
+    /// Whether these are the ACLs alone, as the others could not be read or are too many.
+    pub partial: bool,
 }
 
 /// An extended attribute: name and value.

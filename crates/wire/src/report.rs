@@ -112,6 +112,10 @@ pub struct Summary {
     pub no_owners: bool,
     /// Whether it keeps no permissions.
     pub no_modes: bool,
+    /// The first time that it keeps, in seconds since the epoch, if there was one before that.
+    pub first_time: Option<i64>,
+    /// The last time that it keeps, if there was one after that.
+    pub last_time: Option<i64>,
     /// Which patterns matched something, as in [`crate::FromSender::Bye`].
     pub matched: u64,
     /// Whether it was told to stop.

@@ -261,7 +261,7 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
     let value = vec![7; 60_000];
     let xattrs = vec![(&b"user.x"[..], &value[..])];
     let enter = |dir| {
-        let facts = Facts { meta, xattrs: xattrs.clone() };
+        let facts = Facts { meta, xattrs: xattrs.clone(), partial: false };
         wire::encode(&FromSender::Enter(Enter { dir, facts, is_entered: true }))
     };
     let failed = |dir| wire::encode(&FromSender::Failed { dir, name: &value, loss: Loss::Changed });
@@ -288,7 +288,7 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
 /// What a sender of other patterns lists.
 fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
-    let facts = |mode| Facts { meta: meta(mode, 0), xattrs: Vec::new() };
+    let facts = |mode| Facts { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
     let item = if is_dir { Item::Dir(1) } else { Item::Other(facts(0o100_644), b"") };
     let records = vec![Record { item, names: vec![name], content: None }];
     let enter = |dir| Enter { dir, facts: facts(0o040_755), is_entered: true };
@@ -344,7 +344,7 @@ fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
 fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
     let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
-    let facts = |mode, size| Facts { meta: meta(mode, size), xattrs: Vec::new() };
+    let facts = |mode, size| Facts { meta: meta(mode, size), xattrs: Vec::new(), partial: false };
     let names = vec![&b"new"[..]];
     let item = Item::Other(facts(0o100_644, 40_000), b"");
     let records = vec![Record { item, names, content: None }];

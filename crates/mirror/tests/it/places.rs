@@ -12,6 +12,9 @@ use testkit::{Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, asser
 use crate::whole::set_time;
 use crate::world::{assert_alike, deleting, is_from_afar, run, tell, try_to, usual};
 
+/// Seconds of a year, on average.
+const YEAR: i64 = 31_556_952;
+
 fn mounts<const N: usize>(kind: FileSystem) -> Result<[Mount; N], String> {
     let mounts: Result<Vec<Mount>, String> = (0..N).map(|_| Mount::new(kind, 4 << 20)).collect();
     mounts.map(|mounts| mounts.try_into().expect("so many were made"))
@@ -108,6 +111,18 @@ pub(crate) fn what_is_not_kept_there_is_not_set_each_time() {
     };
     let tree =
         TreeBuilder::new().hard_links("linked", &["a", "d/a"]).symlink("l", "a").mode("a", 0o640);
+    // An ACL: one of more than the permissions say, as setfacl makes it of "u:1000:r".
+    let acl = [
+        &[2, 0, 0, 0][..],
+        &[1, 0, 6, 0, 255, 255, 255, 255],
+        &[2, 0, 4, 0, 232, 3, 0, 0],
+        &[4, 0, 4, 0, 255, 255, 255, 255],
+        &[16, 0, 4, 0, 255, 255, 255, 255],
+        &[32, 0, 0, 0, 255, 255, 255, 255],
+    ];
+    let acl = acl.concat();
+    let tree = tree.file("e/acl", "a").xattr("e/acl", "system.posix_acl_access", &acl);
+    let tree = tree.xattr("e", "system.posix_acl_default", &acl);
     // Many, for several workers to find out at once.
     let files = (0..40).map(|n| format!("d/{n}"));
     let place =
@@ -149,6 +164,111 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without() {
         let time = |root: &Path, name| root.join(name).metadata().expect("there").modified().ok();
         assert!(time(&from, "a") == time(&to, "a") && time(&from, "d") == time(&to, "d"));
     }
+}
+
+/// A copy of a file with two names that lacks what the destination cannot hold is not made again in each run.
+#[test]
+pub(crate) fn what_the_destination_cannot_hold_is_not_paid_for_in_each_run() {
+    let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
+        (Ok(xfs), Ok(ext4)) => (xfs, ext4),
+        (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
+    };
+    let (from, to) = (xfs.path().join("from"), ext4.path().join("to"));
+    let tree = TreeBuilder::new().seeded("a", 1, 100_000).hard_link("a", "d/b");
+    tree.xattr("a", "user.large", &vec![b'v'; 20_000]).xattr("a", "user.small", b"s").make(&from);
+    let lacks = |outcome: &mirror::Outcome| {
+        assert_eq!((outcome.failed, outcome.source_failed), (1, false), "{outcome:?}");
+        let attributes = fsops::Op::SetAttributes;
+        let reason = &outcome.problems[0].reason;
+        let is_it = matches!(reason, Reason::Destination { op, .. } if *op == attributes);
+        assert!(is_it, "{reason:?}");
+    };
+    let first = try_to(&from, &to, &usual());
+    lacks(&first);
+    assert_eq!(first.files, 1);
+    for _ in 0..2 {
+        let again = try_to(&from, &to, &usual());
+        lacks(&again);
+        assert_eq!((again.files, again.bytes, again.changes()), (0, 0, 0), "{again:?}");
+    }
+    // Nor is it in each backup that may be linked to the one before.
+    let next = ext4.path().join("next");
+    let (outcome, _) = tell(&from, &next, Some(&to), &usual());
+    lacks(&outcome);
+    assert_eq!((outcome.files, outcome.linked), (0, 2), "{outcome:?}");
+    // What can be held is.
+    fs::set_permissions(from.join("a"), Permissions::from_mode(0o600)).expect("set");
+    let changed = try_to(&from, &to, &usual());
+    lacks(&changed);
+    assert_eq!(changed.files, 1, "{changed:?}");
+    assert_eq!(to.join("d/b").metadata().expect("there").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+pub(crate) fn times_that_the_destination_does_not_keep_are_said_and_not_paid_for() {
+    let ext4 = Mount::new(FileSystem::Ext4, 0);
+    let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
+    let (btrfs, all) = match (Mount::new(FileSystem::Btrfs, 0), ext4, small) {
+        (Ok(btrfs), Ok(ext4), Ok(small)) => (btrfs, [(ext4, 2446), (small, 2038)]),
+        (Err(reason), ..) | (_, Err(reason), _) | (_, _, Err(reason)) => return skipped(&reason),
+    };
+    let from = btrfs.path().join("from");
+    let tree = TreeBuilder::new()
+        .seeded("late", 1, 100_000)
+        .seeded("early", 2, 100_000)
+        .file("d/in", "i")
+        .symlink("link", "x")
+        .file("usual", "u");
+    let years = [("late", 2500), ("early", 1800), ("d", 2600), ("link", 1700), ("usual", 2000)];
+    let timed = |tree: TreeBuilder, (name, year): (&str, i64)| {
+        tree.mtime(name, (year - 1970) * YEAR, 123_456_789)
+    };
+    years.into_iter().fold(tree, timed).make(&from);
+    for (there, last) in &all {
+        let to = there.path().join("to");
+        for round in 0..3 {
+            let outcome = run(&from, &to, &usual());
+            let year = |time: Option<i64>| time.map(|time| 1970 + time.div_euclid(YEAR));
+            let kept = (year(outcome.first_time), year(outcome.last_time));
+            assert_eq!(kept, (Some(1901), Some(*last)), "{round}: {outcome:?}");
+            let none = round > 0;
+            assert_eq!(outcome.changes() == 0, none, "{round}: {outcome:?}");
+        }
+        // Another time is still one.
+        set_time(&to.join("late"), 1_000);
+        assert_eq!(run(&from, &to, &usual()).files, 1);
+    }
+    let to = btrfs.path().join("to");
+    let outcome = run(&from, &to, &usual());
+    assert_eq!((outcome.first_time, outcome.last_time), (None, None));
+    assert_alike(&from, &to);
+}
+
+/// Of a file with more attributes than can be listed, or a directory, the ACLs are known all the same.
+#[test]
+pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without() {
+    // Names of 70 KB. No file system takes so many of one inode but those that keep them in trees.
+    let from = match Mount::new(FileSystem::Xfs, 0) {
+        Ok(from) => from,
+        Err(reason) => return skipped(&reason),
+    };
+    let mut tree = TreeBuilder::new().file("a", "a").file("d/b", "b").mode("a", 0o640);
+    for number in 0..320 {
+        let name = format!("user.{number:0>220}");
+        tree = tree.xattr("a", &name, b"").xattr("d", &name, b"");
+    }
+    let place = TreeBuilder::new().dir("to").make_temp();
+    let (from, to) = (from.path().join("from"), place.join("to"));
+    tree.make(&from);
+    for round in 0..3 {
+        let outcome = try_to(&from, &to, &deleting());
+        assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
+        let told = |problem: &mirror::Problem| matches!(problem.reason, Reason::Attributes);
+        assert!(outcome.problems.iter().all(told), "{outcome:?}");
+        assert_eq!(outcome.changes() == 0, round > 0, "{round}: {outcome:?}");
+    }
+    assert_eq!(fs::read_to_string(to.join("d/b")).expect("there"), "b");
+    assert_eq!(to.join("a").metadata().expect("there").permissions().mode() & 0o777, 0o640);
 }
 
 #[test]

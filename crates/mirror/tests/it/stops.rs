@@ -110,7 +110,7 @@ fn who_is_not_heard_any_more_was_not_interrupted() {
     drop(asked);
     let says = Outgoing::new(to_receiver);
     let meta = Meta { mode: 0o040_755, ..Meta::default() };
-    let facts = Facts { meta, xattrs: Vec::new() };
+    let facts = Facts { meta, xattrs: Vec::new(), partial: false };
     let enter = FromSender::Enter(Enter { dir: 0, facts, is_entered: true });
     says.say(&enter, &[]).expect("said");
     let left = FromSender::Leave { dir: 0, whole: true, skipped: 0 };
@@ -153,17 +153,23 @@ fn what_had_come_of_a_file_stays_when_one_stops() {
     for _ in 0..60 {
         let delay = dice.dwell(Duration::from_millis(300)).unwrap_or_default();
         let source = Source::open(&place.join("from")).expect("there");
-        let ((mut asked, to_sender), (said, to_receiver)) = (pipe(), pipe());
+        // Threads have copies of descriptors, by which a pipe would stay open.
+        let (asked, to_sender) = UnixStream::pair().expect("there are sockets");
+        let mut asked = Incoming::new(OwnedFd::from(asked).into());
+        let (said, to_receiver) = pipe();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
                 let talk = (&mut asked, &out);
                 let _ended = mirror::send(&source, None, &with(1), &watch, talk);
             });
-            received(&place, (said, to_sender), |watch| {
+            let end = to_sender.try_clone().expect("copied");
+            let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |watch| {
                 thread::sleep(delay);
                 watch.stop();
-            })
+            });
+            end.shutdown(Shutdown::Write).expect("it is open");
+            ended
         });
         if place.join("to/a").exists() {
             std::fs::remove_file(place.join("to/a")).expect("removed");

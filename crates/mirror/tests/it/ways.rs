@@ -45,6 +45,9 @@ ways! {
         where_times_are_coarse_nothing_is_copied_again
         what_is_not_kept_there_is_not_set_each_time
         a_file_whose_attributes_do_not_fit_is_copied_without
+        what_the_destination_cannot_hold_is_not_paid_for_in_each_run
+        times_that_the_destination_does_not_keep_are_said_and_not_paid_for
+        a_file_whose_attributes_cannot_be_listed_is_copied_without
         a_dry_run_sees_attributes_of_directories_too
         further_names_of_a_file_that_is_there_are_linked_to_it
         a_capability_that_is_no_more_goes

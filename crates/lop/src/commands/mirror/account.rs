@@ -38,7 +38,7 @@ pub(super) struct Account {
     skipped: u64,
     failed: u64,
     /// Metadata that the destination does not keep.
-    not_kept: Vec<&'static str>,
+    not_kept: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unmatched_patterns: Vec<String>,
     seconds: f64,
@@ -74,10 +74,7 @@ impl Account {
             vanished: outcome.vanished,
             skipped: outcome.skipped,
             failed: outcome.failed,
-            not_kept: [(outcome.no_owners, "owners"), (outcome.no_modes, "permissions")]
-                .into_iter()
-                .filter_map(|(not_kept, what)| not_kept.then_some(what))
-                .collect(),
+            not_kept: not_kept(outcome),
             unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
@@ -160,6 +157,22 @@ impl Account {
         let was = if self.spared == 1 { "was" } else { "were" };
         Some(format!("{spared} that the source does not have {was} not removed: {why}"))
     }
+}
+
+/// Returns what the destination does not keep of metadata.
+fn not_kept(outcome: &Outcome) -> Vec<String> {
+    let owners = outcome.no_owners.then(|| "owners".to_string());
+    let modes = outcome.no_modes.then(|| "permissions".to_string());
+    let before = outcome.first_time.map(|time| format!("times before {}", year(time)));
+    let after = outcome.last_time.map(|time| format!("times after {}", year(time)));
+    [owners, modes, before, after].into_iter().flatten().collect()
+}
+
+/// Returns the year that a moment is in, seconds since the epoch.
+fn year(seconds: i64) -> i64 {
+    /// Seconds of a year of the Gregorian calendar, on average.
+    const YEAR: i64 = 31_556_952;
+    1970 + seconds.div_euclid(YEAR)
 }
 
 /// What `--stats` prints.

@@ -271,6 +271,74 @@ fn an_ordinary_user_mirrors_what_it_may() {
     }
 }
 
+/// A revocation gets to the copy also where the owner cannot read any more what they have closed.
+#[test]
+fn a_directory_that_cannot_be_read_gets_its_rights_and_keeps_what_is_in_it() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let place = TempTree::new();
+    let mut way = Way::shell();
+    way.lop = binary_for_others(&place);
+    let mut tree = TreeBuilder::new()
+        .file("src/other", "o")
+        .file("src/dark/in", "i")
+        .mode("src/dark", 0o300)
+        .dir("src/new")
+        .mode("src/new", 0o000)
+        .file("dst/dark/kept", "k")
+        .xattr("dst/dark", "user.kept", b"k")
+        .mode("dst/dark", 0o777)
+        .file("dst/surplus", "s");
+    let all = ["src", "src/other", "src/dark", "src/dark/in", "src/new"];
+    for name in all.into_iter().chain(["dst", "dst/dark", "dst/dark/kept", "dst/surplus"]) {
+        tree = tree.owner(name, NOBODY, NOBODY);
+    }
+    for direction in [None, Some(BOTH[0]), Some(BOTH[1])] {
+        let lop = Lop::with(&tree);
+        let has_acl = std::process::Command::new("setfacl")
+            .args(["-m", "u:1000:x"])
+            .arg(lop.path("src/dark"))
+            .status()
+            .is_ok_and(|status| status.success());
+        for _ in 0..2 {
+            let run = match direction {
+                None => lop.command().args(["mirror", "--delete", "src", "dst"]),
+                Some(direction) => {
+                    let places = (&*lop.path("src"), &*lop.path("dst"));
+                    way.run(&lop, direction, &["--delete"], places)
+                }
+            };
+            let output = run.as_user(NOBODY, NOBODY).run();
+            output.code(3);
+            let said = output.stderr_str();
+            for name in ["dark", "new"] {
+                let line = format!("lop: {name}: cannot open the source: Permission denied\n");
+                assert!(said.contains(&line), "{direction:?}: {said}");
+            }
+            let stat = |name: &str| lop.path(name).metadata().expect("there");
+            for name in ["dark", "new"] {
+                let mode = |top: &str| stat(&format!("{top}/{name}")).mode() & 0o7777;
+                assert_eq!(mode("dst"), mode("src"), "{direction:?} {name}");
+            }
+            if has_acl {
+                let acl = |name| {
+                    let name = lop.path(name);
+                    rustix::fs::getxattr(&name, "system.posix_acl_access", &mut [0; 256])
+                };
+                assert_eq!(acl("dst/dark"), acl("src/dark"), "{direction:?}");
+                assert!(acl("dst/dark").is_ok());
+            }
+            let value = rustix::fs::getxattr(&*lop.path("dst/dark"), "user.kept", &mut [0; 8]);
+            assert_eq!(value, Ok(1), "{direction:?}");
+            for kept in ["dst/dark/kept", "dst/surplus", "dst/other"] {
+                assert!(lop.path(kept).exists(), "{direction:?} {kept}");
+            }
+            assert!(!lop.path("dst/dark/in").exists());
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
