@@ -54,6 +54,9 @@ pub enum SavedError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
+    /// It is something else; what is wrong with its first line.
+    #[error("not a plan of lop: {0}")]
+    NoPlan(String),
     /// A line is not one of a plan.
     #[error("line {line}: {why}")]
     Line {
@@ -92,12 +95,12 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a plan.
+/// Reads a plan; nothing if no line is left in it.
 ///
 /// # Errors
 ///
 /// What is wrong with it; [`SavedError::Contradiction`] if it is read well but not safe.
-pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
+pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     let mut groups: Vec<SavedGroup> = Vec::new();
     let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
     let mut checks = Checks::default();
@@ -108,7 +111,10 @@ pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
             continue;
         }
         let wrong = |why: String| SavedError::Line { line: number, why };
-        let line: Line = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
+        let line = serde_json::from_slice::<Line>(&text).map_err(|e| match kind {
+            None => SavedError::NoPlan(e.to_string()),
+            Some(_) => wrong(e.to_string()),
+        })?;
         if *kind.get_or_insert(line.r#do) != line.r#do {
             return Err(wrong("another kind of action than in the lines before".into()));
         }
@@ -131,11 +137,11 @@ pub fn load(from: impl BufRead) -> Result<Saved, SavedError> {
         });
     }
     checks.end()?;
-    let kind = kind.ok_or(SavedError::Line { line: 1, why: "there is no action in it".into() })?;
+    let Some(kind) = kind else { return Ok(None) };
     for SavedGroup { group, .. } in &mut groups {
         bring_names_together(&mut group.others);
     }
-    Ok(Saved { kind, groups })
+    Ok(Some(Saved { kind, groups }))
 }
 
 /// Has names of one inode next to each other, where the first of them is.
@@ -201,7 +207,7 @@ mod tests {
     }
 
     fn read(lines: &[String]) -> Result<Saved, SavedError> {
-        load(lines.join("\n").as_bytes())
+        load(lines.join("\n").as_bytes()).map(|saved| saved.expect("there are lines"))
     }
 
     #[test]
@@ -239,8 +245,13 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_said_with_its_line() {
-        for text in ["", "{}", "nonsense", r#"{"do":"delete"}"#, "\u{0}"] {
-            assert!(matches!(load(text.as_bytes()), Err(SavedError::Line { .. })), "{text}");
+        for text in ["{}", "nonsense", r#"{"do":"delete"}"#, "\u{0}"] {
+            assert!(matches!(load(text.as_bytes()), Err(SavedError::NoPlan(_))), "{text}");
+        }
+        let second = [line("/b", 2, "/a", 1), "nonsense".into()];
+        assert!(matches!(read(&second), Err(SavedError::Line { line: 2, .. })));
+        for empty in ["", "\n \n"] {
+            assert!(load(empty.as_bytes()).is_ok_and(|saved| saved.is_none()));
         }
         let relative = line("b", 2, "/a", 1);
         assert!(matches!(read(&[relative]), Err(SavedError::Line { line: 1, .. })));

@@ -33,7 +33,9 @@ mod sources;
 mod stalls;
 mod stats;
 mod summary;
+mod tips;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -49,7 +51,11 @@ static ALLOCATOR: fsops::memory::Allocator = fsops::memory::Allocator;
 fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
         Ok(cli) => run(cli),
-        Err(e) => refuse(&e),
+        Err(mut e) => {
+            let command = std::env::args_os().nth(1);
+            tips::improve(&mut e, command.as_deref().and_then(OsStr::to_str));
+            refuse(&e)
+        }
     };
     ExitCode::from(exit.code())
 }

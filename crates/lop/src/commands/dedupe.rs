@@ -193,7 +193,9 @@ fn save(
         output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
     } else if settings.verbosity != Verbosity::Quiet {
         let text = summary.text(kind);
-        settings.note(&format!("{text}; 'lop dedupe --plan FILE' takes it from there"));
+        let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        settings.note(&format!("{text}; apply it with: lop dedupe --plan {shown} --apply"));
     }
     Ok(Exit::Done)
 }
@@ -236,14 +238,31 @@ fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit,
             SavedError::Contradiction { .. } => Exit::Refused,
             _ => Exit::Failed,
         };
-        CommandError::new(exit, format!("{name}: {error}"))
+        match error {
+            SavedError::NoPlan(why) => {
+                CommandError::failed(format!("{name} is not a plan of lop")).hint(why)
+            }
+            error => CommandError::new(exit, format!("{name}: {error}")),
+        }
     })?;
+    let Some(saved) = saved else { return nothing_left(settings) };
     if !args.apply {
         return show_saved(saved, args, settings);
     }
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
     carry_out(work(saved.kind, lots, args)?, &workers, settings, |_, _| Ok(()))
+}
+
+/// Says that all lines were taken out of a plan.
+fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
+    if settings.json {
+        let none = Planned::default();
+        output::print(|out| writeln!(out, "{}", output::summary_document(&none)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        settings.note("Nothing to do: there is no action in the plan");
+    }
+    Ok(Exit::Done)
 }
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {

@@ -1,0 +1,110 @@
+//! Advice on arguments that clap does not know: only what helps.
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Takes tips away that lead astray, and gives one to who types `purge -rf`.
+pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
+    match error.kind() {
+        // The usage that clap makes up has both of what cannot be together.
+        ErrorKind::ArgumentConflict => drop(error.remove(ContextKind::Usage)),
+        ErrorKind::UnknownArgument => unknown(error, command),
+        _ => {}
+    }
+}
+
+fn unknown(error: &mut clap::Error, command: Option<&str>) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
+    let typed = typed.clone();
+    // A file may be called so; most are not.
+    if !std::path::Path::new(&typed).exists() {
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
+        && !is_similar(&typed, similar)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        // It has the tip in it.
+        error.remove(ContextKind::Usage);
+    }
+    if command == Some("purge") && matches!(typed.as_str(), "-r" | "-R" | "-f") {
+        let tip = "lop purge removes whole trees without these; --yes keeps it from asking";
+        let tips = vec![StyledStr::from(tip)];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
+/// Returns whether one can be a slip of who wanted to type the other.
+fn is_similar(typed: &str, known: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
+    let (typed, known) = (plain(typed), plain(known));
+    let is_start = typed.len() > 2 && (known.starts_with(&typed) || typed.starts_with(&known));
+    is_start || distance(typed.as_bytes(), known.as_bytes()) <= 1 + typed.len() / 4
+}
+
+/// Returns how many bytes have to be put in, taken out or replaced to make one of the other (Levenshtein).
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, byte) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (place, with) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(byte != with);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{distance, improve};
+    use crate::args::Cli;
+
+    fn told(args: &[&str]) -> String {
+        let all = ["lop"].iter().chain(args);
+        let mut error = Cli::try_parse_from(all).expect_err("wrong");
+        improve(&mut error, args.first().copied());
+        error.to_string()
+    }
+
+    #[test]
+    fn a_slip_is_recognised_and_nothing_else_is() {
+        for (args, similar) in [
+            (&["mirror", "--dellete", "a", "b"][..], "'--delete'"),
+            (&["scan", "--exlude", "x"], "'--exclude'"),
+            (&["purge", "--thread", "3", "x"], "'--threads'"),
+            (&["purge", "--keep", "x"], "'--keep-root'"),
+        ] {
+            assert!(told(args).contains(similar), "{}", told(args));
+        }
+        for args in [&["purge", "--rm", "doc"][..], &["purge", "--no-such", "x"], &["undo", "-z"]] {
+            let told = told(args);
+            assert!(!told.contains("tip:") && !told.contains("--cross"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_together_is_not_shown_together() {
+        let told = told(&["dedupe", "--plan", "p", "dir"]);
+        assert!(told.contains("cannot be used with") && !told.contains("Usage"), "{told}");
+    }
+
+    #[test]
+    fn the_flags_of_rm_are_explained() {
+        for flags in ["-rf", "-r", "-fr", "-R"] {
+            let told = told(&["purge", flags, "dir"]);
+            assert!(told.contains("tip: lop purge removes whole trees"), "{told}");
+        }
+        assert!(!told(&["scan", "-rf", "dir"]).contains("purge"));
+    }
+
+    #[test]
+    fn distances() {
+        for (one, other, expected) in [("", "abc", 3), ("kitten", "sitting", 3), ("a", "a", 0)] {
+            assert_eq!(distance(one.as_bytes(), other.as_bytes()), expected);
+        }
+    }
+}
