@@ -231,7 +231,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dedupe)
-            opts="-i -0 -q -v -h --by --apply --interactive --keep --protect --min-size --system-dirs --report --files-from --null --distinct --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
+            opts="-y -i -0 -q -v -h --all --by --apply --yes --interactive --keep --protect --min-size --system-dirs --report --files-from --null --distinct --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

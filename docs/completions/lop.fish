@@ -217,8 +217,10 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l all -d 'Act on all that the catalog knows'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Do it'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Go through the groups on the terminal and choose, with one key each'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s y -l yes -d 'Do not ask, however much is deleted'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Go through the groups on the terminal and choose which files stay'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l system-dirs -d 'Act on what programs keep for themselves too: .git, snapshots, trash, @eaDir'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Give directories back the times they had before names in them changed'

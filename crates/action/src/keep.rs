@@ -1,12 +1,20 @@
 //! Which of equal files stays: an ordered list of rules.
 
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use globset::{GlobBuilder, GlobMatcher};
+use walk::{FilterError, Globs, Top, Use};
+
+use crate::tidy::Marks;
 
 /// A wish about the file that stays. The first rule that tells files apart decides.
 #[derive(Clone, Debug)]
 pub enum Rule {
+    /// The one that looks least like a copy: not in a directory for downloads, backups or trash, and with no
+    /// "(1)", "copy" or the like in its name.
+    Tidy,
     /// The one modified last.
     Newest,
     /// The one modified first.
@@ -21,10 +29,21 @@ pub enum Rule {
     Deepest,
     /// The one below the path that was named first.
     FirstRoot,
-    /// One whose path matches.
-    Path(String, GlobMatcher),
+    /// One that matches a pattern, or is in a directory that does.
+    Path(Arc<Path>),
     /// One on this device.
     Device(String, u64),
+}
+
+/// A pattern for what stays.
+#[derive(Debug)]
+pub struct Path {
+    text: String,
+    /// By the directory that paths are counted from, which ends in a slash, the pattern.
+    globs: Vec<(Vec<u8>, Globs)>,
+    /// Whether a file was asked about, and whether one matched.
+    is_asked: AtomicBool,
+    is_met: AtomicBool,
 }
 
 /// Why a rule cannot be used.
@@ -32,24 +51,36 @@ pub enum Rule {
 pub enum RuleError {
     /// It is none.
     #[error(
-        "not a rule: {0} (newest, oldest, shortest-path, longest-path, shallowest, deepest, \
+        "not a rule: {0} (tidy, newest, oldest, shortest-path, longest-path, shallowest, deepest, \
          first-root, path:GLOB, device:DIR)"
     )]
     Unknown(String),
     /// Its pattern is none.
-    #[error("not a pattern: {0}")]
-    Pattern(#[from] globset::Error),
+    #[error(transparent)]
+    Pattern(#[from] FilterError),
+    /// It has no pattern.
+    #[error("path: needs a pattern, as in path:photos/")]
+    NoPattern,
     /// Its directory cannot be looked at.
     #[error("{0}: {1}")]
     Device(String, std::io::Error),
 }
 
 impl Rule {
-    /// Reads a rule; `device:DIR` is looked at now.
-    pub fn parse(text: &str) -> Result<Rule, RuleError> {
+    /// Returns the rules that decide where no other does.
+    pub fn usual() -> [Rule; 3] {
+        [Rule::Tidy, Rule::Oldest, Rule::ShortestPath]
+    }
+
+    /// Reads a rule; `device:DIR` is looked at now. Paths of patterns are counted from any of `tops`, and from
+    /// the root directory.
+    ///
+    /// # Errors
+    ///
+    /// It is none.
+    pub fn parse(text: &str, tops: &[PathBuf]) -> Result<Rule, RuleError> {
         if let Some(glob) = text.strip_prefix("path:") {
-            let matcher = GlobBuilder::new(glob).literal_separator(true).build()?;
-            return Ok(Rule::Path(text.into(), matcher.compile_matcher()));
+            return Ok(Rule::Path(Arc::new(Path::new(text, glob, tops)?)));
         }
         if let Some(dir) = text.strip_prefix("device:") {
             let found = fsops::Dir::open(std::path::Path::new(dir)).and_then(|dir| dir.stat());
@@ -57,6 +88,7 @@ impl Rule {
             return Ok(Rule::Device(text.into(), stat.device));
         }
         Ok(match text {
+            "tidy" => Rule::Tidy,
             "newest" => Rule::Newest,
             "oldest" => Rule::Oldest,
             "shortest-path" => Rule::ShortestPath,
@@ -73,6 +105,7 @@ impl Rule {
         let least = |of: fn(&[u8]) -> i64| file.paths.iter().map(|p| of(p)).min().unwrap_or(0);
         let most = |of: fn(&[u8]) -> i64| -file.paths.iter().map(|p| of(p)).max().unwrap_or(0);
         match self {
+            Rule::Tidy => marks(file).rank(),
             Rule::Newest => file.mtime_ns.saturating_neg(),
             Rule::Oldest => file.mtime_ns,
             Rule::ShortestPath => least(length),
@@ -80,15 +113,81 @@ impl Rule {
             Rule::Shallowest => least(depth),
             Rule::Deepest => most(depth),
             Rule::FirstRoot => i64::try_from(file.root).unwrap_or(i64::MAX),
-            Rule::Path(_, glob) => i64::from(!file.paths.iter().any(|p| glob.is_match(as_path(p)))),
+            Rule::Path(path) => i64::from(!path.matches(file.paths)),
             Rule::Device(_, device) => i64::from(file.device != *device),
         }
     }
 }
 
+impl Rule {
+    /// Returns whether it has a pattern that matched none of the files that it was asked about.
+    pub fn matched_nothing(&self) -> bool {
+        let Rule::Path(path) = self else { return false };
+        path.is_asked.load(Relaxed) && !path.is_met.load(Relaxed)
+    }
+
+    /// Returns why it prefers one file to another.
+    fn reason(&self, file: &File<'_>, other: &File<'_>) -> String {
+        match self {
+            Rule::Tidy => marks(file).advantage_over(&marks(other)),
+            rule => rule.to_string(),
+        }
+    }
+}
+
+/// Returns the marks of a file by the name that looks least like one of a copy.
+fn marks(file: &File<'_>) -> Marks {
+    let all = file.paths.iter().map(|path| Marks::of(path));
+    all.min_by_key(Marks::rank).unwrap_or_default()
+}
+
+impl Path {
+    fn new(text: &str, glob: &str, tops: &[PathBuf]) -> Result<Path, RuleError> {
+        if glob.trim_matches('/').is_empty() {
+            return Err(RuleError::NoPattern);
+        }
+        let globs = Globs::new(&[glob.to_string()])?;
+        let root = PathBuf::from("/");
+        let below = |top: &PathBuf| {
+            let mut prefix = top.as_os_str().as_encoded_bytes().to_vec();
+            if !prefix.ends_with(b"/") {
+                prefix.push(b'/');
+            }
+            (prefix, globs.below(&[Top::new(top)], Use::Exclude))
+        };
+        let globs = tops.iter().chain([&root]).map(below).collect();
+        let (is_asked, is_met) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Path { text: text.into(), globs, is_asked, is_met })
+    }
+
+    fn matches(&self, paths: &[&[u8]]) -> bool {
+        self.is_asked.store(true, Relaxed);
+        let is_match = self.globs.iter().any(|(prefix, globs)| {
+            let mut below = paths.iter().filter_map(|path| path.strip_prefix(prefix.as_slice()));
+            below.any(|path| matches_below(globs, path))
+        });
+        if is_match {
+            self.is_met.store(true, Relaxed);
+        }
+        is_match
+    }
+}
+
+/// Returns whether a file, or a directory that it is in, matches.
+fn matches_below(globs: &Globs, path: &[u8]) -> bool {
+    let ends = path.iter().enumerate().filter(|&(_, &b)| b == b'/').map(|(end, _)| end);
+    let mut start = 0;
+    ends.chain([path.len()]).any(|end| {
+        let name = &path[start..end];
+        start = end + 1;
+        globs.matches(name, Some(&path[..end]), end < path.len())
+    })
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Rule::Tidy => "tidy",
             Rule::Newest => "newest",
             Rule::Oldest => "oldest",
             Rule::ShortestPath => "shortest path",
@@ -96,7 +195,8 @@ impl fmt::Display for Rule {
             Rule::Shallowest => "shallowest",
             Rule::Deepest => "deepest",
             Rule::FirstRoot => "in the first root",
-            Rule::Path(text, _) | Rule::Device(text, _) => text,
+            Rule::Path(path) => &path.text,
+            Rule::Device(text, _) => text,
         })
     }
 }
@@ -114,16 +214,21 @@ pub struct File<'a> {
     pub root: usize,
 }
 
-/// Returns which of some files stays, and the rule that decided; none did if that was left to the order
-/// of paths.
-pub fn choose<'r>(files: &[File<'_>], rules: &'r [Rule]) -> (usize, Option<&'r Rule>) {
+/// Returns which of some files stays, and why, in the words of the rule that decided; none did if that was left
+/// to the order of paths.
+pub fn choose(files: &[File<'_>], rules: &[Rule]) -> (usize, Option<String>) {
     let mut left: Vec<usize> = (0..files.len()).collect();
     for rule in rules {
-        let best = left.iter().map(|&at| rule.rank(&files[at])).min();
-        let before = left.len();
-        left.retain(|&at| Some(rule.rank(&files[at])) == best);
-        if left.len() == 1 && before > 1 {
-            return (left[0], Some(rule));
+        if left.len() < 2 {
+            break;
+        }
+        let ranks: Vec<i64> = left.iter().map(|&at| rule.rank(&files[at])).collect();
+        let best = ranks.iter().copied().min().unwrap_or_default();
+        let worse = ranks.iter().position(|&rank| rank > best).map(|at| left[at]);
+        let mut ranks = ranks.into_iter();
+        left.retain(|_| ranks.next() == Some(best));
+        if let ([at], Some(worse)) = (&left[..], worse) {
+            return (*at, Some(rule.reason(&files[*at], &files[worse])));
         }
     }
     let first = left.into_iter().min_by_key(|&at| files[at].paths.iter().min());
@@ -138,17 +243,13 @@ fn depth(path: &[u8]) -> i64 {
     i64::try_from(path.split(|&b| b == b'/').count()).unwrap_or(i64::MAX)
 }
 
-fn as_path(path: &[u8]) -> &std::path::Path {
-    use std::os::unix::ffi::OsStrExt;
-    std::path::Path::new(std::ffi::OsStr::from_bytes(path))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{File, Rule, choose};
 
     fn rules(texts: &[&str]) -> Vec<Rule> {
-        texts.iter().map(|text| Rule::parse(text).expect("a rule")).collect()
+        let tops = [std::path::PathBuf::from("/top")];
+        texts.iter().map(|text| Rule::parse(text, &tops).expect("a rule")).collect()
     }
 
     fn chosen(files: &[(&str, i64)], texts: &[&str]) -> (usize, Option<String>) {
@@ -159,8 +260,7 @@ mod tests {
             .map(|(&(_, mtime_ns), paths)| File { paths, mtime_ns, device: 1, root: 0 })
             .collect();
         let rules = rules(texts);
-        let (at, rule) = choose(&files, &rules);
-        (at, rule.map(ToString::to_string))
+        choose(&files, &rules)
     }
 
     #[test]
@@ -178,9 +278,54 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_is_said() {
-        for text in ["", "best", "path:[", "device:/no such directory"] {
-            assert!(Rule::parse(text).is_err(), "{text}");
+        for text in ["", "best", "path:[", "path:", "path:/", "device:/no such directory"] {
+            assert!(Rule::parse(text, &[]).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_usual_rules_are_those_of_a_person() {
+        let usual = |files: &[(&str, i64)]| chosen(files, &["tidy", "oldest", "shortest-path"]);
+        let why = |text: &str| Some(text.to_string());
+        assert_eq!(usual(&[("/d/a (1)", 1), ("/d/a", 2)]), (1, why("name without \"(1)\"")));
+        assert_eq!(usual(&[("/Downloads/a", 1), ("/d/a", 2)]), (1, why("not in Downloads")));
+        assert_eq!(usual(&[("/a", 2), ("/d/a", 1), ("/tmp/a", 0)]), (1, why("oldest")));
+        assert_eq!(usual(&[("/e/a", 1), ("/a", 1)]), (1, why("shortest path")));
+        assert_eq!(usual(&[("/c", 1), ("/b", 1)]), (1, None));
+    }
+
+    #[test]
+    fn patterns_are_those_of_all_commands() {
+        let files = [("/a/x/f", 1), ("/top/photos/2020/f", 1), ("/b/[c]/f.JPG", 1)];
+        for (pattern, at) in [
+            ("photos", 1),
+            ("photos/", 1),
+            ("2020", 1),
+            ("/top/photos", 1),
+            ("/photos/20*", 1),
+            ("photos/**", 1),
+            ("*.JPG", 2),
+            ("/a/*/f", 0),
+            ("**/x", 0),
+        ] {
+            let rule = format!("path:{pattern}");
+            assert_eq!(chosen(&files, &[&rule]), (at, Some(rule.clone())), "{pattern}");
+        }
+        for pattern in ["phot", "f/", "/photos/f", "*.jpg", "/x/f"] {
+            assert_eq!(chosen(&files, &[&format!("path:{pattern}")]).1, None, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_no_file_matches_is_known() {
+        let paths: [[&[u8]; 1]; 2] = [[b"/a/f"], [b"/b/f"]];
+        let file = |paths| File { paths, mtime_ns: 0, device: 1, root: 0 };
+        let files = [file(&paths[0]), file(&paths[1])];
+        let rules = rules(&["path:c", "path:a", "path:never asked"]);
+        assert!(rules.iter().all(|rule| !rule.matched_nothing()), "nobody asked");
+        choose(&files, &rules);
+        let idle: Vec<bool> = rules.iter().map(Rule::matched_nothing).collect();
+        assert_eq!(idle, [true, false, false]);
     }
 
     #[test]

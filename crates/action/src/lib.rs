@@ -65,6 +65,7 @@ mod script;
 mod settle;
 mod store;
 mod target;
+mod tidy;
 mod trees;
 mod undo;
 mod way;

@@ -1,6 +1,6 @@
 //! Decides about the files of a group: which stays, which go, and what is to be said about that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use content::Digest;
 use fsops::{FileKey, Stat};
@@ -144,8 +144,8 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
         if go.len() < 2 {
             return None;
         }
-        let (at, rule) = chosen(&go, rules);
-        (go.remove(at), rule.map_or(Why::First, |rule| Why::Rule(rule.to_string())))
+        let (at, reason) = chosen(&go, rules);
+        (go.remove(at), reason.map_or(Why::First, Why::Rule))
     } else {
         let mut protected = protected;
         let kept = protected.remove(chosen(&protected, rules).0);
@@ -167,7 +167,7 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
     Some(Plan { keep, why, stay, others, digest: None })
 }
 
-fn chosen<'r>(files: &[Vec<Member>], rules: &'r [Rule]) -> (usize, Option<&'r Rule>) {
+fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
     let paths: Vec<Vec<&[u8]>> = files
         .iter()
         .map(|names| names.iter().map(|name| name.target.path.as_slice()).collect())
@@ -217,30 +217,42 @@ impl Warning {
 }
 
 impl Plan {
-    /// Returns the plan in which the file stays that number `at` of the others is a name of: instead of
-    /// the kept one, or besides it if that may not be changed. Nothing, if nothing is left to go.
-    pub fn keep_instead(mut self, at: usize) -> Option<Plan> {
-        let key = self.others.get(at)?.stat.key();
-        let chosen = Why::Rule("chosen".into());
-        let (names, others) = self.others.into_iter().partition(|other| other.stat.key() == key);
-        self.others = others;
-        let names: Vec<Member> = names;
-        let mut names = names.into_iter().map(|name| (name, chosen.clone()));
-        if matches!(self.why, Why::Protected(_)) {
-            self.stay.extend(names);
-        } else {
-            let (keep, why) = names.next()?;
-            let before = std::mem::replace(&mut self.keep, keep);
-            let own = before.stat.key();
-            let (freed, stay) =
-                self.stay.into_iter().partition(|(member, _)| member.stat.key() == own);
-            let freed: Vec<(Member, Why)> = freed;
-            self.others.push(before);
-            self.others.extend(freed.into_iter().map(|(member, _)| member));
-            self.stay = names.chain(stay).collect();
-            self.why = why;
+    /// Returns all names: the kept one, further ones that stay, and those that go.
+    pub fn members(&self) -> Vec<&Member> {
+        let stay = self.stay.iter().map(|(member, _)| member);
+        std::iter::once(&self.keep).chain(stay).chain(&self.others).collect()
+    }
+
+    /// Returns the plan in which just those files stay that have one of these names, by number among
+    /// [`Plan::members`], and those that may not be changed. Nothing, if nothing is left to go, or nothing was
+    /// chosen.
+    pub fn keep_chosen(self, chosen: &[usize]) -> Option<Plan> {
+        let keys: HashSet<FileKey> = {
+            let members = self.members();
+            chosen
+                .iter()
+                .filter_map(|&at| members.get(at))
+                .map(|member| member.stat.key())
+                .collect()
+        };
+        let kept = std::iter::once((self.keep, self.why)).chain(self.stay);
+        let all = kept.map(|(member, why)| (member, Some(why)));
+        let all = all.chain(self.others.into_iter().map(|member| (member, None)));
+        let (mut stay, mut others) = (Vec::new(), Vec::new());
+        for (member, why) in all {
+            match why {
+                Some(why @ Why::Protected(_)) => stay.push((member, why)),
+                _ if keys.contains(&member.stat.key()) => {
+                    stay.push((member, Why::Rule("chosen".into())));
+                }
+                _ => others.push(member),
+            }
         }
-        (!self.others.is_empty()).then_some(self)
+        if stay.is_empty() || others.is_empty() || keys.is_empty() {
+            return None;
+        }
+        let (keep, why) = stay.remove(0);
+        Some(Plan { keep, why, stay, others, digest: self.digest })
     }
 
     /// Returns the files that go, each with what is to be said about it.

@@ -44,10 +44,10 @@ impl Planned {
     }
 
     /// Says what would be done, and how to have it done.
-    pub(crate) fn offer(&self, kind: Kind) -> String {
+    pub(crate) fn offer(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
-            text.push_str("; nothing was changed: --apply does it");
+            text.push_str(&format!("; nothing was changed: {apply} does it"));
         }
         text
     }

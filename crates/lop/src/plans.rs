@@ -3,7 +3,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::ops::Range;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use action::keep::Rule;
@@ -39,15 +41,19 @@ impl Wishes {
         protect: &[PathBuf],
         roots: &[PathBuf],
     ) -> Result<Wishes, CommandError> {
+        let roots = absolute(roots)?;
+        let to_path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
+        let tops: Vec<PathBuf> = roots.iter().map(to_path).collect();
         let rule = |text: &String| {
-            Rule::parse(text).map_err(|e| CommandError::usage(format!("--keep: {e}")))
+            Rule::parse(text, &tops).map_err(|e| CommandError::usage(format!("--keep: {e}")))
         };
-        let rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
+        let mut rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
         if roots.is_empty() && rules.iter().any(|rule| matches!(rule, Rule::FirstRoot)) {
             return Err(CommandError::usage("--keep first-root needs PATHs"));
         }
+        rules.extend(Rule::usual());
         let min_size = min_size.unwrap_or(0);
-        let (protect, roots) = (absolute(protect)?, absolute(roots)?);
+        let protect = absolute(protect)?;
         Ok(Wishes { kind, rules, min_size, protect, roots, system_dirs: false })
     }
 }
@@ -119,6 +125,11 @@ impl Planner {
     /// Returns how many files of groups are left to the programs that keep them.
     pub(crate) fn left_to_programs(&self) -> u64 {
         self.left
+    }
+
+    /// Returns the rules that have a pattern which no file matched.
+    pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.wishes.rules.iter().filter(|rule| rule.matched_nothing())
     }
 
     /// Returns what is to be done with each redundant file.

@@ -67,7 +67,8 @@ fn check_plans(plans: &[Plan]) {
 
 fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, threads: usize) {
     let world = World::new(&tree.builder());
-    let rules: Vec<Rule> = rules.iter().map(|text| Rule::parse(text).expect("a rule")).collect();
+    let rules: Vec<Rule> =
+        rules.iter().map(|text| Rule::parse(text, &[]).expect("a rule")).collect();
     let before = world.snapshot();
     let contents = sums(&[&world.tree]);
     let root = world.tree.as_os_str().as_encoded_bytes().len() + 1;

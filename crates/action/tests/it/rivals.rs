@@ -38,7 +38,7 @@ fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<Outco
     let barrier = Barrier::new(2);
     let run = |side: usize| {
         let rule = ["path:**/a/*", "path:**/b/*"][side];
-        let rules = [Rule::parse(rule).expect("a rule")];
+        let rules = [Rule::parse(rule, &[]).expect("a rule")];
         let plans = plans_of(&world.tree, kinds[side], &rules, |_| None);
         let runs = Runs::open(&folders[side], |_| {}).expect("opens");
         barrier.wait();

@@ -40,16 +40,24 @@ pub(crate) enum By {
 Examples:
   lop dedupe --by hardlink                       Show what would be linked
   lop dedupe --by hardlink --apply               Link it
-  lop dedupe --by quarantine --keep oldest --protect ~/Pictures --apply
+  lop dedupe --by quarantine --keep oldest --protect ~/Pictures --apply ~
   lop dedupe --by delete --apply ~/old-laptop    What is there and elsewhere too
+  lop dedupe --by quarantine --apply --all       All that the catalog knows
   lop dedupe --by delete --save-plan plan.jsonl  Look at it, remove lines, then
   lop dedupe --plan plan.jsonl --apply
   lop dedupe --by script > act.sh; sh act.sh hardlink")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct DedupeArgs {
-    /// Act only on files below these [default: all that the catalog knows]
+    /// Act only on files below these
+    ///
+    /// To delete, quarantine or replace files by symbolic links takes a PATH, or --all. Without either
+    /// the plan for all that the catalog knows is shown, and hard links and reflinks are made of it.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Act on all that the catalog knows
+    #[arg(long, conflicts_with_all = ["paths", "report", "files_from", "plan"])]
+    pub(crate) all: bool,
 
     /// What to do with each redundant file
     #[arg(long, value_name = "KIND", required_unless_present = "plan", conflicts_with = "plan")]
@@ -59,18 +67,30 @@ pub(crate) struct DedupeArgs {
     #[arg(long)]
     pub(crate) apply: bool,
 
-    /// Go through the groups on the terminal and choose, with one key each
+    /// Do not ask, however much is deleted
     ///
-    /// Nothing is done before all is chosen; 'u' goes back to the group before.
+    /// On a terminal lop asks before it deletes more than 1,000 files.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Go through the groups on the terminal and choose which files stay
+    ///
+    /// With a line each: 1, or 1,3, or 2-4; '?' tells more. Nothing is done before all is chosen and was
+    /// looked at once more. Without --apply the choices can be saved as a plan.
     #[arg(short, long, conflicts_with = "plan")]
     pub(crate) interactive: bool,
 
     /// Which file of a group stays
     ///
-    /// newest, oldest, shortest-path, longest-path, shallowest, deepest, first-root (below the
-    /// PATH that was named first), path:GLOB, device:DIR (on the device of DIR). Given several
-    /// times, the first rule that tells the files apart decides; if none does, the first path in
-    /// alphabetical order stays.
+    /// tidy (looks least like a copy: no "(1)" or "copy" in its name, not in Downloads, a backup or the
+    /// trash), newest, oldest, shortest-path, longest-path, shallowest, deepest, first-root (below the
+    /// PATH that was named first), device:DIR (on the device of DIR), path:GLOB.
+    ///
+    /// path:photos is a file called so, or in a directory called so; with a slash GLOB is matched against
+    /// the path, counted from a PATH, the root or the working directory.
+    ///
+    /// Given several times, the first rule that tells the files apart decides; where none does, these do:
+    /// tidy, oldest, shortest-path, and then the first path in alphabetical order.
     #[arg(long, value_name = "RULE", help_heading = "Selection", conflicts_with = "plan")]
     pub(crate) keep: Vec<String>,
 

@@ -1,20 +1,20 @@
 //! `lop dedupe`: shows what can be done with duplicates, and does it.
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
-use std::path::Path;
+mod saved;
 
-use action::{Kind, Looks, Lot, Plan, Refusal, Saved, SavedError};
+use action::{Kind, Looks, Lot, Plan, Refusal};
 use catalog::{Rows, Writer};
 use device::Io;
 
+use self::saved::{of_saved, save, save_to};
 use crate::acting::{Planned, Work, by_lane, carry_out};
 use crate::args::{By, DedupeArgs};
+use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{PlanWriter, to_json};
 use crate::plans::{Planner, Wishes, absolute};
-use crate::quantity::counted;
+use crate::quantity::{counted, size};
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
@@ -31,6 +31,13 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let Some(by) = args.by else { return Err(CommandError::usage("--by is missing")) };
     if by == By::Script && (args.apply || args.save_plan.is_some()) {
         let text = "--by script prints a script; --apply and --save-plan go with another kind";
+        return Err(CommandError::usage(text));
+    }
+    if args.apply && !has_scope(by, args) {
+        let text = format!(
+            "--by {} --apply needs PATHs to act below, or --all for all that the catalog knows",
+            Kind::from(by).word()
+        );
         return Err(CommandError::usage(text));
     }
     let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
@@ -55,10 +62,13 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         let plans: Vec<Plan> = plans.collect();
         refusals::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
-        carry_on(chosen.into_iter(), &planner, by, args, writer.as_ref(), settings)?
+        chose(chosen, &planner, by, args, writer.as_ref(), settings)?
     } else {
         carry_on(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
     };
+    for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
+        settings.complain(format!("--keep {rule} matched no file").as_bytes());
+    }
     Ok(if unexamined && exit == Exit::Done { Exit::Partial } else { exit })
 }
 
@@ -71,6 +81,34 @@ fn tell_left(files: u64, settings: &Settings) {
              takes them too"
         ));
     }
+}
+
+/// Returns whether it was said which files may go. Where each file stays, or stays a file of its own, all of the
+/// catalog is meant if nothing was said; else that could empty one side of a backup.
+fn has_scope(by: By, args: &DedupeArgs) -> bool {
+    let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
+    // There each file is chosen, and looked at once more.
+    let is_chosen = args.all || args.interactive;
+    is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
+}
+
+/// Asks before much is deleted. What other kinds do an undo takes back to the byte.
+fn may_act(
+    kind: Kind,
+    files: u64,
+    bytes: u64,
+    yes: bool,
+    settings: &Settings,
+) -> Result<(), CommandError> {
+    if kind != Kind::Delete || files <= MANY || !can_ask(yes) {
+        return Ok(());
+    }
+    let about = format!("{} would be deleted ({})", counted(files, "file", "files"), size(bytes));
+    let question = Question { about, paths: Vec::new(), of: 0, ask: "Delete them?" };
+    if question.put(settings)? {
+        return Ok(());
+    }
+    Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
 /// Returns where the groups come from, and the catalog held for writing if something is to be done with
@@ -126,12 +164,41 @@ fn carry_on(
     }
     let mut refused = Vec::new();
     let plans = looked_at(plans, kind, absolute(&args.distinct)?, &mut refused);
-    let exit = match &args.save_plan {
-        Some(file) => save(plans, kind, file, settings)?,
-        None => show(plans, kind, settings)?,
+    let exit = if let Some(file) = &args.save_plan {
+        save(plans, kind, file, settings)?
+    } else {
+        let is_whole = has_scope(by, args);
+        let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
+        show(plans, kind, apply, settings)?
     };
     refusals::print(&refused, settings);
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
+}
+
+/// Does what a person chose: has it looked at once more, or saved.
+fn chose(
+    chosen: Vec<Plan>,
+    planner: &Planner,
+    by: By,
+    args: &DedupeArgs,
+    writer: Option<&Writer>,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let kind = planner.kind();
+    if chosen.is_empty() {
+        settings.note("Nothing to do: all files stay");
+        return Ok(Exit::Done);
+    }
+    if args.apply {
+        chooser::confirm(&chosen, kind, settings)?;
+    } else if args.save_plan.is_none() && by != By::Script {
+        let Some((path, file)) = chooser::ask_file()? else {
+            settings.note("nothing was changed, and the choices are not saved");
+            return Ok(Exit::Done);
+        };
+        return save_to(file, chosen.into_iter(), kind, &path, settings);
+    }
+    carry_on(chosen.into_iter(), planner, by, args, writer, settings)
 }
 
 /// Has what is shown of plans found out. Files that nothing can be done with go to `refused`.
@@ -145,9 +212,11 @@ fn looked_at(
     plans.filter_map(move |plan| looks.at(plan, kind, refused))
 }
 
+/// Shows plans; `apply` is what has them carried out.
 fn show(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
+    apply: &str,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let mut summary = Planned::default();
@@ -160,7 +229,7 @@ fn show(
         writer.finish(&to_json(&summary))
     })?;
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(kind));
+        settings.note(&summary.offer(kind, apply));
     }
     Ok(Exit::Done)
 }
@@ -174,32 +243,6 @@ fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandEr
     Ok(Exit::Done)
 }
 
-fn save(
-    plans: impl Iterator<Item = Plan>,
-    kind: Kind,
-    file: &Path,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    let failed =
-        |e: io::Error| CommandError::failed(format!("cannot write {}", file.display())).because(e);
-    let mut summary = Planned::default();
-    let mut out = BufWriter::new(File::create(file).map_err(failed)?);
-    for plan in plans {
-        summary.add(&plan, kind);
-        action::save(&mut out, &plan, kind).map_err(failed)?;
-    }
-    out.flush().map_err(failed)?;
-    if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        let text = summary.text(kind);
-        let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
-        let shown = String::from_utf8_lossy(&shown).into_owned();
-        settings.note(&format!("{text}; apply it with: lop dedupe --plan {shown} --apply"));
-    }
-    Ok(Exit::Done)
-}
-
 fn apply(
     plans: impl Iterator<Item = Plan> + Send,
     planner: &Planner,
@@ -209,6 +252,13 @@ fn apply(
 ) -> Result<Exit, CommandError> {
     let workers = Workers::new(None, Io::Auto);
     let kind = planner.kind();
+    if kind == Kind::Delete && can_ask(args.yes) && !args.interactive {
+        let (files, bytes) = planner.plans().fold((0, 0u64), |(files, bytes), plan| {
+            let others = plan.others.len() as u64;
+            (files + others, bytes.saturating_add(others.saturating_mul(plan.keep.stat.size)))
+        });
+        may_act(kind, files, bytes, args.yes, settings)?;
+    }
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
         let lane = workers.compare.lanes.of(device.number);
@@ -226,54 +276,4 @@ fn apply(
 fn work<'a>(kind: Kind, lots: Vec<Lot<'a>>, args: &DedupeArgs) -> Result<Work<'a>, CommandError> {
     let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);
     Ok(Work { kind, lots, directory_times, distinct, one_way: 0 })
-}
-
-/// Shows a plan that was saved, or carries it out.
-fn of_saved(file: &Path, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let name = file.display();
-    let opened = File::open(file)
-        .map_err(|e| CommandError::failed(format!("cannot read {name}")).because(e))?;
-    let saved = action::load(BufReader::new(opened)).map_err(|error| {
-        let exit = match error {
-            SavedError::Contradiction { .. } => Exit::Refused,
-            _ => Exit::Failed,
-        };
-        match error {
-            SavedError::NoPlan(why) => {
-                CommandError::failed(format!("{name} is not a plan of lop")).hint(why)
-            }
-            error => CommandError::new(exit, format!("{name}: {error}")),
-        }
-    })?;
-    let Some(saved) = saved else { return nothing_left(settings) };
-    if !args.apply {
-        return show_saved(saved, args, settings);
-    }
-    let workers = Workers::new(None, Io::Auto);
-    let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, lots, args)?, &workers, settings, |_, _| Ok(()))
-}
-
-/// Says that all lines were taken out of a plan.
-fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
-    if settings.json {
-        let none = Planned::default();
-        output::print(|out| writeln!(out, "{}", output::summary_document(&none)))?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note("Nothing to do: there is no action in the plan");
-    }
-    Ok(Exit::Done)
-}
-
-fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let kind = saved.kind;
-    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS, absolute(&args.distinct)?), Vec::new());
-    let now = |group| {
-        let plan = looks.at_saved(group, &mut refused)?;
-        looks.at(plan, kind, &mut refused)
-    };
-    let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
-    refusals::print(&refused, settings);
-    let exit = show(plans.into_iter(), kind, settings)?;
-    Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

@@ -84,7 +84,7 @@ fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
         writer.finish(&to_json(&summary))
     })?;
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(Kind::Separate));
+        settings.note(&summary.offer(Kind::Separate, "--apply"));
     }
     Ok(Exit::Done)
 }

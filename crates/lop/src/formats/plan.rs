@@ -16,19 +16,12 @@ pub(crate) struct PlanWriter<W> {
     kind: Kind,
     stream: Stream,
     json: bool,
-    /// Whether files that go are numbered.
-    numbered: bool,
     plans: u64,
 }
 
 impl<W: Write> PlanWriter<W> {
     pub(crate) fn new(out: W, kind: Kind, stream: Stream, json: bool) -> Self {
-        PlanWriter { out, kind, stream, json, numbered: false, plans: 0 }
-    }
-
-    /// Has the files that go numbered.
-    pub(crate) fn numbered(&mut self) {
-        self.numbered = true;
+        PlanWriter { out, kind, stream, json, plans: 0 }
     }
 
     /// Writes one plan.
@@ -72,20 +65,14 @@ impl<W: Write> PlanWriter<W> {
         for (member, why) in &plan.stay {
             self.line("keep", member, &why.to_string())?;
         }
-        for (number, (other, warnings)) in (1..).zip(plan.warned(self.kind)) {
-            let word = match self.numbered {
-                true if number < 10 => format!("{number} {}", self.kind.word()),
-                true => format!("  {}", self.kind.word()),
-                false => self.kind.word().into(),
-            };
-            self.line(&word, other, &texts(&warnings).join(", "))?;
+        for (other, warnings) in plan.warned(self.kind) {
+            self.line(self.kind.word(), other, &texts(&warnings).join(", "))?;
         }
         Ok(())
     }
 
     fn line(&mut self, word: &str, member: &Member, note: &str) -> io::Result<()> {
-        let width = if self.numbered { 12 } else { 10 };
-        write!(self.out, "  {word:<width$}  ")?;
+        write!(self.out, "  {word:<10}  ")?;
         self.out.write_all(&self.stream.names.show_line(&member.target.path))?;
         if note.is_empty() { writeln!(self.out) } else { writeln!(self.out, "  ({note})") }
     }

@@ -1,10 +1,10 @@
 //! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
@@ -22,7 +22,9 @@ fn tree() -> TreeBuilder {
         .seeded("c/x", 2, 70_000)
         .seeded("c/y", 2, 70_000)
         .file("lone", "like no other")
+        .mtime("a/1", 999_999_999, 0)
         .mtime("b/2", 1_000_000_000, 0)
+        .mtime("c/x", 1_000_000_000, 0)
         .mtime("c/y", 1_000_000_000, 5)
 }
 
@@ -49,10 +51,11 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     let work = lop.work().display().to_string();
     let stdout = String::from_utf8_lossy(&output.stdout).replace(&work, "");
     assert!(stdout.contains("2 files of 8.8 KiB to delete"), "{stdout}");
-    assert!(stdout.contains("  keep        /b/2  (oldest)\n"), "{stdout}");
-    assert!(stdout.contains("  delete      /a/1  (other mtime)\n"), "{stdout}");
-    assert!(stdout.contains("  keep        /c/y  (oldest)\n"), "{stdout}");
-    let said = "3 files to delete, 96.0 KiB to free; nothing was changed: --apply does it\n";
+    assert!(stdout.contains("  keep        /a/1  (oldest)\n"), "{stdout}");
+    assert!(stdout.contains("  delete      /b/2  (other mtime)\n"), "{stdout}");
+    assert!(stdout.contains("  keep        /c/x  (oldest)\n"), "{stdout}");
+    let said = "3 files to delete, 96.0 KiB to free; \
+                nothing was changed: --apply with a PATH or --all does it\n";
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     assert!(!lop.runs().exists(), "a plan leaves no trace");
@@ -94,7 +97,7 @@ fn the_catalog_follows_all_names_of_an_inode() {
         let lop = Lop::with(&tree);
         lop.remember(["."]);
         let keep = format!("path:{}", lop.path("kept").display());
-        lop.run(["dedupe", "--by", kind, "--keep", &keep, "--apply"]).success();
+        lop.run(["dedupe", "--by", kind, "--keep", &keep, "--apply", "--all"]).success();
         let sql = "SELECT count(*), count(DISTINCT inode), max(inodes) FROM file \
                    JOIN content ON content.id = file.content";
         let row = lop.database().query_row(sql, [], |row| {
@@ -111,7 +114,7 @@ fn each_kind_does_what_it_says_and_is_undone() {
     for kind in ["delete", "hardlink", "symlink", "quarantine"] {
         let lop = scanned();
         let before = snapshot(&lop);
-        let output = lop.run(["dedupe", "--by", kind, "--apply"]);
+        let output = lop.run(["dedupe", "--by", kind, "--apply", "--all"]);
         output.success();
         assert!(output.stderr_str().starts_with("3 files "), "{}", output.stderr_str());
         let there = |path: &str| fs::symlink_metadata(lop.path(path)).is_ok();
@@ -156,7 +159,8 @@ fn paths_limit_what_is_acted_on_and_protected_files_stay() {
     assert!(lop.path("c/x").exists() && lop.path("c/y").exists(), "not below b");
 
     let lop = scanned();
-    let protect = ["dedupe", "--by", "delete", "--keep", "newest", "--protect", "b", "--apply"];
+    let protect =
+        ["dedupe", "--by", "delete", "--keep", "newest", "--protect", "b", "--apply", "--all"];
     lop.run(protect).success();
     assert!(lop.path("b/2").exists() && lop.path(&b"b/\xff\n3"[..]).exists());
     assert!(!lop.path("a/1").exists(), "its equals are protected");
@@ -216,8 +220,17 @@ fn a_plan_that_contradicts_itself_is_refused() {
     output.code(4);
     assert!(output.stderr_str().contains("is to go, and is kept for another"), "refused");
     assert_same(&before, &snapshot(&lop), Compare::ALL);
-    fs::write(&plan, "nonsense").expect("written");
-    lop.run(["dedupe", "--plan", file, "--apply"]).code(1);
+    for last in ["--apply", "--color=never"] {
+        fs::write(&plan, "root:x:0:0:root:/root:/bin/bash\n").expect("written");
+        let output = lop.run(["dedupe", "--plan", file, last]);
+        output.code(1);
+        let said = output.stderr_str();
+        assert!(said.starts_with(&format!("lop: {file} is not a plan of lop\n")), "{said}");
+        // All lines were taken out.
+        fs::write(&plan, "\n").expect("written");
+        let output = lop.run(["dedupe", "--plan", file, last]);
+        assert!(output.success().stderr_str().starts_with("Nothing to do"), "{output:?}");
+    }
 }
 
 #[test]
@@ -271,7 +284,7 @@ fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
     lop.remember(["."]);
     let one = "UPDATE file SET content = (SELECT min(content) FROM file)";
     assert_eq!(lop.database().execute(one, []).expect("is changed"), 4);
-    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     let left = snapshot(&lop);
     assert!(left.get(b"a").is_some() && left.get(b"b").is_some(), "{left:?}");
 }
@@ -291,7 +304,7 @@ fn a_list_of_files_is_compared_first() {
 #[test]
 fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
     let lop = scanned();
-    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     fs::write(lop.path("b/2"), "new").expect("written");
     let output = lop.run(["undo"]);
     output.code(3);
@@ -306,7 +319,7 @@ fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
     assert_eq!(fs::metadata(lop.path("b/2")).expect("is back").len(), 9000);
 
     let lop = scanned();
-    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     fs::write(lop.path("c/x"), "changed").expect("written");
     let output = lop.run(["undo"]);
     output.code(3);
@@ -333,7 +346,7 @@ fn files_of_others_come_back_and_their_owner_is_said() {
     let lop = Lop::with(&tree);
     let run = |args: &[&str]| lop.command().args(args.iter().copied()).as_user(user, user).run();
     run(&["scan", "d"]).success();
-    run(&["dedupe", "--by", "delete", "--apply"]).success();
+    run(&["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(!lop.path("d/other").exists());
     let output = run(&["undo"]);
     output.code(3);
@@ -355,7 +368,7 @@ fn directories_that_are_gone_are_made_again() {
         let tree = TreeBuilder::new().file("a", "alike").file("d/e/f/b", "alike");
         let lop = Lop::with(&tree);
         lop.remember(["."]);
-        lop.run(["dedupe", "--by", kind, "--apply"]).success();
+        lop.run(["dedupe", "--by", kind, "--apply", "--all"]).success();
         fs::remove_dir_all(lop.path("d")).expect("removed");
         lop.run(["undo"]).success();
         assert_eq!(fs::read(lop.path("d/e/f/b")).expect("is back"), b"alike");
@@ -364,7 +377,7 @@ fn directories_that_are_gone_are_made_again() {
     let tree = TreeBuilder::new().file("a", "alike").file("d/b", "alike").dir("elsewhere");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
-    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     fs::remove_dir_all(lop.path("d")).expect("removed");
     std::os::unix::fs::symlink("elsewhere", lop.path("d")).expect("linked");
     lop.run(["undo"]).code(3);
@@ -390,7 +403,7 @@ fn history_tells_what_was_done() {
 #[test]
 fn purging_needs_an_equal_that_is_still_there() {
     let lop = scanned();
-    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let young = lop.run(["quarantine", "purge", "--older-than", "1h"]);
     assert!(young.success().stderr_str().starts_with("0 files removed"));
     fs::write(lop.path("c/x"), "changed").expect("written");
@@ -408,7 +421,7 @@ fn purging_needs_an_equal_that_is_still_there() {
 #[test]
 fn files_in_quarantine_are_not_found_by_a_scan() {
     let lop = scanned();
-    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
@@ -469,64 +482,13 @@ fn hard_links_are_made_files_of_their_own_and_links_again() {
 }
 
 #[test]
-fn groups_are_chosen_with_single_keys() {
-    if !Path::new("/usr/bin/script").exists() {
-        return skipped("script(1) is not installed");
-    }
-    let lop = scanned();
-    let run = |keys: &str| type_keys(&lop, keys);
-    let before = snapshot(&lop);
-    let (code, text) = run("s\x03");
-    assert_eq!(code, Some(130), "{text}");
-    assert_same(&before, &snapshot(&lop), Compare::ALL);
-    // Skips the first, goes back, keeps its second file instead, skips the other.
-    let (code, text) = run("su1s");
-    assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("[1/2]") && text.contains("1 file deleted"), "{text}");
-    assert!(!lop.path("c/x").exists() && lop.path("c/y").exists(), "{text}");
-    assert!(lop.path("a/1").exists() && lop.path("b/2").exists(), "{text}");
-    lop.run(["undo"]).success();
-    assert_same(&before, &snapshot(&lop), BACK);
-    lop.run(["dedupe", "--by", "delete", "--interactive"]).code(2);
-}
-
-/// Runs the choice on a terminal, and types each key when it is asked for: keys typed before would be
-/// lines of a terminal that is not ready yet. Returns the exit code and what was shown.
-fn type_keys(lop: &Lop, keys: &str) -> (Option<i32>, String) {
-    let program = env!("CARGO_BIN_EXE_lop");
-    let command = "dedupe --by delete --interactive --apply --progress never";
-    let mut child = Command::new("/usr/bin/script")
-        .args(["-qec", &format!("{program} {command}"), "/dev/null"])
-        .current_dir(lop.work())
-        .env("XDG_STATE_HOME", lop.state())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut terminal = child.stdin.take().expect("piped");
-    let mut screen = child.stdout.take().expect("piped");
-    let (mut shown, mut keys) = (Vec::new(), keys.bytes());
-    let mut some = [0; 4096];
-    while let Ok(read @ 1..) = screen.read(&mut some) {
-        shown.extend_from_slice(&some[..read]);
-        if shown.ends_with(b"or ? ") {
-            let Some(key) = keys.next() else { break };
-            terminal.write_all(&[key]).expect("written");
-        }
-    }
-    drop(terminal);
-    let status = child.wait().expect("ends");
-    (status.code(), String::from_utf8_lossy(&shown).into_owned())
-}
-
-#[test]
 fn results_come_as_json() {
     let lop = scanned();
     let shown = document(&lop.run(["dedupe", "--by", "delete", "--json"]));
-    assert_eq!(shown["groups"][1]["keep"][0]["why"], "first by path");
+    assert_eq!(shown["groups"][1]["keep"][0]["why"], "oldest");
     assert_eq!(shown["groups"][1]["files"][0]["do"], "delete");
     assert_eq!(shown["summary"]["files"], 3);
-    let done = document(&lop.run(["dedupe", "--by", "delete", "--apply", "--json"]));
+    let done = document(&lop.run(["dedupe", "--by", "delete", "--apply", "--all", "--json"]));
     assert_eq!((&done["summary"]["done"], &done["summary"]["run"]), (&3.into(), &1.into()));
     let undone = document(&lop.run(["undo", "--json"]));
     assert_eq!(undone["summary"]["undone"], 3);

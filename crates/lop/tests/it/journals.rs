@@ -13,11 +13,12 @@ fn deleted() -> (Lop, Snapshot) {
         .file("a", "alike")
         .file("deep/b", "alike")
         .file("deep/c", "alike")
+        .mtime("a", 999_999_999, 0)
         .mtime("deep/b", 1_000_000_000, 0);
     let lop = Lop::with(&tree);
     lop.remember(["."]);
     let before = Snapshot::of(lop.work());
-    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(!lop.path("deep/b").exists());
     (lop, before)
 }

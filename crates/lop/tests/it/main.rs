@@ -8,9 +8,11 @@
 mod acting;
 mod asking;
 mod catalogs;
+mod choosing;
 mod consent;
 mod contains;
 mod dedupe;
+mod defaults;
 mod disks;
 mod exits;
 mod folders;

@@ -38,7 +38,7 @@ fn sources(lop: &Lop) -> Vec<Vec<String>> {
         vec!["--by", "delete", "--files-from", &list],
         vec!["--by", "delete", "--report", &file("report.json", &report)],
         vec!["--plan", &file("edited.jsonl", text.as_bytes())],
-        vec!["--by", "delete"],
+        vec!["--by", "delete", "--all"],
     ]
     .map(|args| args.into_iter().map(String::from).collect())
     .into()
@@ -124,7 +124,7 @@ fn an_undo_that_was_killed_can_be_repeated() {
         let lop = Lop::with(&tree);
         lop.remember(["."]);
         let before = Snapshot::of(lop.work());
-        lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+        lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
         let undo = lop.command().args(["undo"]);
         assert!(strace.kill(undo, &testkit::Calls::nth("renameat2", nth)).fired());
         assert_eq!(lop.run(["undo"]).success().stderr_str(), "Run 1 undone: 2 files restored\n");
@@ -166,7 +166,7 @@ fn separated_names_whose_file_is_elsewhere_are_said_to_be() {
 fn a_file_that_somebody_took_out_of_the_store_by_hand_counts_as_back() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
     lop.remember(["."]);
-    lop.run(["dedupe", "--by", "quarantine", "--apply"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"].as_str().expect("a path").to_owned();
     let moved = Command::new("mv").arg(at).arg(lop.path("b")).status().expect("runs");

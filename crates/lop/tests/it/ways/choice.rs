@@ -20,14 +20,14 @@ fn spread() -> TreeBuilder {
 #[test]
 fn no_rules_whatever_select_every_copy() {
     let rules: [&[&str]; 8] = [
-        &["--keep", "path:/nowhere/**"],
-        &["--keep", "newest", "--keep", "oldest"],
-        &["--keep", "path:**"],
+        &["--all", "--keep", "path:/nowhere/**"],
+        &["--all", "--keep", "newest", "--keep", "oldest"],
+        &["--all", "--keep", "path:**"],
         &["--keep", "deepest", "a", "b", "."],
         &["a", "b"],
         &["b", "--keep", "path:**/b/**"],
         &["--keep", "first-root", "b/c", "b", "a"],
-        &["--min-size", "0", "--keep", "shortest-path"],
+        &["--all", "--min-size", "0", "--keep", "shortest-path"],
     ];
     for by in CHANGING {
         let lop = scanned(&spread());
@@ -50,7 +50,7 @@ fn what_is_protected_on_all_sides_is_not_touched() {
     for by in CHANGING {
         let lop = scanned(&spread());
         let before = Snapshot::of(lop.work());
-        let output = apply(&lop, by, ["--protect", "a", "--protect", "b"]);
+        let output = apply(&lop, by, ["--all", "--protect", "a", "--protect", "b"]);
         output.success();
         assert_eq!(done(&output), 0, "{by}");
         assert_same(&before, &Snapshot::of(lop.work()), testkit::Compare::ALL);
@@ -62,7 +62,7 @@ fn a_file_with_a_protected_name_keeps_all_its_names() {
     for by in CHANGING {
         let lop = scanned(&spread());
         let before = Snapshot::of(lop.work());
-        apply(&lop, by, ["--protect", "a", "--keep", "path:**/b/c/**"]).success();
+        apply(&lop, by, ["--all", "--protect", "a", "--keep", "path:**/b/c/**"]).success();
         let after = Snapshot::of(lop.work());
         for name in ["a/1", "a/l1", "b/l2", "b/c/l3", "a/alone"] {
             assert_eq!(before.get(name).map(|e| &e.sha256), after.get(name).map(|e| &e.sha256));
@@ -78,7 +78,7 @@ fn a_file_with_a_protected_name_keeps_all_its_names() {
 fn assert_protects_a(lop: &Lop, protect: &str, by: &str) {
     lop.remember(["a", "b"]);
     let before = Snapshot::of(lop.path("a"));
-    apply(lop, by, ["--keep", "path:**/b/**", "--protect", protect]).success();
+    apply(lop, by, ["--all", "--keep", "path:**/b/**", "--protect", protect]).success();
     assert_same(&before, &Snapshot::of(lop.path("a")), testkit::Compare::ALL);
 }
 
@@ -108,7 +108,7 @@ fn a_directory_is_protected_through_a_bind_mount_of_what_is_above_it() {
         let Some(_mount) = bound(lop.path("above"), lop.path("again")) else { return };
         lop.remember(["above/a", "b"]);
         let before = Snapshot::of(lop.path("above"));
-        apply(&lop, by, ["--keep", "path:**/b/**", "--protect", "again"]).success();
+        apply(&lop, by, ["--all", "--keep", "path:**/b/**", "--protect", "again"]).success();
         assert_same(&before, &Snapshot::of(lop.path("above")), testkit::Compare::ALL);
     }
 }
@@ -122,7 +122,7 @@ fn a_bind_mount_of_a_part_is_protected_with_the_whole() {
         let before = Snapshot::of(lop.path("whole"));
         // No link leads from one mount to another.
         let code = if by == "hardlink" { 3 } else { 0 };
-        apply(&lop, by, ["--keep", "path:**/b/**", "--protect", "whole"]).code(code);
+        apply(&lop, by, ["--all", "--keep", "path:**/b/**", "--protect", "whole"]).code(code);
         assert_same(&before, &Snapshot::of(lop.path("whole")), testkit::Compare::ALL);
     }
 }
@@ -142,7 +142,7 @@ fn a_name_and_a_size_in_common_are_no_reason() {
     for by in KINDS {
         let lop = scanned(&tree);
         let before = Snapshot::of(lop.work());
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         output.success();
         assert_eq!(done(&output), 0, "{by}");
         assert_same(&before, &Snapshot::of(lop.work()), testkit::Compare::ALL);
@@ -165,7 +165,7 @@ fn a_directory_that_is_alike_but_for_one_file_keeps_that() {
                 .symlink("two/link", "../one/a"),
         );
         let before = Snapshot::of(lop.work());
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         assert_eq!(done(&output), 2, "{by}");
         let after = Snapshot::of(lop.work());
         for name in ["two", "two/more", "two/.hidden", "two/empty", "two/link", "one/a", "one/b"] {

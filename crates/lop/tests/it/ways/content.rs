@@ -36,7 +36,7 @@ fn a_change_under_the_same_time_is_noticed() {
             let lop = scanned(&pair());
             change_unseen(&lop.path(changed));
             let before = Snapshot::of(lop.work());
-            assert_eq!(done(&apply(&lop, by, [""; 0])), 0, "{by}");
+            assert_eq!(done(&apply(&lop, by, ["--all"])), 0, "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
         }
     }
@@ -72,7 +72,7 @@ fn bytes_that_changed_beneath_all_times_are_compared() {
         if seen < 2 {
             return skipped("the damage does not show");
         }
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         output.code(3);
         assert_eq!(done(&output), 0, "{by}");
         assert!(output.stderr_str().contains("is not equal to the kept file"), "{by}");
@@ -103,7 +103,7 @@ fn a_file_that_was_to_stay_and_is_gone_or_another_saves_its_equal() {
             let lop = scanned(&pair());
             change(&lop.path("kept"));
             let before = Snapshot::of(lop.work());
-            assert_eq!(done(&apply(&lop, by, [""; 0])), 0, "{by}");
+            assert_eq!(done(&apply(&lop, by, ["--all"])), 0, "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
         }
     }
@@ -174,7 +174,7 @@ fn files_that_cannot_be_read_are_not_equal() {
     drop(lop.command().args(["scan", "."]).as_user(NOBODY, NOBODY).run());
     for by in CHANGING {
         let before = Snapshot::of(lop.work());
-        let args = ["dedupe", "--json", "--apply", "--by", by];
+        let args = ["dedupe", "--json", "--apply", "--all", "--by", by];
         let output = lop.command().args(args).as_user(NOBODY, NOBODY).run();
         assert_eq!(done(&output), 0, "{by}");
         assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
@@ -195,7 +195,7 @@ fn files_that_could_be_read_when_they_were_scanned_are_read_again() {
             as_nobody(&["scan", "."]).success();
             fs::set_permissions(lop.path(unreadable), Permissions::from_mode(0o0)).expect("is set");
             let before = Snapshot::of(lop.work());
-            let output = as_nobody(&["dedupe", "--json", "--apply", "--by", by]);
+            let output = as_nobody(&["dedupe", "--json", "--apply", "--all", "--by", by]);
             assert_eq!(done(&output), 0, "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
         }
@@ -209,7 +209,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
             let lop = scanned(&pair());
             let writer = OpenOptions::new().append(true).open(lop.path(written)).expect("opens");
             let before = Snapshot::of(lop.work());
-            let output = apply(&lop, by, [""; 0]);
+            let output = apply(&lop, by, ["--all"]);
             output.code(3);
             assert_eq!(done(&output), 0, "{by}");
             assert!(output.stderr_str().contains("open for writing"), "{by}");
@@ -247,7 +247,7 @@ fn a_file_that_somebody_has_mapped_is_left_alone() {
             let mut said = [0; 7];
             python.stdout.as_mut().expect("is piped").read_exact(&mut said).expect("is mapped");
             let before = Snapshot::of(lop.work());
-            let output = apply(&lop, by, [""; 0]);
+            let output = apply(&lop, by, ["--all"]);
             assert_eq!(done(&output), 0, "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
             python.stdin.take().expect("is piped").write_all(b"X\n").expect("is told");
@@ -265,7 +265,7 @@ fn a_plan_is_not_trusted_once_files_have_changed() {
         let third = File::options().write(true).open(lop.path("third")).expect("opens");
         third.set_modified(later).expect("its time is set");
         drop(third);
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         assert_eq!(done(&output), 1, "{by}: {}", document(&output));
         assert_eq!(fs::read(lop.path("third")).expect("was left alone").len(), 50_000);
     }

@@ -23,7 +23,7 @@ fn judge(lop: &Lop, roots: &[&str]) {
     for by in CHANGING {
         let before = Snapshot::of(&judged);
         lop.remember(roots);
-        let output = apply(lop, by, [""; 0]);
+        let output = apply(lop, by, ["--all"]);
         assert_eq!(done(&output), 1, "{by}: {}", document(&output));
         assert!(judged.join("only").is_file(), "{by}: its own duplicate");
         assert!(judged.join("pair 1").is_file() || judged.join("pair 2").is_file(), "{by}");
@@ -66,7 +66,7 @@ fn a_file_that_is_mounted_on_another_is_not_its_duplicate() {
     let Some(mount) = bound(lop.path("d/only"), lop.path("d/point")) else { return };
     for by in CHANGING {
         lop.remember(["."]);
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         assert_eq!(done(&output), 1, "{by}: {}", document(&output));
         assert!(lop.path("d/only").is_file(), "{by}");
         undo(&lop);
@@ -95,7 +95,7 @@ fn a_file_seen_through_an_overlay_is_not_its_duplicate() {
             settle();
             let lop = Lop::new();
             lop.remember([disk.path().join("d"), merged.clone()]);
-            drop(apply(&lop, by, ["--keep", keep]));
+            drop(apply(&lop, by, ["--all", "--keep", keep]));
             // What is in the layer is what the overlay will show when it is mounted again.
             let real = Snapshot::of(disk.path().join("d"));
             let contents = real.contents().into_iter().filter(|(size, _)| *size == 5000).count();
@@ -126,7 +126,7 @@ fn a_symbolic_link_is_never_what_stays() {
         let lop = scanned(&tree);
         lop.remember(["a", "a/link", "a/way", "z"]);
         let before = Snapshot::of(lop.work());
-        let output = apply(&lop, by, ["--keep", "path:**/a/**"]);
+        let output = apply(&lop, by, ["--all", "--keep", "path:**/a/**"]);
         assert_eq!(done(&output), 1, "{by}");
         assert!(lop.path("z/real").is_file() || lop.path("z/second").is_file(), "{by}");
         let link = fs::symlink_metadata(lop.path("a/link")).expect("a link");

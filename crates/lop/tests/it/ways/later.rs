@@ -39,7 +39,7 @@ fn runs_are_undone_one_after_the_other() {
 fn what_changed_under_the_same_time_is_not_brought_back_as_what_it_was() {
     for by in ["delete", "hardlink", "symlink"] {
         let lop = scanned(&three());
-        apply(&lop, by, ["--keep", "path:**/a/*"]).success();
+        apply(&lop, by, ["--all", "--keep", "path:**/a/*"]).success();
         let kept = File::options().write(true).open(lop.path("a/1")).expect("opens");
         let was = kept.metadata().expect("a file").modified().expect("a time");
         kept.write_all_at(b"!", 5000).expect("is written");
@@ -56,7 +56,7 @@ fn a_kept_file_with_another_mode_or_another_name_beside_is_still_the_same() {
     for by in CHANGING {
         let lop = scanned(&three());
         let before = Snapshot::of(lop.work());
-        apply(&lop, by, ["--keep", "path:**/a/*"]).success();
+        apply(&lop, by, ["--all", "--keep", "path:**/a/*"]).success();
         fs::hard_link(lop.path("a/1"), lop.path("a/beside")).expect("a link");
         fs::remove_file(lop.path("a/beside")).expect("is removed");
         undo(&lop);

@@ -53,7 +53,7 @@ fn apply<A: PathBytes>(lop: &Lop, by: &str, args: impl IntoIterator<Item = A>) -
 /// Runs it without further arguments; it has to do this many files, and leave none alone.
 #[track_caller]
 fn apply_all(lop: &Lop, by: &str, files: u64) {
-    let output = apply(lop, by, [""; 0]);
+    let output = apply(lop, by, ["--all"]);
     output.success();
     assert_eq!(done(&output), files, "{by}: {}", document(&output));
 }

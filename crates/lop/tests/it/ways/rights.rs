@@ -21,7 +21,7 @@ fn a_mount_that_is_read_only_stays_as_it_is() {
             return skipped(reason);
         }
         let before = Snapshot::of(&disk);
-        let output = apply(&lop, by, [""; 0]);
+        let output = apply(&lop, by, ["--all"]);
         output.code(3);
         assert_eq!(done(&output), 0, "{by}");
         assert_same(&before, &Snapshot::of(&disk), Compare::ALL);
@@ -54,7 +54,7 @@ fn what_is_immutable_or_only_grows_stays_as_it_is() {
             settle();
             lop.remember([disk.path()]);
             let before = Snapshot::of(&disk);
-            let output = apply(&lop, by, ["--keep", "path:**/a/*"]);
+            let output = apply(&lop, by, ["--all", "--keep", "path:**/a/*"]);
             output.code(3);
             assert_eq!(done(&output), 0, "{by} +{flag}");
             assert_same(&before, &Snapshot::of(&disk), back());
@@ -62,7 +62,7 @@ fn what_is_immutable_or_only_grows_stays_as_it_is() {
             let Some(dir) = Attributes::set(flag, disk.path().join("b")) else { return };
             settle();
             lop.remember([disk.path()]);
-            let output = apply(&lop, by, ["--keep", "path:**/a/*"]);
+            let output = apply(&lop, by, ["--all", "--keep", "path:**/a/*"]);
             assert_eq!(done(&output), 0, "{by} +{flag}: {}", document(&output));
             assert_same(&before, &Snapshot::of(&disk), back());
             drop(dir);
@@ -103,7 +103,7 @@ fn owners_modes_times_attributes_and_lists_come_back() {
             let lop = Lop::new();
             lop.remember([disk.path()]);
             let before = Snapshot::of(&disk);
-            apply(&lop, by, ["--keep", "path:**/a"]).success();
+            apply(&lop, by, ["--all", "--keep", "path:**/a"]).success();
             undo(&lop);
             assert_same(&before, &Snapshot::of(&disk), back());
             settle();
@@ -123,7 +123,7 @@ fn times_far_away_come_back() {
             .mtime("much later", 12_000_000_001, 6);
         let lop = scanned_at(&disk, &tree);
         let before = Snapshot::of(&disk);
-        drop(apply(&lop, by, ["--keep", "path:**/kept"]));
+        drop(apply(&lop, by, ["--all", "--keep", "path:**/kept"]));
         drop(lop.run(["undo"]));
         assert_same(&before, &Snapshot::of(&disk), back());
         for name in ["kept", "later", "much later"] {
@@ -157,7 +157,7 @@ fn who_is_not_root_changes_only_what_they_may() {
         run(&["scan", "."]).success();
         let before = Snapshot::of(lop.work());
         let keep = "path:**/own/kept";
-        let output = run(&["dedupe", "--json", "--apply", "--by", by, "--keep", keep]);
+        let output = run(&["dedupe", "--json", "--apply", "--all", "--by", by, "--keep", keep]);
         output.code(3);
         let after = Snapshot::of(lop.work());
         for name in ["others/mine", "others/theirs", "sticky/theirs", "own/kept"] {
@@ -204,7 +204,7 @@ fn a_full_disk_loses_nothing_and_can_be_undone_later() {
             drop(file.sync_all());
         };
         fill("filler 1");
-        let output = apply(&lop, by, ["--keep", "path:**/a/*"]);
+        let output = apply(&lop, by, ["--all", "--keep", "path:**/a/*"]);
         let done = done(&output);
         assert_kept(&lop, &before, &[disk.path()]);
         fill("filler 2");
@@ -239,7 +239,7 @@ fn a_journal_that_cannot_be_written_stops_the_run_and_nothing_is_forgotten() {
             return skipped("the catalog does not fit either");
         }
         let before = Snapshot::of(lop.work());
-        let output = with(&["dedupe", "--apply", "--by", by]);
+        let output = with(&["dedupe", "--apply", "--all", "--by", by]);
         assert_ne!(output.ending, testkit::Ending::Code(0), "{by}: the journal fits");
         state.remount("size=64m").expect("grows");
         drop(with(&["undo"]));
@@ -265,7 +265,7 @@ fn nothing_is_done_where_a_store_is_not_private() {
         run(&["scan", "."]).success();
         for by in CHANGING {
             let before = Snapshot::of(lop.work());
-            run(&["dedupe", "--apply", "--by", by]).code(3);
+            run(&["dedupe", "--apply", "--all", "--by", by]).code(3);
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
         }
     }

@@ -32,7 +32,10 @@ fn a_run_that_is_interrupted_leaves_every_file_under_a_name_and_is_undone() {
         let mut stopped = 0;
         for (signal, delay) in [(Signal::INT, 30), (Signal::TERM, 60), (Signal::KILL, 50)] {
             let delay = When::After(std::time::Duration::from_millis(delay));
-            let run = lop.command().args(["dedupe", "--apply", "--by", by]).signal(signal, delay);
+            let run = lop
+                .command()
+                .args(["dedupe", "--apply", "--all", "--by", by])
+                .signal(signal, delay);
             stopped += run.run().signals_sent;
             assert_kept(&lop, &before, &[&lop.work()]);
             // The whole tree is what it was, however far the run came.
@@ -63,7 +66,7 @@ fn a_file_with_all_the_links_it_can_have_loses_no_name() {
     // But for the many names of one file, which are counted.
     let seen = || Snapshot::without_names(&disk, &["links"]);
     let before = seen();
-    let output = apply(&lop, "hardlink", ["--keep", "path:**/a/*"]);
+    let output = apply(&lop, "hardlink", ["--all", "--keep", "path:**/a/*"]);
     output.code(3);
     let after = seen();
     assert_eq!(done(&output) + 1, 3, "two fit: {}", document(&output));
@@ -104,8 +107,9 @@ fn one_run_waits_for_the_other() {
     for by in CHANGING {
         let lop = scanned(&pairs(400, 2000));
         let before = Snapshot::of(lop.work());
-        let run =
-            |keep| lop.command().args(["dedupe", "--apply", "--by", by, "--keep", keep]).spawn();
+        let run = |keep| {
+            lop.command().args(["dedupe", "--apply", "--all", "--by", by, "--keep", keep]).spawn()
+        };
         let runs = [run("path:**/a/*"), run("path:**/b/*"), run("path:**/a/*")];
         for run in runs {
             run.wait().success();
@@ -139,7 +143,7 @@ fn quarantine_moves_files_and_copies_none() {
     };
     let of_b = |root: &Path| (0..5).map(|i| inode(&root.join(format!("b/{i}")))).collect();
     let was = inodes(&of_b);
-    apply(&lop, "quarantine", ["--keep", "path:**/a/*"]).success();
+    apply(&lop, "quarantine", ["--all", "--keep", "path:**/a/*"]).success();
     assert_eq!(stores(&lop.runs()).len(), disks.len(), "each file system has its own");
     for (store, disk) in stores(&lop.runs()).iter().zip(&disks) {
         assert!(store.starts_with(disk.path()) || disks.iter().any(|d| store.starts_with(d)));
@@ -161,7 +165,7 @@ fn inode(path: &Path) -> u64 {
 fn quarantine_keeps_the_files_and_deletes_none() {
     let lop = scanned(&pairs(20, 3000));
     let before = Snapshot::of(lop.work());
-    let output = apply(&lop, "quarantine", ["--keep", "path:**/a/*"]);
+    let output = apply(&lop, "quarantine", ["--all", "--keep", "path:**/a/*"]);
     assert_eq!(document(&output)["summary"]["freed_bytes"], 0, "nothing is freed by that");
     let [store] = &stores(&lop.runs())[..] else { panic!("one store") };
     let put_aside = Snapshot::of(store);
@@ -170,7 +174,7 @@ fn quarantine_keeps_the_files_and_deletes_none() {
     // Other runs and scans leave them where they are.
     settle();
     lop.remember(["."]);
-    apply(&lop, "delete", [""; 0]).success();
+    apply(&lop, "delete", ["--all"]).success();
     assert_same(&put_aside, &Snapshot::of(store), Compare::ALL);
     lop.run(["undo"]).success();
     assert_same(&before, &Snapshot::of(lop.work()), back());
@@ -181,7 +185,7 @@ fn quarantine_keeps_the_files_and_deletes_none() {
 fn what_could_not_be_done_is_said() {
     let lop = scanned(&pairs(4, 3000));
     let writer = fs::OpenOptions::new().append(true).open(lop.path("b/2")).expect("opens");
-    let output = apply(&lop, "delete", ["--keep", "path:**/a/*"]);
+    let output = apply(&lop, "delete", ["--all", "--keep", "path:**/a/*"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["left_alone"], 1);
     assert_eq!(done(&output), 3);
@@ -203,7 +207,7 @@ fn hostile_names_and_links_survive_every_kind() {
         settle();
         drop(lop.run(["scan", "."]));
         let before = Snapshot::of(lop.work());
-        drop(apply(&lop, by, [""; 0]));
+        drop(apply(&lop, by, ["--all"]));
         assert_kept(&lop, &before, &[&lop.work()]);
         if by == "symlink" {
             every_link_leads_to_a_file(&before, &lop.work());
@@ -236,7 +240,7 @@ fn names_of_one_file_are_so_again_within_and_across_groups() {
         for keep in ["path:**/1/*", "path:**/2/*", "path:**/3/*", "path:**/3/k"] {
             let lop = scanned(&tree);
             let before = Snapshot::of(lop.work());
-            apply(&lop, by, ["--keep", keep]).success();
+            apply(&lop, by, ["--all", "--keep", keep]).success();
             let rules = Rules { every_link: true, ..Rules::default() };
             let left = naive_truth(&[lop.work()], rules);
             let inodes: BTreeMap<u64, usize> =

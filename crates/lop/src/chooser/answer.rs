@@ -1,0 +1,108 @@
+//! What a line means that somebody types who is asked which files of a group stay.
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// These stay: their numbers, from 0.
+    Keep(Vec<usize>),
+    /// What is shown to stay does.
+    AsShown,
+    /// All stay.
+    Skip,
+    /// The group before is asked about once more.
+    Back,
+    /// This group and all after it are as shown.
+    Rest,
+    /// No more groups are asked about.
+    Done,
+    /// Nothing is to be done at all.
+    Quit,
+}
+
+impl Answer {
+    /// Reads a line about a group of so many files; nothing if help is wanted.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no answer.
+    pub(super) fn read(line: &str, files: usize) -> Result<Option<Answer>, String> {
+        let line = line.trim().to_lowercase();
+        Ok(Some(match line.as_str() {
+            "" => Answer::AsShown,
+            "?" | "h" | "help" => return Ok(None),
+            "a" | "all" | "s" | "skip" => Answer::Skip,
+            "b" | "back" => Answer::Back,
+            "r" | "rest" => Answer::Rest,
+            "d" | "done" => Answer::Done,
+            "q" | "quit" => Answer::Quit,
+            "n" | "none" => {
+                return Err("One file of each group stays; 'skip' leaves the group alone.".into());
+            }
+            numbers => return read_numbers(numbers, files).map(Some),
+        }))
+    }
+}
+
+fn read_numbers(text: &str, files: usize) -> Result<Answer, String> {
+    let mut kept = Vec::new();
+    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.parse::<usize>().ok();
+        let Some((first, last)) = number(first).zip(number(last)) else {
+            return Err(format!("{part}: not a number, a range or a word that is known; ? helps."));
+        };
+        if first < 1 || last > files || first > last {
+            return Err(format!("{part}: the files are numbered from 1 to {files}."));
+        }
+        kept.extend(first - 1..last);
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    match kept.len() {
+        0 => Err("No number; ? helps.".into()),
+        all if all == files => Ok(Answer::Skip),
+        _ => Ok(Answer::Keep(kept)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Answer;
+
+    #[test]
+    fn numbers_are_those_of_files_that_stay() {
+        let read = |line| Answer::read(line, 12);
+        let keep = |numbers: &[usize]| Ok(Some(Answer::Keep(numbers.into())));
+        assert_eq!(read("1\n"), keep(&[0]));
+        assert_eq!(read("12\n"), keep(&[11]), "one number, not two keys");
+        assert_eq!(read(" 3, 1 "), keep(&[0, 2]));
+        assert_eq!(read("1 3"), keep(&[0, 2]));
+        assert_eq!(read("2-4,3,11-12"), keep(&[1, 2, 3, 10, 11]));
+        assert_eq!(read("1-12"), Ok(Some(Answer::Skip)), "all stay");
+    }
+
+    #[test]
+    fn words_can_be_cut_to_their_first_letter() {
+        for (line, answer) in [
+            ("\n", Answer::AsShown),
+            ("all", Answer::Skip),
+            ("S", Answer::Skip),
+            ("back\n", Answer::Back),
+            ("r", Answer::Rest),
+            ("done", Answer::Done),
+            ("QUIT", Answer::Quit),
+        ] {
+            assert_eq!(Answer::read(line, 3), Ok(Some(answer)), "{line}");
+        }
+        assert_eq!(Answer::read("?", 3), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_answer_keeps_the_question_open() {
+        for line in
+            ["0", "4", "3-2", "1-4", "none", "y", "1,x", "-1", "1-", ",", "99999999999999999999"]
+        {
+            assert!(Answer::read(line, 3).is_err(), "{line}");
+        }
+    }
+}

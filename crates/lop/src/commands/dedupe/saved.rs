@@ -1,0 +1,131 @@
+//! Plans in files: saved, shown as files are now, and carried out.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use action::{Kind, Looks, Plan, Saved, SavedError};
+use device::Io;
+
+use super::{OPEN_DIRS, may_act, show, work};
+use crate::acting::{Planned, by_lane, carry_out};
+use crate::args::DedupeArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::plans::absolute;
+use crate::settings::{Settings, Verbosity, Workers};
+use crate::{output, refusals};
+
+/// Saves plans to a file.
+pub(super) fn save(
+    plans: impl Iterator<Item = Plan>,
+    kind: Kind,
+    file: &Path,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let failed = |e: io::Error| unwritten(file, e);
+    spare_other(file)?;
+    save_to(File::create(file).map_err(failed)?, plans, kind, file, settings)
+}
+
+fn unwritten(file: &Path, error: io::Error) -> CommandError {
+    CommandError::failed(format!("cannot write {}", file.display())).because(error)
+}
+
+/// Refuses to write over a file that is no plan.
+fn spare_other(file: &Path) -> Result<(), CommandError> {
+    let is_other = File::open(file).is_ok_and(|file| {
+        let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
+        is_regular
+            && action::load(BufReader::new(file)).is_err_and(|e| matches!(e, SavedError::NoPlan(_)))
+    });
+    if is_other {
+        let text = format!("{} is there already, and is not a plan of lop", file.display());
+        return Err(CommandError::new(Exit::Refused, text));
+    }
+    Ok(())
+}
+
+/// Saves plans to a file that was made for that.
+pub(super) fn save_to(
+    to: File,
+    plans: impl Iterator<Item = Plan>,
+    kind: Kind,
+    file: &Path,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let failed = |e: io::Error| unwritten(file, e);
+    let mut summary = Planned::default();
+    let mut out = BufWriter::new(to);
+    for plan in plans {
+        summary.add(&plan, kind);
+        action::save(&mut out, &plan, kind).map_err(failed)?;
+    }
+    out.flush().map_err(failed)?;
+    if settings.json {
+        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        let text = summary.text(kind);
+        let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        settings.note(&format!("{text}; apply it with: lop dedupe --plan {shown} --apply"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows a plan that was saved, or carries it out.
+pub(super) fn of_saved(
+    file: &Path,
+    args: &DedupeArgs,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let name = file.display();
+    let opened = File::open(file)
+        .map_err(|e| CommandError::failed(format!("cannot read {name}")).because(e))?;
+    let saved = action::load(BufReader::new(opened)).map_err(|error| {
+        let exit = match error {
+            SavedError::Contradiction { .. } => Exit::Refused,
+            _ => Exit::Failed,
+        };
+        match error {
+            SavedError::NoPlan(why) => {
+                CommandError::failed(format!("{name} is not a plan of lop")).hint(why)
+            }
+            error => CommandError::new(exit, format!("{name}: {error}")),
+        }
+    })?;
+    let Some(saved) = saved else { return nothing_left(settings) };
+    if !args.apply {
+        return show_saved(saved, args, settings);
+    }
+    let others = || saved.groups.iter().flat_map(|saved| &saved.group.others);
+    let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
+    may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
+    let workers = Workers::new(None, Io::Auto);
+    let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
+    carry_out(work(saved.kind, lots, args)?, &workers, settings, |_, _| Ok(()))
+}
+
+/// Says that all lines were taken out of a plan.
+fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
+    if settings.json {
+        let none = Planned::default();
+        output::print(|out| writeln!(out, "{}", output::summary_document(&none)))?;
+    } else if settings.verbosity != Verbosity::Quiet {
+        settings.note("Nothing to do: there is no action in the plan");
+    }
+    Ok(Exit::Done)
+}
+
+fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let kind = saved.kind;
+    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS, absolute(&args.distinct)?), Vec::new());
+    let now = |group| {
+        let plan = looks.at_saved(group, &mut refused)?;
+        looks.at(plan, kind, &mut refused)
+    };
+    let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
+    refusals::print(&refused, settings);
+    let exit = show(plans.into_iter(), kind, "--apply", settings)?;
+    Ok(if refused.is_empty() { exit } else { Exit::Partial })
+}

@@ -1,0 +1,158 @@
+//! `lop dedupe --interactive`: which files stay is typed, a line for each group.
+
+use std::fs;
+
+use testkit::{Compare, Shown, Snapshot, TreeBuilder, assert_same};
+
+use crate::lop::Lop;
+
+const KEEP: &str = "Keep which? [Enter: as shown, ?: help] ";
+
+/// Returns a group of three files, which comes first, and one of twelve.
+fn scanned() -> Lop {
+    let mut tree = TreeBuilder::new();
+    for (at, name) in ["a", "b", "c"].iter().enumerate() {
+        let time = 1_000_000_000 + i64::try_from(at).expect("small");
+        tree =
+            tree.seeded(format!("three/{name}"), 1, 70_000).mtime(format!("three/{name}"), time, 0);
+    }
+    for n in 1..=12 {
+        let name = format!("twelve/f{n:02}");
+        tree = tree.seeded(&name, 2, 1000).mtime(&name, 1_000_000_000 + n, 0);
+    }
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop
+}
+
+#[track_caller]
+fn talk(lop: &Lop, args: &[&str], dialogue: &[(&str, &str)], code: i32) -> Shown {
+    let command = ["dedupe", "--by", "delete", "-i", "--color", "never"];
+    let shown = lop.command().args(command).args(args).talk(80, dialogue);
+    assert_eq!(shown.code, Some(code), "{args:?}:\n{}", shown.text);
+    shown
+}
+
+fn names(lop: &Lop, dir: &str) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(lop.path(dir))
+        .expect("listed")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn several_files_can_stay_and_any_of_them_by_number() {
+    let lop = scanned();
+    let before = Snapshot::of(lop.work());
+    let dialogue = [(KEEP, "3\n"), (KEEP, "1,12 4-5\n"), ("[y/N] ", "y\n")];
+    let shown = talk(&lop, &["--apply"], &dialogue, 0);
+    assert_eq!(names(&lop, "three"), ["c"], "{}", shown.text);
+    assert_eq!(names(&lop, "twelve"), ["f01", "f04", "f05", "f12"], "{}", shown.text);
+    assert!(shown.text.contains("[1/2] 3 files of 68.4 KiB\n1  keep    /"), "{}", shown.text);
+    assert!(shown.text.contains("/three/b  (other mtime)\n"), "{}", shown.text);
+    assert!(shown.text.contains("Delete 10 files (144.5 KiB)? "), "{}", shown.text);
+    lop.run(["undo"]).success();
+    assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);
+}
+
+#[test]
+fn nothing_goes_without_the_last_yes() {
+    let lop = scanned();
+    let before = Snapshot::of(lop.work());
+    for dialogue in [
+        &[(KEEP, "1\n"), (KEEP, "2\n"), ("[y/N/list all] ", "\n")][..],
+        &[(KEEP, "1\n"), (KEEP, "2\n"), ("[y/N/list all] ", "n\n")],
+        &[(KEEP, "1\n"), (KEEP, "2\n"), ("[y/N/list all] ", "\u{4}")],
+        &[(KEEP, "1\n"), (KEEP, "\u{4}")],
+        &[(KEEP, "\u{4}")],
+        &[(KEEP, "1\n"), (KEEP, "quit\n")],
+    ] {
+        let shown = talk(&lop, &["--apply"], dialogue, 4);
+        assert!(shown.text.contains("nothing was changed"), "{}", shown.text);
+        assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
+    }
+    let shown = talk(&lop, &["--apply"], &[(KEEP, "skip\n"), (KEEP, "all\n")], 0);
+    assert!(shown.text.contains("Nothing to do: all files stay"), "{}", shown.text);
+    assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
+    lop.run(["dedupe", "--by", "delete", "--interactive"]).code(2);
+}
+
+#[test]
+fn a_slip_is_said_to_be_one_and_a_choice_can_be_taken_back() {
+    let lop = scanned();
+    let dialogue = [
+        (KEEP, "4\n"),
+        ("numbered from 1 to 3.", ""),
+        (KEEP, "y\n"),
+        ("? helps.", ""),
+        (KEEP, "none\n"),
+        ("One file of each group stays", ""),
+        (KEEP, "?\n"),
+        ("leave this group alone", ""),
+        (KEEP, "3\n"),
+        (KEEP, "back\n"),
+        (KEEP, "2\n"),
+        (KEEP, "done\n"),
+        ("[y/N] ", "y\n"),
+    ];
+    let shown = talk(&lop, &["--apply"], &dialogue, 0);
+    assert_eq!((names(&lop, "three"), names(&lop, "twelve").len()), (vec!["b".into()], 12));
+    let is_path = |line: &&str| line.contains(lop.work().to_str().expect("UTF-8"));
+    let widest = shown.text.lines().filter(|line| !is_path(line)).map(|line| line.chars().count());
+    assert!(widest.max() <= Some(80), "{}", shown.text);
+    // All the rest as it is shown.
+    talk(
+        &lop,
+        &["--apply"],
+        &[(KEEP, "rest\n"), ("[y/N/list all] ", "list\n"), ("all] ", "y\n")],
+        0,
+    );
+    assert_eq!(names(&lop, "twelve"), ["f01"]);
+}
+
+#[test]
+fn choices_are_saved_as_a_plan_and_not_lost() {
+    let lop = scanned();
+    fs::write(lop.path("precious"), "precious").expect("written");
+    let dialogue = [
+        (KEEP, "2\n"),
+        (KEEP, "skip\n"),
+        ("which file? [Enter: not at all] ", "precious\n"),
+        ("File exists. Another file? [Enter: not at all] ", "chosen.jsonl\n"),
+    ];
+    let shown = talk(&lop, &[], &dialogue, 0);
+    let said = "apply it with: lop dedupe --plan chosen.jsonl --apply";
+    assert!(shown.text.contains(said), "{}", shown.text);
+    assert_eq!(fs::read(lop.path("precious")).expect("there"), b"precious");
+    assert_eq!(names(&lop, "three"), ["a", "b", "c"]);
+    lop.run(["dedupe", "--plan", "chosen.jsonl", "--apply"]).success();
+    assert_eq!(names(&lop, "three"), ["b"]);
+    let dialogue = [(KEEP, "2\n"), ("not at all] ", "\n")];
+    let shown = talk(&lop, &["twelve"], &dialogue, 0);
+    assert!(shown.text.contains("nothing was changed, and the choices are not"), "{}", shown.text);
+    talk(&lop, &["--save-plan", "named.jsonl", "twelve"], &[(KEEP, "12\n")], 0);
+    assert_eq!(fs::read_to_string(lop.path("named.jsonl")).expect("there").lines().count(), 11);
+    // What is there and no plan is not written over.
+    let save = |file: &str| lop.run(["dedupe", "--by", "delete", "--save-plan", file]);
+    save("precious").code(4);
+    assert_eq!(fs::read(lop.path("precious")).expect("there"), b"precious");
+    save("named.jsonl").success();
+}
+
+#[test]
+fn what_is_protected_stays_whatever_is_chosen() {
+    let lop = scanned();
+    let args = ["--apply", "--protect", "three/c", "three"];
+    let shown = talk(&lop, &["--apply", "--protect", "three", "three"], &[], 0);
+    assert!(shown.text.contains("Nothing to do"), "{}", shown.text);
+    fs::create_dir(lop.path("safe")).expect("made");
+    fs::rename(lop.path("three/c"), lop.path("safe/c")).expect("moved");
+    crate::lop::settle();
+    lop.remember(["."]);
+    let args = [args[0], "--protect", "safe"];
+    let dialogue = [("(protected)", ""), (KEEP, "3\n"), (KEEP, "skip\n"), ("[y/N] ", "y\n")];
+    talk(&lop, &args, &dialogue, 0);
+    assert_eq!((names(&lop, "three"), names(&lop, "safe")), (vec!["b".into()], vec!["c".into()]));
+}
