@@ -1223,7 +1223,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__undo)
-            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
+            opts="-n -q -v -h --dry-run --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

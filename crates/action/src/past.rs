@@ -65,6 +65,8 @@ pub(crate) struct Past {
     pub(crate) linked: HashMap<u64, FileKey>,
     /// Those identities.
     keys: HashSet<FileKey>,
+    /// Where it is told why an intent was not carried out, and how long that line is.
+    reasons: HashMap<u64, (u64, u32)>,
     /// Digests that were found out while files were compared.
     digests: HashMap<u64, Digest>,
     /// Inodes of copies.
@@ -124,6 +126,7 @@ impl Past {
             entries: BTreeMap::new(),
             linked: HashMap::new(),
             keys: HashSet::new(),
+            reasons: HashMap::new(),
             digests: HashMap::new(),
             made: HashMap::new(),
             copies: Vec::new(),
@@ -157,7 +160,12 @@ impl Past {
                 self.settle(n, Fate::Done);
             }
             Record::Same { n } => self.settle(n, Fate::Same),
-            Record::Not { n, .. } => self.settle(n, Fate::NotDone),
+            Record::Not { n, .. } => {
+                if let Ok(length) = u32::try_from(line.len()) {
+                    self.reasons.insert(n, (at, length));
+                }
+                self.settle(n, Fate::NotDone);
+            }
             Record::Undone { n } => self.settle(n, Fate::Undone),
             Record::Purged { n } => self.settle(n, Fate::Purged),
             Record::Linked { n, inode } => self.links.entry(n).or_default().push(inode),
@@ -191,12 +199,7 @@ impl Past {
     pub(crate) fn noted(&self, n: u64) -> Result<Noted, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
-        let mut line = vec![0; entry.length as usize];
-        self.file.read_exact_at(&mut line, entry.at).context(Op::Read, || &self.path)?;
-        if !is_whole(&line) {
-            return Err(bad(format!("the line of intent {n} is damaged")));
-        }
-        match serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))? {
+        match self.record(entry.at, entry.length)? {
             Record::Will(mut intent) => {
                 intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
                 let links = self.links.get(&n).cloned().unwrap_or_default();
@@ -209,6 +212,26 @@ impl Past {
     /// Returns whether something of the run is left to bring back.
     pub(crate) fn has_done(&self) -> bool {
         self.with_fate(Fate::Done).next().is_some()
+    }
+
+    /// Returns why an intent was not carried out.
+    pub(crate) fn why(&self, n: u64) -> Result<String, Error> {
+        let Some(&(at, length)) = self.reasons.get(&n) else { return Ok(String::new()) };
+        match self.record(at, length)? {
+            Record::Not { why, .. } => Ok(why),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// Reads a line once more.
+    fn record(&self, at: u64, length: u32) -> Result<Record, Error> {
+        let bad = |why: String| Error::Journal { path: self.path.clone(), why };
+        let mut line = vec![0; length as usize];
+        self.file.read_exact_at(&mut line, at).context(Op::Read, || &self.path)?;
+        if !is_whole(&line) {
+            return Err(bad(format!("the line at {at} is damaged")));
+        }
+        serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))
     }
 
     /// Returns a number that no intent has.

@@ -64,8 +64,13 @@ pub(crate) struct Taken {
 impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        let (old, part) = (own(&format!("{n}.old")), own(&format!("{n}.part")));
-        Place { dir, name, staging, new: name_of(n), old, part }
+        let [new, old] = Place::names_of(n);
+        Place { dir, name, staging, new, old, part: own(&format!("{n}.part")) }
+    }
+
+    /// Returns the names in a private directory that the file of intent `n` may have.
+    pub(crate) fn names_of(n: u64) -> [CString; 2] {
+        [name_of(n), own(&format!("{n}.old"))]
     }
 
     /// Returns the place as undo uses it, beside what the action may have left.

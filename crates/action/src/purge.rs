@@ -10,11 +10,11 @@ use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
+use crate::means::is_kept;
 use crate::numbering::name_of;
 use crate::past::{Fate, Past};
 use crate::recover::{Sites, is};
 use crate::store;
-use crate::undo::is_kept;
 
 /// A file in quarantine.
 #[derive(Clone, Debug)]

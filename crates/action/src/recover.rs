@@ -15,12 +15,12 @@ use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
+use crate::means::is_kept;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
 use crate::store::{self, Staging};
 use crate::target::Version;
-use crate::undo::is_kept;
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 64;

@@ -1,18 +1,17 @@
 //! Makes again what a file was before a run: one more name of it, where it has another, or a copy of the
 //! file that was kept for it.
 
-use std::io;
-
 use content::Digest;
-use fsops::{File, Interrupted, Kind as Entry, Op, Stat, Time};
+use fsops::{Interrupted, Op, Stat, Time};
 
 use crate::copy::{Copy, equal};
 use crate::error::Reason;
 use crate::journal::Intent;
 use crate::kind::Kind;
+use crate::means::{is_kept, is_like};
 use crate::place::Place;
 use crate::recover::Site;
-use crate::undo::{Undo, is_kept, is_like};
+use crate::undo::Undo;
 
 impl Undo<'_> {
     /// Makes a link to the former file where it is still to be had under another name, or is again.
@@ -22,9 +21,10 @@ impl Undo<'_> {
         site: &Site,
     ) -> Result<Option<u64>, Reason> {
         let was = &intent.was.version;
-        let Some((path, inode)) = self.back.get(&intent.was.key()) else { return Ok(None) };
+        let Some((path, inode)) = self.finder.back.get(&intent.was.key()) else { return Ok(None) };
         let Some(staging) = site.staging.as_ref() else { return Ok(None) };
-        let opened = self.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
+        let opened =
+            self.finder.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
         let Ok(file) = opened else { return Ok(None) };
         if !file.stat().is_ok_and(|now| now.inode == *inode && now.size == was.size) {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Undo<'_> {
     /// Makes a copy of the kept file that is what the file was; returns its inode, and whether its owner is
     /// the former one.
     pub(crate) fn copy(&mut self, intent: &Intent, site: &Site) -> Result<(u64, bool), Reason> {
-        let (source, was) = self.source(intent, site)?;
+        let (source, was) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         let former = &intent.was;
@@ -74,7 +74,7 @@ impl Undo<'_> {
 
     /// Links a name to the kept file again that was made a file of its own, if they are still equal.
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let (source, _) = self.source(intent, site)?;
+        let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
         let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
         if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
@@ -89,27 +89,6 @@ impl Undo<'_> {
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
         Ok(intent.kept.inode)
-    }
-
-    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
-    /// has taken the kept one's place and may have its content.
-    fn source(&mut self, intent: &Intent, site: &Site) -> Result<(File, Stat), Reason> {
-        let kept =
-            self.sites.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
-        let is_there = !matches!(&kept, Err(e) if e.kind() == io::ErrorKind::NotFound);
-        let link = (intent.kind == Kind::Hardlink).then(|| site.dir.open_file(&site.name));
-        let open = link.into_iter().chain([kept]).filter_map(Result::ok);
-        let mut open: Vec<(File, Stat)> =
-            open.filter_map(|file| file.stat().map(|stat| (file, stat)).ok()).collect();
-        let may_be = |(_, now): &(File, Stat)| {
-            intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
-        };
-        let kept = open.iter().position(|(_, now)| is_kept(intent, now));
-        match kept.or_else(|| open.iter().position(may_be)) {
-            Some(at) => Ok(open.swap_remove(at)),
-            None if intent.elsewhere => Err(Reason::Elsewhere),
-            None => Err(Reason::Lost { kept: intent.keep.0.clone(), is_there }),
-        }
     }
 }
 

@@ -10,11 +10,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use fsops::{Lock, Watch, create_dir_private, remove_file};
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
+use crate::deeds::Deeds;
 use crate::error::Error;
 use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::leftovers;
 use crate::lines::FORMAT;
+use crate::means::Prospect;
 use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
@@ -46,6 +48,19 @@ pub struct Summary {
     /// Bytes that were freed.
     pub freed: u64,
     /// Lines of its journal that are damaged, and count for nothing.
+    pub damaged: u64,
+}
+
+/// What [`Runs::undo`] would do, as far as it is not about single files.
+#[derive(Debug)]
+pub struct Preview {
+    /// The run that would be undone.
+    pub run: u64,
+    /// Paths that were named and that no file of the run is at or below.
+    pub unmatched: Vec<Vec<u8>>,
+    /// Whether the run was cut off, so that what it had begun is taken back first.
+    pub is_cut_off: bool,
+    /// Lines of the journal that are damaged.
     pub damaged: u64,
 }
 
@@ -118,8 +133,9 @@ impl Runs {
         Ok((run, outcome, answer.and(ended)))
     }
 
-    /// Brings back what a run changed; returns the number of the run. Without a number it is the last
-    /// run that something is left to bring back of; `unreadable` is told of journals that were passed over.
+    /// Restores what a run changed; returns the number of the run. Without a number it is the last run that
+    /// something is left to restore of; `unreadable` is told of journals that were passed over. With paths only
+    /// files at or below one of those are restored.
     ///
     /// # Errors
     ///
@@ -127,16 +143,34 @@ impl Runs {
     pub fn undo(
         &self,
         run: Option<u64>,
+        paths: &[Vec<u8>],
         watch: &Watch,
         unreadable: impl FnMut(Error),
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
-        let (run, past) = match run {
-            Some(run) => (run, self.named(run)?),
-            None => self.last(unreadable)?,
-        };
+        let (run, past) = pick(&self.folder, run, |run| self.read(run), unreadable)?;
         let journal = Journal::open(self.path(run), past.next())?;
-        let (undone, answer) = undo::undo(&past, &journal, watch);
+        let (undone, answer) = undo::undo(&past, paths, &journal, watch)?;
         Ok((run, undone, answer))
+    }
+
+    /// Tells `each` of the files of a run how [`Runs::undo`] would restore it. Changes nothing.
+    pub fn preview(
+        folder: &Path,
+        run: Option<u64>,
+        paths: &[Vec<u8>],
+        unreadable: impl FnMut(Error),
+        each: impl FnMut(Prospect),
+    ) -> Result<Preview, Error> {
+        let (run, past) = pick(folder, run, |run| read_only(folder, run), unreadable)?;
+        let unmatched = undo::preview(&past, paths, each)?;
+        let is_cut_off = past.with_fate(Fate::Open).next().is_some();
+        Ok(Preview { run, unmatched, is_cut_off, damaged: past.damaged })
+    }
+
+    /// Returns what a run did with each file, as its journal and its stores tell.
+    pub fn deeds(folder: &Path, run: u64) -> Result<(Summary, Deeds), Error> {
+        let past = read_only(folder, run)?.ok_or(Error::NoRun(run))?;
+        Ok((summary(run, &past), Deeds::all(past)))
     }
 
     /// Returns the files in quarantine, those of the oldest run first; `unreadable` is told of journals that
@@ -209,41 +243,6 @@ impl Runs {
         Ok(Some(past))
     }
 
-    fn named(&self, run: u64) -> Result<Past, Error> {
-        if numbers(&self.folder, TREES)?.contains(&run) {
-            return Err(Error::Final(run));
-        }
-        let exists = numbers(&self.folder, FILES)?.contains(&run);
-        let past = if exists { self.read(run)? } else { None };
-        let past = past.ok_or(Error::NoRun(run))?;
-        if past.by == Kind::Reflink {
-            return Err(Error::Shared { run, older: None });
-        }
-        Ok(past)
-    }
-
-    /// Returns the last run that something is left to bring back of.
-    fn last(&self, mut unreadable: impl FnMut(Error)) -> Result<(u64, Past), Error> {
-        let mut shared = None;
-        for run in numbers(&self.folder, FILES)?.into_iter().rev() {
-            match (self.read(run), shared) {
-                (Err(error), _) => unreadable(error),
-                (Ok(Some(past)), None) if past.has_done() => {
-                    if past.by != Kind::Reflink {
-                        return Ok((run, past));
-                    }
-                    // To undo an older run instead is not what was asked for.
-                    shared = Some(run);
-                }
-                (Ok(Some(past)), Some(shared)) if past.has_done() && past.by != Kind::Reflink => {
-                    return Err(Error::Shared { run: shared, older: Some(run) });
-                }
-                _ => {}
-            }
-        }
-        Err(shared.map_or(Error::NothingToUndo, |run| Error::Shared { run, older: None }))
-    }
-
     /// Brings a run that was cut off to an end.
     fn finish(&self, run: u64, past: &Past) -> Result<(), Error> {
         let journal = Journal::open(self.path(run), 1)?;
@@ -253,6 +252,55 @@ impl Runs {
     fn path(&self, run: u64) -> PathBuf {
         journal(&self.folder, run, FILES)
     }
+}
+
+/// Reads the journal of a run, and looks into its stores for what is left there. Changes nothing.
+fn read_only(folder: &Path, run: u64) -> Result<Option<Past>, Error> {
+    if !numbers(folder, FILES)?.contains(&run) {
+        return Ok(None);
+    }
+    let mut past = Past::read(&journal(folder, run, FILES))?;
+    past.as_mut().map(leftovers::take_up);
+    Ok(past)
+}
+
+/// Returns the run that is to be undone: the one of this number, or the last one that something is left to restore
+/// of.
+fn pick(
+    folder: &Path,
+    run: Option<u64>,
+    read: impl Fn(u64) -> Result<Option<Past>, Error>,
+    mut unreadable: impl FnMut(Error),
+) -> Result<(u64, Past), Error> {
+    if let Some(run) = run {
+        if numbers(folder, TREES)?.contains(&run) {
+            return Err(Error::Final(run));
+        }
+        let exists = numbers(folder, FILES)?.contains(&run);
+        let past = if exists { read(run)? } else { None };
+        return match past.ok_or(Error::NoRun(run))? {
+            past if past.by == Kind::Reflink => Err(Error::Shared { run, older: None }),
+            past => Ok((run, past)),
+        };
+    }
+    let mut shared = None;
+    for run in numbers(folder, FILES)?.into_iter().rev() {
+        let past = match read(run) {
+            Ok(past) => past.filter(Past::has_done),
+            Err(error) => {
+                unreadable(error);
+                None
+            }
+        };
+        match (past, shared) {
+            (None, _) => {}
+            // To undo an older run instead is not what was asked for.
+            (Some(past), _) if past.by == Kind::Reflink => drop(shared.get_or_insert(run)),
+            (Some(past), None) => return Ok((run, past)),
+            (Some(_), Some(shared)) => return Err(Error::Shared { run: shared, older: Some(run) }),
+        }
+    }
+    Err(shared.map_or(Error::NothingToUndo, |run| Error::Shared { run, older: None }))
 }
 
 fn summary(run: u64, past: &Past) -> Summary {

@@ -1,4 +1,4 @@
-//! Brings back what a run changed.
+//! Restores what a run changed.
 //!
 //! A file in quarantine gets its name back. Where a link took a file's place, or nothing, a copy of the
 //! kept file becomes what the file was: its bytes were compared with the kept file's when the run took
@@ -14,7 +14,7 @@
 //! file is back is noted only when its file system has written the change to its disk ([`Unsynced`]): the journal
 //! may be on another disk, and else would call a file undone that a power failure took back to the store.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
@@ -22,15 +22,16 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::Scratch;
-use fsops::{Context, Dir, FileKey, Kind as Entry, Op, Stage, Stat, Watch};
+use fsops::{Context, Dir, Op, Stage, Watch};
 
 use crate::error::{Error, Reason, Refusal, again};
-use crate::journal::{Former, Intent, Journal, Record};
+use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
+use crate::means::{Finder, Means, Prospect, is_as_kept, what_is_there};
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
-use crate::recover::{Site, Sites, is, is_inode, made, new_of, settle_copy, sweep_copies};
+use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
 use crate::store;
 
 /// Copies that are made before the disk is waited for.
@@ -48,6 +49,8 @@ pub struct Undone {
     pub refused: Vec<Refusal>,
     /// Lines of the journal that are damaged: nothing was done about the files that they tell of.
     pub damaged: u64,
+    /// Paths that were named and that no file of the run is at or below.
+    pub unmatched: Vec<Vec<u8>>,
 }
 
 /// A copy that is ready to take a place.
@@ -65,8 +68,8 @@ struct Ready<'b> {
 enum Step<'b> {
     /// It is back; this is its directory.
     Back(Rc<Dir>),
-    /// A copy takes its place once it is on the disk.
-    Copied(Ready<'b>),
+    /// This takes its place once it is on the disk.
+    Made(Ready<'b>),
 }
 
 /// Names that were changed on one file system, and may not be on its disk yet.
@@ -80,60 +83,103 @@ struct Unsynced {
 
 pub(crate) struct Undo<'p> {
     past: &'p Past,
-    pub(crate) sites: Sites<'p>,
+    pub(crate) finder: Finder<'p>,
     journal: &'p Journal,
     pub(crate) watch: &'p Watch,
     pub(crate) scratch: Scratch,
     lines: Lines,
     /// By store.
     unsynced: BTreeMap<u32, Unsynced>,
-    /// By former inode, the path where that file is again.
-    pub(crate) back: HashMap<FileKey, (Vec<u8>, u64)>,
     undone: Undone,
 }
 
 /// Brings back what a run changed.
-pub(crate) fn undo(past: &Past, journal: &Journal, watch: &Watch) -> (Undone, Result<(), Error>) {
+///
+/// With paths only files at or below one of those.
+pub(crate) fn undo(
+    past: &Past,
+    paths: &[Vec<u8>],
+    journal: &Journal,
+    watch: &Watch,
+) -> Result<(Undone, Result<(), Error>), Error> {
     watch.enter(Stage::Act);
+    journal.note(&Record::UndoBegin)?;
+    let mut sites = Sites::new(past);
+    for &n in &past.copies {
+        sweep_copies(&mut sites, &past.noted(n)?);
+    }
     let mut undo = Undo {
         past,
-        sites: Sites::new(past),
+        finder: Finder::new(past)?,
         journal,
         watch,
         scratch: Scratch::default(),
         lines: Lines::default(),
         unsynced: BTreeMap::new(),
-        back: HashMap::new(),
         undone: Undone { damaged: past.damaged, ..Undone::default() },
     };
-    let answer = undo.run();
+    let answer = undo.run(paths);
     let noted = undo.finish(answer.is_ok());
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
-    (undo.undone, answer.and(noted))
+    Ok((undo.undone, answer.and(noted)))
+}
+
+/// Returns how the files of a run would be restored, and the paths that none of them is at or below.
+pub(crate) fn preview(
+    past: &Past,
+    paths: &[Vec<u8>],
+    each: impl FnMut(Prospect),
+) -> Result<Vec<Vec<u8>>, Error> {
+    let (todo, unmatched) = todo(past, paths)?;
+    Finder::new(past)?.prospects(&todo, each)?;
+    Ok(unmatched)
+}
+
+/// Returns the files that are to be restored, and the paths that none of them is at or below. With no paths it
+/// is all of them.
+fn todo(past: &Past, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
+    let all = past.with_fate(Fate::Done).rev();
+    if paths.is_empty() {
+        return Ok((all.collect(), Vec::new()));
+    }
+    let mut matched = vec![false; paths.len()];
+    let mut todo = Vec::new();
+    for n in all {
+        let path = past.noted(n)?.intent.path.0;
+        let mut is_wanted = false;
+        for (above, matched) in paths.iter().zip(&mut matched) {
+            let is_below = is_at_or_below(&path, above);
+            *matched |= is_below;
+            is_wanted |= is_below;
+        }
+        todo.extend(is_wanted.then_some(n));
+    }
+    let unmatched = paths.iter().zip(matched).filter(|(_, matched)| !matched);
+    Ok((todo, unmatched.map(|(path, _)| path.clone()).collect()))
+}
+
+fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let above = above.strip_suffix(b"/").unwrap_or(above);
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 impl Undo<'_> {
-    fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self, paths: &[Vec<u8>]) -> Result<(), Error> {
         let past = self.past;
-        self.journal.note(&Record::UndoBegin)?;
-        for &n in &past.copies {
-            sweep_copies(&mut self.sites, &past.noted(n)?);
-        }
-        for &n in past.linked.keys() {
-            self.find_former(&past.noted(n)?);
-        }
-        let todo: Vec<u64> = past.with_fate(Fate::Done).rev().collect();
+        let (todo, unmatched) = todo(past, paths)?;
+        self.undone.unmatched = unmatched;
         self.watch.files_total.store(todo.len() as u64, Relaxed);
         // A file with several names is copied once; its other names become links to that.
         let mut firsts = HashSet::new();
         let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
             let key = past.linked.get(n);
-            key.is_none_or(|key| !self.back.contains_key(key) && firsts.insert(*key))
+            key.is_none_or(|key| !self.finder.back.contains_key(key) && firsts.insert(*key))
         });
         for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
-        let is_back = |n: &u64| past.linked.get(n).is_some_and(|key| self.back.contains_key(key));
+        let is_back =
+            |n: &u64| past.linked.get(n).is_some_and(|key| self.finder.back.contains_key(key));
         let (linked, copied): (Vec<u64>, Vec<u64>) = linked.into_iter().partition(is_back);
         for batch in linked.chunks(BATCH) {
             self.batch(batch)?;
@@ -149,7 +195,7 @@ impl Undo<'_> {
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
         let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
         for (path, _) in self.past.stores.values() {
-            store::remove_empty(path, &mut self.sites.reach);
+            store::remove_empty(path, &mut self.finder.sites.reach);
         }
         let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_left());
         if went_through && failed.is_none() && !is_left {
@@ -159,17 +205,6 @@ impl Undo<'_> {
         let Some((number, source)) = failed else { return Ok(()) };
         let path = self.past.stores.get(&number).map(|(path, _)| OsString::from_vec(path.clone()));
         Err(source).context(Op::Sync, || path.unwrap_or_default()).map_err(Error::File)
-    }
-
-    /// Notes where a file with several names is to be had: under a name that the run did not change, or
-    /// one that was brought back before.
-    fn find_former(&mut self, noted: &Noted) {
-        let Intent { was, path, .. } = &noted.intent;
-        let Ok(now) = self.sites.reach.stat(&path.0) else { return };
-        let is_former = now.inode == was.version.inode || Some(now.inode) == noted.made;
-        if is_former && is_like(was, &now) {
-            self.back.insert(was.key(), (path.0.clone(), now.inode));
-        }
     }
 
     fn note(&mut self, urgent: bool) -> Result<(), Error> {
@@ -185,7 +220,7 @@ impl Undo<'_> {
         let mut ready = Vec::with_capacity(batch.len());
         for noted in &batch {
             match self.prepare(noted) {
-                Ok(Step::Copied(copy)) => ready.push(copy),
+                Ok(Step::Made(copy)) => ready.push(copy),
                 Ok(Step::Back(dir)) => self.is_back(noted, &dir),
                 Err(reason) => self.refuse(noted, reason),
             }
@@ -195,7 +230,7 @@ impl Undo<'_> {
                 Ok(()) => {
                     let Intent { n, path, .. } = &copy.noted.intent;
                     if let Some(&key) = self.past.linked.get(n) {
-                        self.back.insert(key, (path.0.clone(), copy.inode));
+                        self.finder.back.insert(key, (path.0.clone(), copy.inode));
                     }
                     self.is_back(copy.noted, &copy.site.dir);
                     if !copy.has_owner {
@@ -283,101 +318,81 @@ impl Undo<'_> {
     /// Does what can be done at once, or makes the copy that is needed.
     fn prepare<'b>(&mut self, noted: &'b Noted) -> Result<Step<'b>, Reason> {
         let intent = &noted.intent;
-        let site = self.sites.made_for(intent).map_err(Reason::failed(Op::Open))?;
-        if intent.kind != Kind::Quarantine && self.give_back_itself(noted, &site)? {
-            return Ok(Step::Back(site.dir));
+        let site = self.finder.sites.made_for(intent).map_err(Reason::failed(Op::Open))?;
+        if let (Kind::Separate, Some(staging)) = (intent.kind, &site.staging) {
+            // What is in the store is a further name, or a copy that never got one.
+            let place = Place::of(&site.dir, &site.name, staging, intent.n);
+            let _cannot_be_told = settle_copy(&self.finder.sites, intent, &site, &place);
         }
+        let place = (&*site.dir, &*site.name);
+        match self.finder.means(noted, Some(place), site.staging.as_ref())? {
+            Means::Back => {}
+            Means::Moved => self.give_back(noted, &site)?,
+            Means::Linked { .. } | Means::Copied { .. } => {
+                return self.make(noted, site).map(Step::Made);
+            }
+        }
+        Ok(Step::Back(site.dir))
+    }
+
+    /// Gives a file its name back that is in the store.
+    fn give_back(&self, noted: &Noted, site: &Site) -> Result<(), Reason> {
+        let intent = &noted.intent;
+        let staging = site.staging.as_ref().ok_or(Reason::NoStore)?;
+        let place = Place::of(&site.dir, &site.name, staging, intent.n);
+        if let Some(file) = self.finder.stored_itself(intent, Some(staging))
+            && intent.kind != Kind::Quarantine
+        {
+            return place.roll_back(&new_of(noted, file.device));
+        }
+        match staging.dir.move_new(&place.new, &site.dir, &site.name) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Err(self.finder.sites.not_in_store(intent))
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                let stat = Reason::failed(Op::Stat);
+                let here = staging.dir.stat_child(&place.new).map_err(&stat)?;
+                let there = site.dir.stat_child(&site.name).map_err(&stat)?;
+                // Two names of it, as a move in two steps leaves them.
+                if here.key() != there.key() {
+                    return Err(Reason::Taken);
+                }
+                staging.dir.remove_name(&place.new).map_err(Reason::failed(Op::Remove))
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
+        }
+    }
+
+    /// Makes what is to take a file's place: a link to it, or a copy.
+    fn make<'b>(&mut self, noted: &'b Noted, site: Site) -> Result<Ready<'b>, Reason> {
+        let intent = &noted.intent;
         let there = match site.dir.stat_child(&site.name) {
             Ok(there) => Some(there),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
         };
-        if intent.kind == Kind::Quarantine {
-            self.put_back(intent, &site, there)?;
-            return Ok(Step::Back(site.dir));
-        }
-        let fsid = self.sites.fsid(intent);
-        let is_back = |now: &Stat| {
-            is(now, &site.dir, &intent.was, fsid)
-                || Some(now.inode) == noted.made && is_like(&intent.was, now)
-        };
-        if there.as_ref().is_some_and(is_back) {
-            return Ok(Step::Back(site.dir));
-        }
         if intent.kind == Kind::Separate {
             let there = New::copy(&there.ok_or(Reason::Missing)?);
             let site = self.with_staging(intent, site)?;
             let inode = self.link_again(intent, &site)?;
-            return Ok(Step::Copied(Ready {
-                noted,
-                site,
-                inode,
-                there: Some(there),
-                has_owner: true,
-            }));
+            return Ok(Ready { noted, site, inode, there: Some(there), has_owner: true });
         }
-        let there = there.map(|now| what_is_there(noted, &site, &now)).transpose()?;
+        let there =
+            there.map(|now| what_is_there(noted, (&site.dir, &site.name), &now)).transpose()?;
         let site = self.with_staging(intent, site)?;
         let (inode, has_owner) = match self.link_to_former(intent, &site)? {
             Some(inode) => (inode, true),
             None => self.copy(intent, &site)?,
         };
-        Ok(Step::Copied(Ready { noted, site, inode, there, has_owner }))
-    }
-
-    /// Gives a file its name back that should have been removed but is still in the store, as a power failure
-    /// leaves it. Returns whether there was one.
-    fn give_back_itself(&self, noted: &Noted, site: &Site) -> Result<bool, Reason> {
-        let intent = &noted.intent;
-        let Some(staging) = &site.staging else { return Ok(false) };
-        let place = Place::of(&site.dir, &site.name, staging, intent.n);
-        if intent.kind == Kind::Separate {
-            // What is in the store is a further name, or a copy that never got one.
-            let _cannot_be_told = settle_copy(&self.sites, intent, site, &place);
-            return Ok(false);
-        }
-        let fsid = self.sites.fsid(intent);
-        let is_file = |name| {
-            let stat = staging.dir.stat_child(name).ok()?;
-            is(&stat, &staging.dir, &intent.was, fsid).then_some(stat)
-        };
-        let Some(file) = is_file(&place.new).or_else(|| is_file(&place.old)) else {
-            return Ok(false);
-        };
-        place.roll_back(&new_of(noted, file.device)).map(|()| true)
-    }
-
-    /// Gives a file in quarantine its name back, unless it has it already: an undo that was killed may have
-    /// done that, or a power failure have undone the run. It may have changed since, and is the file all the same.
-    fn put_back(&self, intent: &Intent, site: &Site, there: Option<Stat>) -> Result<(), Reason> {
-        let fsid = self.sites.fsid(intent);
-        let is_it = there.filter(|now| is_inode(now, &site.dir, &intent.was, fsid));
-        let lost = || match is_it {
-            Some(_) => Ok(()),
-            None => Err(self.sites.not_in_store(intent)),
-        };
-        let Some(staging) = &site.staging else { return lost() };
-        let place = Place::of(&site.dir, &site.name, staging, intent.n);
-        match staging.dir.move_new(&place.new, &site.dir, &site.name) {
-            Ok(()) => Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => lost(),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                let here = staging.dir.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
-                // Two names of it, as a move in two steps leaves them.
-                if is_it.is_some_and(|there| there.key() == here.key()) {
-                    return staging.dir.remove_name(&place.new).map_err(Reason::failed(Op::Remove));
-                }
-                Err(Reason::Taken)
-            }
-            Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
-        }
+        Ok(Ready { noted, site, inode, there, has_owner })
     }
 
     /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
     fn with_staging(&mut self, intent: &Intent, site: Site) -> Result<Site, Reason> {
         let staging = match site.staging {
             Some(staging) => Some(staging),
-            None => self.sites.staging_again(intent).map_err(Reason::failed(Op::Create))?,
+            None => self.finder.sites.staging_again(intent).map_err(Reason::failed(Op::Create))?,
         };
         let site = Site { staging, ..site };
         if let Some(staging) = &site.staging {
@@ -422,46 +437,4 @@ fn put(copy: &Ready<'_>) -> Result<(), Reason> {
         }
     });
     swapped.or_else(|reason| place.roll_back(&made(intent, copy.inode)).and(Err(reason)))
-}
-
-/// Returns what the run put in a place, if that is what is there.
-fn what_is_there(noted: &Noted, site: &Site, now: &Stat) -> Result<New, Reason> {
-    let new = new_of(noted, now.device);
-    let is = match &new {
-        New::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
-        // With other numbers after each mount there is no telling of which file it is a name. It is none
-        // that would be the last one.
-        New::Link(_) => {
-            let may_be = now.links > 1 && is_as_kept(&noted.intent, now);
-            let is_numbered_anew = site.dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
-            return if may_be && is_numbered_anew {
-                Ok(New::Link(vec![now.key()]))
-            } else {
-                Err(Reason::Taken)
-            };
-        }
-        New::Symlink(target) => {
-            now.kind == Entry::Symlink
-                && site.dir.read_symlink(&site.name).is_ok_and(|text| text == *target)
-        }
-        New::Nothing | New::Copy { .. } => false,
-    };
-    if is { Ok(new) } else { Err(Reason::Taken) }
-}
-
-/// Returns whether a file has the size and time that a former one had.
-pub(crate) fn is_like(was: &Former, now: &Stat) -> bool {
-    now.kind == Entry::File
-        && (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
-}
-
-/// Returns whether a file is the kept one with the content that was compared.
-pub(crate) fn is_kept(intent: &Intent, now: &Stat) -> bool {
-    now.inode == intent.kept.inode && is_as_kept(intent, now)
-}
-
-/// Returns whether a file has the size and time of the kept one.
-fn is_as_kept(intent: &Intent, now: &Stat) -> bool {
-    let kept = &intent.kept;
-    now.kind == Entry::File && (now.size, now.mtime_ns()) == (kept.size, kept.mtime_ns)
 }

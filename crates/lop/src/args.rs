@@ -17,7 +17,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use act::{
-    By, DedupeArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, SeparateArgs, UndoArgs,
+    By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs,
+    SeparateArgs, UndoArgs,
 };
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
@@ -147,15 +148,7 @@ pub(crate) enum Command {
     Dedupe(DedupeArgs),
     Separate(SeparateArgs),
     Undo(UndoArgs),
-    /// List the runs that changed files
-    ///
-    /// The newest last. A run that was cut off is brought to its end by the next one. Of trees that
-    /// 'lop purge --instant' moved out of the way it is said how many entries are gone, which process
-    /// is at it, and where the rest is.
-    #[command(after_help = "\
-Examples:
-  lop history                   What was done, and what was undone")]
-    History,
+    History(HistoryArgs),
     Quarantine(QuarantineArgs),
     Mirror(MirrorArgs),
     Purge(PurgeArgs),

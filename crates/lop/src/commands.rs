@@ -37,7 +37,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Uniques(args) => uniques::run(&args, settings),
         Command::Contains(args) => contains::run(&args, settings),
         Command::Dedupe(args) => dedupe::run(&args, settings),
-        Command::History => history::run(settings),
+        Command::History(args) => history::run(&args, settings),
         Command::Quarantine(args) => quarantine::run(&args, settings),
         Command::Mirror(args) => mirror::run(&args, settings),
         Command::MirrorServer => mirror::serve(settings),

@@ -19,6 +19,7 @@ mod lists;
 mod look;
 mod memory;
 mod monitor;
+mod named;
 mod names;
 mod output;
 mod patterns;

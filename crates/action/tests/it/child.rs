@@ -99,7 +99,8 @@ fn does_what_it_is_told() {
     } else {
         strike(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
-            let undone = runs.undo(None, &fsops::Watch::default(), |error| println!("{error}"));
+            let undone =
+                runs.undo(None, &[], &fsops::Watch::default(), |error| println!("{error}"));
             println!("{:?}", undone.map(|undone| undone.1));
         }
     }

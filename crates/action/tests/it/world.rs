@@ -173,7 +173,7 @@ pub(crate) fn undo(runs: &Path) -> Option<Undone> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
     let watch = Watch::default();
-    match runs.undo(None, &watch, |error| panic!("{error}")) {
+    match runs.undo(None, &[], &watch, |error| panic!("{error}")) {
         Ok((_, undone, ended)) => {
             ended.expect("ends");
             Some(undone)

@@ -179,21 +179,56 @@ pub(crate) struct SeparateArgs {
     pub(crate) preserve_dir_times: bool,
 }
 
-/// Bring back what a run changed
+/// Restore what a run changed
 ///
 /// Files in quarantine get their names back. Where a link took a file's place, or the file was
 /// deleted, a copy of the kept file takes it, with the former owner, permissions, times and
 /// attributes; names that were hard links of one file are so again. What has changed since is not
 /// copied, and nothing that has appeared since is overwritten: such files are reported.
+///
+/// It can be repeated: files that are back already are left alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop undo                      Undo the last run
-  lop undo 12                   Undo run 12 of 'lop history'")]
+  lop undo --dry-run            Show what that would restore, and how
+  lop undo 12                   Undo run 12 of 'lop history'
+  lop undo 12 ~/Pictures/2019   Restore only what is there")]
 pub(crate) struct UndoArgs {
     /// Number of the run [default: the last one that is not undone]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", value_parser = parse_run)]
     pub(crate) run: Option<u64>,
+
+    /// Restore only files at or below these
+    #[arg(value_name = "PATH", requires = "run")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Show how each file would be restored, and change nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+}
+
+/// List the runs that changed files, or what a run did with each file
+///
+/// The newest run is the last. A run that was cut off is brought to its end by the next one. Of trees
+/// that 'lop purge --instant' moved out of the way it is said how many entries are gone, which
+/// process is at it, and where the rest is.
+///
+/// With RUN each file of that run is listed, with what became of it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop history                   What was done, and what was undone
+  lop history 12                Which files run 12 acted on")]
+pub(crate) struct HistoryArgs {
+    /// Number of a run
+    #[arg(value_name = "RUN", value_parser = parse_run)]
+    pub(crate) run: Option<u64>,
+}
+
+/// Reads the number of a run.
+fn parse_run(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "not the number of a run; 'lop history' lists them".into())
 }
 
 /// Look after files in quarantine

@@ -1,4 +1,6 @@
-//! `lop history`: the runs that changed files.
+//! `lop history`: the runs that changed files, and what one of them did with each.
+
+mod run;
 
 use std::io::{self, Write};
 
@@ -6,6 +8,7 @@ use action::{Discarded, Runs, Summary};
 use catalog::Catalog;
 use serde::Serialize;
 
+use crate::args::HistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
@@ -15,8 +18,11 @@ use crate::refusals;
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
-pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
+pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
+    if let Some(run) = args.run {
+        return run::show(&folder, run, settings);
+    }
     let files = Runs::list(&folder)?.into_iter().map(|run| run.map(Run::Files));
     let trees = Discarded::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
     let (mut runs, mut unreadable) = (Vec::new(), 0);

@@ -1,5 +1,8 @@
-//! `lop undo`: brings back what a run changed.
+//! `lop undo`: restores what a run changed.
 
+mod preview;
+
+use std::io;
 use std::sync::Arc;
 
 use action::{Reason, Refusal, Undone};
@@ -11,19 +14,26 @@ use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
+use crate::named::named;
 use crate::quantity::{count, counted};
 use crate::refusals::{self, Conclusion};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let failed = |e| CommandError::failed("cannot tell the current directory").because(e);
+    let paths = args.paths.iter().map(|path| named(path)).collect::<io::Result<Vec<_>>>();
+    let paths = paths.map_err(failed)?;
+    if args.dry_run {
+        return preview::show(args.run, &paths, settings);
+    }
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let catalog = settings.catalog()?;
     let runs = refusals::open_runs(&Catalog::runs(&catalog), settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let mut unreadable = 0;
-    let (run, undone, ended) = runs.undo(args.run, &watch, |error| {
+    let (run, undone, ended) = runs.undo(args.run, &paths, &watch, |error| {
         CommandError::from(error).tell(settings);
         unreadable += 1;
     })?;
@@ -31,21 +41,31 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let left = undone.refused.len() as u64 - other_owner;
-    let Undone { done, damaged, .. } = undone;
+    let Undone { done, damaged, ref unmatched, .. } = undone;
     let summary = Summary { run, undone: done, other_owner, left, damaged };
     let (text, refused) = (summary.text(), &undone.refused);
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     let exit = conclusion.say(ended, || Ok(()), settings)?;
-    if damaged > 0 {
-        let lines = counted(damaged, "line of its journal is", "lines of its journal are");
-        let text = format!("run {run}: {lines} damaged; nothing was done about what they tell of");
-        settings.complain(text.as_bytes());
-    }
-    if exit == Exit::Done && damaged > 0 {
+    let ignored = complain(run, damaged, unmatched, settings) + unreadable;
+    if exit == Exit::Done && ignored > 0 {
         settings.print_exit_record(Exit::Partial, &text);
         return Ok(Exit::Partial);
     }
-    Ok(refusals::with_unreadable(exit, unreadable, settings))
+    Ok(exit)
+}
+
+/// Says what of a run or of what was typed nothing could be done about; returns how much that is.
+fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) -> u64 {
+    for path in unmatched {
+        let why = format!(": run {run} has nothing to restore there");
+        settings.complain(&[path, why.as_bytes()].concat());
+    }
+    if damaged > 0 {
+        let lines = counted(damaged, "line of its journal is", "lines of its journal are");
+        let text = format!("run {run}: {lines} damaged; nothing is done about what they tell of");
+        settings.complain(text.as_bytes());
+    }
+    damaged + unmatched.len() as u64
 }
 
 #[derive(Serialize)]

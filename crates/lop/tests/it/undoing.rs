@@ -176,3 +176,137 @@ fn a_file_that_somebody_took_out_of_the_store_by_hand_counts_as_back() {
     lop.run(["undo"]).code(1);
     assert_eq!(fs::read(lop.path("b")).expect("is there"), b"changed since");
 }
+
+/// Returns a tree with two groups, one of which has a file with two names.
+fn tree() -> TreeBuilder {
+    TreeBuilder::new()
+        .file("a/1", "alike")
+        .file("b/2", "alike")
+        .file("b/3", "alike")
+        .seeded("c/x", 2, 70_000)
+        .hard_links(testkit::Content::Seeded { seed: 2, len: 70_000 }, &["c/y", "d/z"])
+}
+
+fn applied(kind: &str) -> (Lop, Snapshot) {
+    let lop = Lop::with(&tree());
+    lop.remember(["."]);
+    let before = Snapshot::of(lop.work());
+    lop.run(["dedupe", "--by", kind, "--apply"]).success();
+    (lop, before)
+}
+
+#[test]
+fn a_dry_run_says_how_each_file_would_be_restored() {
+    for (kind, how) in [("delete", "copy"), ("hardlink", "copy"), ("quarantine", "move")] {
+        let (lop, before) = applied(kind);
+        let after = Snapshot::of(lop.work());
+        let output = lop.run(["undo", "--dry-run"]);
+        let said = "Run 1: 4 files would be restored; nothing was changed\n";
+        assert_eq!(output.success().stderr_str(), said);
+        let work = lop.work().display().to_string();
+        let text = output.stdout_str().replace(&work, "");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        let of = if how == "copy" { "(of /a/1)" } else { "(from the store)" };
+        assert!(text.contains(&format!("  {how}  /b/2  {of}\n")), "{kind}: {text}");
+        if how == "copy" {
+            assert!(text.contains("  link  /c/y  (to /d/z)\n"), "{kind}: {text}");
+        }
+        assert_same(&after, &Snapshot::of(lop.work()), Compare::ALL);
+        // What could not be restored is said, and paths limit what is looked at.
+        fs::write(lop.path("a/1"), "changed").expect("written");
+        let output = lop.run(["undo", "-n", "--json", "1", "b"]);
+        output.code(if how == "copy" { 3 } else { 0 });
+        let shown = document(&output);
+        let expected = if how == "copy" { (0, 2) } else { (2, 0) };
+        let summary = &shown["summary"];
+        assert_eq!((&summary["files"], &summary["left"]), (&expected.0.into(), &expected.1.into()));
+        assert_eq!(shown["files"].as_array().expect("files").len(), expected.0);
+        fs::write(lop.path("a/1"), "alike").expect("written");
+        if kind != "hardlink" {
+            lop.run(["undo"]).success();
+            let what = Compare::NAMES | Compare::BYTES | Compare::LINKS;
+            assert_same(&before, &Snapshot::of(lop.work()), what);
+        }
+    }
+    let lop = Lop::new();
+    assert_eq!(lop.run(["undo", "-n"]).code(1).stdout_str(), "");
+}
+
+#[test]
+fn only_some_files_of_a_run_can_be_restored() {
+    for kind in ["delete", "hardlink", "symlink", "quarantine"] {
+        let (lop, before) = applied(kind);
+        // A link in the place of a file is not followed.
+        let output = lop.run(["undo", "1", "b/2", "d"]);
+        assert_eq!(output.success().stderr_str(), "Run 1 undone: 2 files restored\n", "{kind}");
+        let is_back = |path: &str| {
+            let now = Snapshot::of(lop.work());
+            now.get(path).is_some_and(|entry| {
+                entry.same_as == path.as_bytes() && entry.kind == testkit::snapshot::Kind::File
+            })
+        };
+        assert!(is_back("b/2") && !is_back("b/3"), "{kind}");
+        let output = lop.run(["undo", "1", "b/2", "lone"]);
+        output.code(3);
+        let said = output.stderr_str();
+        assert!(said.contains("b/2: run 1 has nothing to restore there"), "{said}");
+        assert!(said.contains("lone: run 1 has nothing to restore there"), "{said}");
+        lop.run(["undo", "1"]).success();
+        assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);
+        lop.run(["undo"]).code(1);
+    }
+    let (lop, _) = applied("delete");
+    let output = lop.run(["undo", "b/2"]);
+    output.code(2);
+    assert!(output.stderr_str().contains("not the number of a run"), "{}", output.stderr_str());
+}
+
+#[test]
+fn history_tells_of_each_file_of_a_run() {
+    let (lop, _) = applied("quarantine");
+    lop.run(["undo", "1", "b/2"]).success();
+    fs::write(lop.path("b/2"), "open for writing").expect("written");
+    lop.remember(["."]);
+    let work = lop.work().display().to_string();
+    let shown = lop.run(["history", "1"]);
+    let text = shown.success().stdout_str().replace(&work, "");
+    let first = text.lines().next().expect("a line");
+    assert!(first.ends_with("quarantine  4 files, 1 undone"), "{text}");
+    assert!(text.contains("\n  restored      /b/2  (kept: /a/1)\n"), "{text}");
+    assert!(text.contains("\n  quarantined   /b/3  (kept: /a/1)\n"), "{text}");
+    let shown = document(&lop.run(["history", "1", "--json"]));
+    assert_eq!(shown["run"]["files"], 4);
+    let files = shown["files"].as_array().expect("files");
+    let path = lop.path("b/2").display().to_string();
+    let file = files.iter().find(|file| file["path"] == path).expect("is listed");
+    assert_eq!((files.len(), &file["state"]), (4, &"restored".into()));
+    assert_eq!(file["kept"]["path"], lop.path("a/1").display().to_string());
+    // What removes trees tells which.
+    lop.run(["purge", "--instant", "c"]).success();
+    let text = lop.run(["history", "2"]).success().stdout_str().replace(&work, "");
+    assert!(text.lines().nth(1) == Some("  /c"), "{text}");
+    assert_eq!(lop.run(["history", "7"]).code(1).stderr_str(), "lop: there is no run 7\n");
+}
+
+#[test]
+fn a_run_tells_what_was_so_already_apart_from_what_was_left_alone() {
+    let Ok(mount) = Mount::new(FileSystem::Btrfs, 0).map_err(skipped) else { return };
+    let tree = TreeBuilder::new().seeded("1", 1, 90_000).seeded("2", 1, 90_000);
+    tree.make(mount.path().join("d"));
+    let lop = Lop::new();
+    let list = format!("{0}/d/1\n{0}/d/2\n", mount.path().display());
+    let list_file = lop.state().join("list");
+    fs::write(&list_file, list).expect("written");
+    let list = list_file.to_str().expect("UTF-8");
+    for _ in 0..2 {
+        lop.run(["dedupe", "--by", "reflink", "--files-from", list, "--apply"]).success();
+    }
+    let runs = document(&lop.run(["history", "--json"]))["runs"].clone();
+    assert_eq!((&runs[0]["files"], &runs[0]["already"]), (&1.into(), &0.into()), "{runs}");
+    if let Some(second) = runs.get(1) {
+        let counts = (&second["files"], &second["already"], &second["left_alone"]);
+        assert_eq!(counts, (&0.into(), &1.into(), &0.into()), "{runs}");
+        let text = lop.run(["history", "2"]).success().stdout_str().to_owned();
+        assert!(text.contains("already done  "), "{text}");
+    }
+}

@@ -1,0 +1,150 @@
+//! `lop undo --dry-run`: shows how the files of a run would be restored.
+
+use std::io::{self, Write};
+
+use action::{Means, Preview, Prospect, Refusal, Runs};
+use catalog::Catalog;
+use serde::Serialize;
+
+use super::complain;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{JsonPath, to_json};
+use crate::output;
+use crate::quantity::{count, counted};
+use crate::refusals;
+use crate::settings::{Settings, Stream, Verbosity};
+
+/// Shows how the files of a run would be restored, those at or below some paths if there are any.
+pub(super) fn show(
+    run: Option<u64>,
+    paths: &[Vec<u8>],
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let folder = Catalog::runs(&settings.catalog()?);
+    let mut unreadable = 0;
+    let mut found = None;
+    output::print(|out| {
+        let mut list = List::new(out, settings);
+        let skip = |error: action::Error| {
+            CommandError::from(error).tell(settings);
+            unreadable += 1;
+        };
+        let preview = Runs::preview(&folder, run, paths, skip, |prospect| list.take(prospect));
+        let written = list.finish(preview.as_ref().ok());
+        found = Some((preview, list.files, list.refused));
+        written
+    })?;
+    let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
+    let Preview { run, unmatched, is_cut_off, damaged } = preview?;
+    refusals::print(&refused, settings);
+    let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
+    let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
+    if !refused.is_empty() {
+        text.push_str(&format!(", {} could not be", count(refused.len() as u64)));
+    }
+    if !settings.json && settings.verbosity != Verbosity::Quiet {
+        if is_cut_off {
+            settings.note("The run was cut off: what it had begun would be taken back first");
+        }
+        settings.note(&format!("{text}; nothing was changed"));
+    }
+    if refused.is_empty() && ignored == 0 {
+        return Ok(Exit::Done);
+    }
+    settings.print_exit_record(Exit::Partial, &text);
+    Ok(Exit::Partial)
+}
+
+/// What the document begins with: not before there is something to say, as there may only be an error.
+const START: &str = "{\"files\":[\n";
+
+/// Prints prospects as they come.
+struct List<'o, W> {
+    out: &'o mut W,
+    json: bool,
+    stream: Stream,
+    written: io::Result<()>,
+    /// Files that would be restored, or are back.
+    files: u64,
+    refused: Vec<Refusal>,
+}
+
+impl<'o, W: Write> List<'o, W> {
+    fn new(out: &'o mut W, settings: &Settings) -> List<'o, W> {
+        let (json, stream) = (settings.json, settings.stdout);
+        List { out, json, stream, written: Ok(()), files: 0, refused: Vec::new() }
+    }
+
+    fn take(&mut self, Prospect { path, means }: Prospect) {
+        let means = match means {
+            Ok(means) => means,
+            Err(reason) => return self.refused.push(Refusal { path, reason }),
+        };
+        self.files += 1;
+        if self.written.is_ok() {
+            self.written =
+                if self.json { self.write_json(&path, &means) } else { self.write(&path, &means) };
+        }
+    }
+
+    fn write(&mut self, path: &[u8], means: &Means) -> io::Result<()> {
+        let names = self.stream.names;
+        let (word, before, from) = words(means);
+        write!(self.out, "  {word}  ")?;
+        self.out.write_all(&names.show_line(path))?;
+        write!(self.out, "  ({before}")?;
+        self.out.write_all(&from.map(|from| names.show_line(from)).unwrap_or_default())?;
+        self.out.write_all(b")\n")
+    }
+
+    fn write_json(&mut self, path: &[u8], means: &Means) -> io::Result<()> {
+        let (how, _, from) = words(means);
+        let from = from.map(|from| JsonPath::new(from));
+        let before = if self.files == 1 { START } else { ",\n" };
+        let file = to_json(&JsonProspect { path: JsonPath::new(path), how, from });
+        write!(self.out, "{before}{file}")
+    }
+
+    /// Ends the output; without a preview there was nothing to show.
+    fn finish(&mut self, preview: Option<&Preview>) -> io::Result<()> {
+        std::mem::replace(&mut self.written, Ok(()))?;
+        match preview {
+            Some(&Preview { run, .. }) if self.json => {
+                let left = self.refused.len() as u64;
+                let summary = to_json(&Summary { run, files: self.files, left });
+                let before = if self.files == 0 { START } else { "\n" };
+                writeln!(self.out, "{before}],\"summary\":{summary}}}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns how a file is restored, in a word, and what is said of where it comes from.
+fn words(means: &Means) -> (&'static str, &'static str, Option<&Vec<u8>>) {
+    match means {
+        Means::Back => ("back", "is back already", None),
+        Means::Moved => ("move", "from the store", None),
+        Means::Linked { to } => ("link", "to ", Some(to)),
+        Means::Copied { from } => ("copy", "of ", Some(from)),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonProspect<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    how: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<JsonPath<'a>>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    run: u64,
+    /// Files that would be restored, or are back.
+    files: u64,
+    /// Files that could not be.
+    left: u64,
+}
