@@ -52,6 +52,19 @@ pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
 }
 
 #[test]
+pub(crate) fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
+    let place = two();
+    let exclude = Globs::new(&["a".into(), "d/".into()]).expect("patterns");
+    let options = Options { exclude, allow_empty: false, ..deleting() };
+    let outcome = run(place.join("from"), place.join("to"), &options);
+    assert_eq!((outcome.removed, outcome.spared), (0, 2));
+    assert_eq!(outcome.spared_why, mirror::Spared::SourceEmpty);
+    assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+    run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
+    assert!(!place.join("to/tree").exists() && place.join("to/a").exists());
+}
+
+#[test]
 pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
     let place = two();
     let fault = |op, name: &str| Fault { op, name_suffix: name.into(), errno: libc::EIO };

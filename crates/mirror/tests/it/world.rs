@@ -40,7 +40,7 @@ pub(crate) fn usual() -> Options {
 }
 
 pub(crate) fn deleting() -> Options {
-    Options { delete: true, ..usual() }
+    Options { delete: true, allow_empty: true, ..usual() }
 }
 
 /// How trees are mirrored.
