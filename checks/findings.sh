@@ -257,7 +257,9 @@ manual() { lop man "$1" 2>/dev/null || cat "${MAN:-$HERE/../docs/man}/lop-$1.1";
 b14_title() { manual scan | grep '^\.TH'; manual scan | grep -q '^\.TH LOP-SCAN 1 *"\?[^" ]\+[^"]*"\? *"\?lop[^"]*"\? *"User Commands"'; }
 b14_synopsis() {
     manual scan | sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' > "$W/said"; cat "$W/said"
-    sed 's/\\f[A-Z]//g; s/\\//g' "$W/said" | grep -q 'min-size[ =]\?<\?SIZE' && grep -q '\.\.\.' "$W/said"
+    # Values are shown, or options are not listed one by one; a PATH may be repeated.
+    sed 's/\\f[A-Z]//g; s/\\//g' "$W/said" > "$W/plain"
+    ! grep -q 'min-size]' "$W/plain" && grep -q 'PATH\]\?\.\.\.' "$W/plain"
 }
 b14_sections() {
     local section

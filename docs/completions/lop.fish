@@ -45,14 +45,16 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files
 complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dedupe" -d 'Act on duplicates'
 complete -c lop -n "__fish_lop_needs_command" -f -a "separate" -d 'Make hard links files of their own'
-complete -c lop -n "__fish_lop_needs_command" -f -a "undo" -d 'Restore what a run changed'
-complete -c lop -n "__fish_lop_needs_command" -f -a "history" -d 'List the runs that changed files, or what a run did with each file'
+complete -c lop -n "__fish_lop_needs_command" -f -a "undo" -d 'Bring back what a run changed'
+complete -c lop -n "__fish_lop_needs_command" -f -a "history" -d 'List the runs that changed files'
 complete -c lop -n "__fish_lop_needs_command" -f -a "quarantine" -d 'Look after files in quarantine'
 complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
 complete -c lop -n "__fish_lop_needs_command" -f -a "purge" -d 'Remove directory trees for good, fast'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone'
 complete -c lop -n "__fish_lop_needs_command" -f -a "forget" -d 'Forget what is remembered below paths'
+complete -c lop -n "__fish_lop_needs_command" -f -a "man" -d 'Show a man page'
+complete -c lop -n "__fish_lop_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c lop -n "__fish_lop_needs_command" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
 complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -202,12 +204,21 @@ reflink\t'Let it share the disk space of the kept file; it stays a file of its o
 symlink\t'Put a relative symbolic link to the kept file in its place'
 quarantine\t'Move it aside, on the same file system, until it is purged or brought back'
 script\t'Print a shell script that compares once more and then does what it is told'"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch what is below DIR; its files are kept before all others' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r -f -a "tidy\t'The one that looks least like a copy'
+newest\t'The one modified last'
+oldest\t'The one modified first'
+shortest-path\t'The one with the shortest path'
+longest-path\t'The one with the longest path'
+shallowest\t'The one below the fewest directories'
+deepest\t'The one below the most directories'
+first-root\t'One below the PATH that was named first'
+path:\t'One whose path matches GLOB'
+device:\t'One on the device of DIR'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch what is below DIR; its files are kept before all others' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Leave out smaller files' -r
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l report -d 'Take the groups from a report in JSON instead of the catalog' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take the files named in FILE, or on standard input for -, instead of the catalog' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'What is below DIR, on a network or FUSE file system, is no other view of files that go' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'What is below DIR, on a network or FUSE file system, is no other view of files that go' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object a line' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Take the plan from FILE' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -248,7 +259,6 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand undo" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand undo" -s n -l dry-run -d 'Show how each file would be restored, and change nothing'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s q -l quiet -d 'Print no summary and no progress'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
@@ -305,7 +315,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if that would be more than N entries, what is in directories included' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Link files to those of DIR that are equal, instead of copying them' -r -F
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Link files to those of DIR that are equal, instead of copying them' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l include -d 'Mirror only files that match' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Neither mirror nor remove what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l bwlimit -d 'Copy at most RATE bytes a second: 500k, 20MiB' -r
@@ -405,6 +415,29 @@ complete -c lop -n "__fish_lop_using_subcommand forget" -s q -l quiet -d 'Print 
 complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand man" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand man" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand man" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand man" -l list -d 'List the names of all pages'
+complete -c lop -n "__fish_lop_using_subcommand man" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand man" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand completions" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand completions" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand completions" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand completions" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand completions" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -427,25 +460,27 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "report" -d 'Show all groups of duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "separate" -d 'Make hard links files of their own'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "undo" -d 'Restore what a run changed'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "history" -d 'List the runs that changed files, or what a run did with each file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "quarantine" -d 'Look after files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "refresh" -d 'Forget what is gone'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "forget" -d 'Forget what is remembered below paths'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Make hard links files of their own'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "undo" -d 'Bring back what a run changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "history" -d 'List the runs that changed files'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "quarantine" -d 'Look after files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget what is gone'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "forget" -d 'Forget what is remembered below paths'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "man" -d 'Show a man page'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "completions" -d 'Print completions for a shell'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge validate refresh forget man completions mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

@@ -8,8 +8,10 @@
 mod act;
 mod ask;
 mod keep;
+mod manual;
 mod mirror;
 mod purge;
+mod rules;
 mod scan;
 
 use std::path::PathBuf;
@@ -24,6 +26,7 @@ pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
 pub(crate) use keep::ForgetArgs;
+pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
@@ -170,6 +173,8 @@ Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
     Refresh,
     Forget(ForgetArgs),
+    Man(ManArgs),
+    Completions(CompletionsArgs),
     /// Mirror from or to another host, which starts this
     #[command(hide = true)]
     MirrorServer,

@@ -1,5 +1,6 @@
 //! The commands, one file each. They put the libraries together and print; no algorithms here.
 
+mod completions;
 mod contains;
 mod dedupe;
 mod dups;
@@ -8,6 +9,7 @@ mod forget;
 mod generate;
 mod history;
 mod ls;
+mod man;
 mod mirror;
 mod purge;
 mod quarantine;
@@ -30,6 +32,8 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Scan(args) => scan::run(args, settings),
         Command::Forget(args) => forget::run(&args, settings),
         Command::Generate => generate::run(),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args, settings),
         Command::Report(args) => report::run(&args, settings),
         Command::File(args) => file::run(&args, settings),
         Command::Ls(args) => ls::run(&args, settings),

@@ -22,6 +22,7 @@ mod monitor;
 mod named;
 mod names;
 mod output;
+mod pages;
 mod patterns;
 mod plans;
 mod problems;
@@ -35,6 +36,7 @@ mod stalls;
 mod stats;
 mod summary;
 mod tips;
+mod usage;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -42,9 +44,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::args::Cli;
+use crate::args::{Cli, When};
 use crate::exit::Exit;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stream};
 
 #[global_allocator]
 static ALLOCATOR: fsops::memory::Allocator = fsops::memory::Allocator;
@@ -77,15 +79,20 @@ fn run(cli: Cli) -> Exit {
 
 /// Prints help, version or what is wrong with the arguments.
 fn refuse(error: &clap::Error) -> Exit {
-    // Nobody is left to hear that this cannot be written.
-    let _unheard = error.print();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody is left to hear that this cannot be written.
+            let _unheard = error.print();
+            Exit::Done
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _unheard = error.print();
+            Exit::Usage
+        }
         _ => {
+            let message = usage::print(&error.to_string(), Stream::stderr(When::Auto));
             if std::env::args_os().any(|arg| arg == "--json") {
-                let text = error.to_string();
-                let line = text.lines().next().unwrap_or_default();
-                settings::print_usage_record(line.trim_start_matches("error: "));
+                settings::print_usage_record(&message);
             }
             Exit::Usage
         }

@@ -61,8 +61,7 @@ impl Settings {
             json: args.json,
             progress,
             stdout: Stream::new(io::stdout().is_terminal(), args.color),
-            // Messages are for people, also in a log: a name with a newline in it makes no second message.
-            stderr: Stream { names: Names::Escaped, ..Stream::new(stderr_terminal, args.color) },
+            stderr: Stream::stderr(args.color),
             catalog: args.catalog.or_else(|| set("LOP_CATALOG")),
         }
     }
@@ -103,7 +102,7 @@ impl Settings {
 
     /// Prints a line to standard error, without `lop: ` before it.
     pub(crate) fn note(&self, text: &str) {
-        write_line(&[&self.stderr.names.show(text.as_bytes())]);
+        self.stderr.note(text);
     }
 
     /// Prints a line to standard error as it is.
@@ -147,6 +146,12 @@ fn write_line(parts: &[&[u8]]) {
 }
 
 impl Stream {
+    /// Returns standard error. What it shows is for people, also in a log: a name with a newline in it makes no second
+    /// message.
+    pub(crate) fn stderr(color: When) -> Stream {
+        Stream { names: Names::Escaped, ..Stream::new(io::stderr().is_terminal(), color) }
+    }
+
     fn new(terminal: bool, color: When) -> Stream {
         let color = match color {
             // https://no-color.org: set and not empty.
@@ -156,6 +161,11 @@ impl Stream {
         };
         let names = if terminal { Names::Escaped } else { Names::Raw };
         Stream { terminal, color, names }
+    }
+
+    /// Prints a line as it is, but for what would disturb a terminal.
+    pub(crate) fn note(self, text: &str) {
+        write_line(&[&self.names.show(text.as_bytes())]);
     }
 
     /// Prints a message as a line of its own.

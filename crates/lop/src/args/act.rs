@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::rules::Rules;
 use crate::quantity::{parse_age, parse_size};
 
 /// What is done with each redundant file.
@@ -92,6 +93,7 @@ pub(crate) struct DedupeArgs {
     /// Given several times, the first rule that tells the files apart decides; where none does, these do:
     /// tidy, oldest, shortest-path, and then the first path in alphabetical order.
     #[arg(long, value_name = "RULE", help_heading = "Selection", conflicts_with = "plan")]
+    #[arg(value_parser = Rules, hide_possible_values = true)]
     pub(crate) keep: Vec<String>,
 
     /// Never touch what is below DIR; its files are kept before all others

@@ -122,8 +122,8 @@ pub(crate) struct ScanArgs {
 
     /// Print figures of the run on standard error, as JSON
     ///
-    /// Entries, files read, bytes read, seconds per stage, peak memory. docs/formats.md says what
-    /// each figure is.
+    /// Entries, files read, bytes read, seconds per stage, peak memory. 'lop man formats' says what each figure
+    /// is.
     #[arg(long)]
     pub(crate) stats: bool,
 }

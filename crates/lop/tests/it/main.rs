@@ -26,6 +26,7 @@ mod json;
 mod keeping;
 mod lists;
 mod lop;
+mod manual;
 mod memory;
 mod mirror;
 mod mirror_judges;

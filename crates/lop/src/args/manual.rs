@@ -1,0 +1,39 @@
+//! The arguments of the commands that print what a package would install: man pages and completions.
+
+use clap::Args;
+use clap_complete::Shell;
+
+/// Show a man page
+///
+/// On a terminal `man` shows it; otherwise it is printed as it would be installed. Besides the commands there
+/// are the topics acting, catalog, exit-codes and formats.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop man dedupe
+  lop man quarantine purge
+  lop man formats               What the keys in JSON mean
+  cd ~/.local/share/man; mkdir -p man1 man7
+  for page in $(lop man --list); do lop man $page > man${page##*.}/$page; done")]
+pub(crate) struct ManArgs {
+    /// Command or topic [default: lop itself]
+    #[arg(value_name = "PAGE")]
+    pub(crate) page: Vec<String>,
+
+    /// List the names of all pages
+    #[arg(long, conflicts_with = "page")]
+    pub(crate) list: bool,
+}
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop completions bash > ~/.local/share/bash-completion/completions/lop
+  lop completions zsh > ~/.zfunc/_lop
+  lop completions fish > ~/.config/fish/completions/lop.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}

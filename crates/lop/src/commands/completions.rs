@@ -1,0 +1,14 @@
+//! `lop completions`: prints what has a shell complete commands, options and values.
+
+use std::io::Write;
+
+use crate::args::CompletionsArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::{output, pages};
+
+/// Runs the command.
+pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, CommandError> {
+    output::print(|out| out.write_all(&pages::completions(args.shell)))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,45 @@
+//! `lop man`: shows a man page, or prints it where there is no terminal.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use crate::args::ManArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::{output, pages};
+
+/// Runs the command.
+pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let pages = pages::manual();
+    if args.list {
+        output::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
+        return Ok(Exit::Done);
+    }
+    let asked = args.page.join("-");
+    let name = asked.trim_start_matches("lop-");
+    let names = if matches!(name, "" | "lop") {
+        ["lop.1".into(), String::new(), String::new()]
+    } else {
+        // "scan", "formats" and "lop-scan.1" alike.
+        [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
+    };
+    let Some(page) = names.iter().find_map(|name| pages.get(name)) else {
+        return Err(CommandError::usage(format!("no man page of '{}'", args.page.join(" ")))
+            .hint("'lop man --list' has the names of all"));
+    };
+    if !(settings.stdout.terminal && shown(page).is_ok()) {
+        output::print(|out| out.write_all(page.as_bytes()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Has `man` show the page, until its reader has seen enough.
+fn shown(page: &str) -> io::Result<()> {
+    let mut man = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = man.stdin.take() {
+        // It need not read to the end.
+        let _unread = stdin.write_all(page.as_bytes());
+    }
+    if man.wait()?.success() { Ok(()) } else { Err(io::Error::other("man cannot show it")) }
+}

@@ -1,0 +1,140 @@
+//! Man pages of the commands: `lop.1`, and one for each command.
+
+use std::io;
+
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+
+use super::{TOPICS, begin};
+use crate::exit::MEANINGS;
+
+/// Files that the commands use.
+const FILES: [(&str, &str); 4] = [
+    (
+        "$XDG_STATE_HOME/lop/catalog.db",
+        "The catalog, unless --catalog or LOP_CATALOG names another; ~/.local/state/lop/catalog.db if XDG_STATE_HOME is not set.",
+    ),
+    (
+        "catalog.db.runs/",
+        "Beside the catalog: the journals of runs that changed files, which 'lop undo' needs.",
+    ),
+    (
+        ".lop-quarantine-UID/",
+        "On each file system on which files were acted on: what is moved aside, and files on their way.",
+    ),
+    ("$TMPDIR, /var/tmp", "What does not fit in memory, in files without a name."),
+];
+
+/// Variables that the commands look at.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("LOP_CATALOG", "The catalog, unless --catalog names another."),
+    ("XDG_STATE_HOME", "The directory with lop/catalog.db; a relative one is ignored."),
+    ("HOME", "Where the catalog is without XDG_STATE_HOME: in .local/state below it."),
+    ("TMPDIR", "Where what does not fit in memory is kept. Without it, /var/tmp."),
+    ("NO_COLOR", "If set and not empty, no colours, unless --color always is given."),
+];
+
+/// Commands whose pages refer to each other.
+const RELATED: [&[&str]; 3] = [
+    &[
+        "scan", "report", "file", "ls", "dups", "uniques", "contains", "validate", "refresh",
+        "forget", "dedupe",
+    ],
+    &["dedupe", "undo", "history", "quarantine", "separate"],
+    &["mirror", "purge"],
+];
+
+/// Returns the page of a command.
+pub(super) fn page(command: &Command, name: &str) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut roff = begin(name, "1", &about);
+    synopsis(command, &mut roff);
+    let examples = command.get_after_help().map(ToString::to_string);
+    // What is in the sections that it makes itself.
+    let man = Man::new(command.clone().display_name(name.to_string()).after_help(""));
+    let mut body = Vec::new();
+    render(&man, command, &mut body).expect("a vector takes everything");
+    let mut rest = Roff::new();
+    rest.control("SH", ["EXIT STATUS"]);
+    list(MEANINGS.map(|(code, meaning)| (code.to_string(), meaning)), &mut rest);
+    rest.control("SH", ["ENVIRONMENT"]);
+    list(ENVIRONMENT, &mut rest);
+    rest.control("SH", ["FILES"]);
+    list(FILES, &mut rest);
+    if let Some(examples) = examples {
+        example_section(&examples, &mut rest);
+    }
+    see_also(name, &mut rest);
+    [roff.render(), String::from_utf8_lossy(&body).into_owned(), rest.render()].concat()
+}
+
+fn render(man: &Man, command: &Command, out: &mut Vec<u8>) -> io::Result<()> {
+    man.render_description_section(out)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(out)?;
+    }
+    man.render_options_section(out)
+}
+
+/// Sets the usage as man pages do: what is typed as it is in bold, what stands for something in italics.
+fn synopsis(command: &Command, roff: &mut Roff) {
+    let usage = command.clone().render_usage().to_string();
+    roff.control("SH", ["SYNOPSIS"]);
+    for line in usage.trim_start_matches("Usage:").lines() {
+        let words = line.split_whitespace().enumerate();
+        let inlines = words.flat_map(|(at, word)| {
+            let before = if at == 0 { "" } else { " " };
+            [vec![roman(before)], word_of(word)].concat()
+        });
+        roff.text(inlines.collect::<Vec<_>>());
+    }
+}
+
+fn word_of(word: &str) -> Vec<Inline> {
+    if word == "[OPTIONS]" {
+        return vec![roman("["), italic("OPTION"), roman("]...")];
+    }
+    let placeholder = word.trim_matches(['[', ']', '<', '>', '.']);
+    if word.starts_with(['[', '<']) {
+        let (open, close) = if word.starts_with('[') { ("[", "]") } else { ("", "") };
+        let dots = if word.ends_with("...") { "..." } else { "" };
+        return vec![roman(open), italic(placeholder), roman(format!("{close}{dots}"))];
+    }
+    vec![bold(word)]
+}
+
+/// Sets the examples as they are typed.
+fn example_section(text: &str, roff: &mut Roff) {
+    roff.control("SH", ["EXAMPLES"]).control("nf", []);
+    for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+}
+
+fn list<const N: usize>(entries: [(impl Into<String>, &str); N], roff: &mut Roff) {
+    for (term, text) in entries {
+        roff.control("TP", []).text([bold(term)]).text([roman(text)]);
+    }
+}
+
+fn see_also(name: &str, roff: &mut Roff) {
+    let command = name.strip_prefix("lop-").unwrap_or_default();
+    let others = RELATED.iter().filter(|group| group.contains(&command)).copied().flatten();
+    let mut pages: Vec<String> = others.map(|other| format!("lop-{other}(1)")).collect();
+    if !command.is_empty() {
+        pages.push("lop(1)".into());
+    }
+    pages.extend(TOPICS.map(|(topic, ..)| format!("lop-{topic}(7)")));
+    pages.retain(|page| *page != format!("{name}(1)"));
+    pages.sort_unstable_by_key(|page| (page.ends_with("(7)"), page.clone()));
+    pages.dedup();
+    let last = pages.len() - 1;
+    roff.control("SH", ["SEE ALSO"]);
+    let inlines = pages.iter().enumerate().flat_map(|(at, page)| {
+        let (page, section) = page.split_at(page.len() - 3);
+        [bold(page), roman(section), roman(if at < last { ", " } else { "" })]
+    });
+    roff.text(inlines.collect::<Vec<_>>());
+}
