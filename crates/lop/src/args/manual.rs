@@ -7,14 +7,15 @@ use clap_complete::Shell;
 ///
 /// On a terminal `man` shows it; otherwise it is printed as it would be installed. Besides the commands there
 /// are the topics acting, catalog, exit-codes and formats.
+///
+/// This installs all pages, once the directories are there: for page in $(lop man --list); do lop man $page >
+/// ~/.local/share/man/man${page##*.}/$page; done
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop man dedupe
   lop man quarantine purge
-  lop man formats               What the keys in JSON mean
-  cd ~/.local/share/man; mkdir -p man1 man7
-  for page in $(lop man --list); do lop man $page > man${page##*.}/$page; done")]
+  lop man formats               What the keys in JSON mean")]
 pub(crate) struct ManArgs {
     /// Command or topic [default: lop itself]
     #[arg(value_name = "PAGE")]
