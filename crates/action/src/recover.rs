@@ -94,8 +94,11 @@ impl<'a> Sites<'a> {
     /// Waits until all changes on the file systems of the run's stores are on their disks.
     pub(crate) fn sync_stores(&mut self) -> Result<(), Error> {
         for (path, _) in self.past.stores.values() {
-            // Where it was made and removed again, or its file system is not mounted, nothing was changed.
-            let Ok(dir) = self.reach.dir(path) else { continue };
+            // It may have been removed, as nothing is in it. If its file system is not mounted nothing was
+            // changed.
+            let above = split(split(path).0).0;
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(above));
+            let Ok(dir) = dir else { continue };
             dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.clone()))?;
         }
         Ok(())
@@ -150,6 +153,8 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let mut sites = Sites::new(past);
     let mut lines = Lines::default();
     let (mut done, mut failed, mut open) = (0, 0, 0);
+    // Until a run is over, the journal may have on its disk what the file system does not.
+    let is_over = past.ended_ms.is_some();
     for (&n, entry) in &past.entries {
         let fate = match entry.fate {
             Fate::Open => settle(&mut sites, &past.noted(n)?),
@@ -157,6 +162,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
                 sweep_copies(&mut sites, &past.noted(n)?);
                 Some(Fate::Done)
             }
+            Fate::Done if !is_over => settle(&mut sites, &past.noted(n)?).or(Some(Fate::Done)),
             known => Some(known),
         };
         match fate {
@@ -164,7 +170,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
             Some(_) => done += 1,
             None => open += 1,
         }
-        if entry.fate == Fate::Open {
+        if fate != Some(entry.fate) {
             match fate {
                 Some(Fate::Done) => lines.push(&did(&mut sites, &past.noted(n)?.intent)),
                 Some(_) => lines.push(&Record::Not { n, why: "the run was cut off".into() }),
@@ -173,8 +179,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         }
     }
     // What is noted has to be on the disk first.
-    let settled = past.with_fate(Fate::Open).next().is_some();
-    let synced = if settled { sites.sync_stores() } else { Ok(()) };
+    let synced = if is_over { Ok(()) } else { sites.sync_stores() };
     let mut is_tidy = true;
     for (path, _) in past.stores.values() {
         is_tidy &= store::remove_empty(path, &mut sites.reach);

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use action::{Discard, Kind, Runs};
-use fsops::faults::{Blow, changes, strike};
+use fsops::faults::{Blow, before_change, changes, strike};
 
+use crate::world::World;
 use crate::{discard, world};
 
 const FOLDER: &str = "ACTION_TEST_FOLDER";
 const WHAT: &str = "ACTION_TEST_WHAT";
+const RUNS: &str = "ACTION_TEST_RUNS";
+const SYNCED_AT: &str = "ACTION_TEST_SYNCED_AT";
 const BLOW: &str = "ACTION_TEST_BLOW";
 
 /// What the process does.
@@ -36,6 +39,31 @@ pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     testkit::spawn(command)?.wait_with_output()
 }
 
+/// What happens to a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders {
+    /// Where the tree is.
+    folder: PathBuf,
+    runs: PathBuf,
+    what: What,
+    /// Before this change all that was done is brought to the disk.
+    pub(crate) synced_at: Option<u64>,
+}
+
+impl Orders {
+    pub(crate) fn of(world: &World, what: What) -> Orders {
+        Orders { folder: world.folder(), runs: world.runs.clone(), what, synced_at: None }
+    }
+
+    /// Runs a process to its end, which may be a kill.
+    pub(crate) fn carry_out(&self, number: u64, blow: Blow) -> Ended {
+        let mut command = command(&self.folder, self.what, number, blow);
+        command.env(RUNS, &self.runs);
+        command.envs(self.synced_at.map(|number| (SYNCED_AT, number.to_string())));
+        ended(&mut command)
+    }
+}
+
 fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
@@ -56,7 +84,11 @@ fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
 /// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may
 /// be a kill.
 pub(crate) fn run(folder: &Path, what: What, number: u64, blow: Blow) -> Ended {
-    let output = output(&mut command(folder, what, number, blow)).expect("runs");
+    ended(&mut command(folder, what, number, blow))
+}
+
+fn ended(command: &mut Command) -> Ended {
+    let output = output(command).expect("runs");
     let account = account(&output);
     let changes = account.lines().find_map(|line| line.split("changes=").nth(1)?.parse().ok());
     let killed = output.status.signal() == Some(9);
@@ -80,7 +112,11 @@ fn does_what_it_is_told() {
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     let blow = if errno == 0 { Blow::Kill } else { Blow::Fail(errno) };
-    let runs = folder.join("runs");
+    let runs = std::env::var_os(RUNS).map_or_else(|| folder.join("runs"), PathBuf::from);
+    if let Some(number) = std::env::var(SYNCED_AT).ok().and_then(|text| text.parse().ok()) {
+        let dir = fsops::Dir::open(&folder).expect("a folder");
+        before_change(number, move || dir.sync_file_system().expect("is synced"));
+    }
     let kinds = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Separate];
     if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
         let plans = world::plans(&folder.join("tree"), kind);

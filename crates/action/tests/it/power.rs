@@ -1,10 +1,12 @@
 //! Power failures on the disk of the files, while the journals are safe on another one: what a run or an undo
 //! said was done is done, or can be had by another undo.
 
-use action::Kind;
+use action::{Kind, Runs};
+use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
 
+use crate::child::{Orders, What};
 use crate::world::{WHOLE, World, odd_tree};
 
 const KINDS: [Kind; 5] =
@@ -93,4 +95,36 @@ fn what_was_purged_does_not_come_back() {
     drop(runs);
     mount.fail_power().expect("it is mounted again");
     assert_no_files(&mount, Kind::Quarantine);
+}
+
+#[test]
+fn a_run_that_the_power_fails_in_can_be_undone_whatever_of_it_is_on_the_disk() {
+    let Some(mount) = mounted(FileSystem::Ext4) else { return };
+    for kind in KINDS {
+        for synced_at in (3..).step_by(7) {
+            let world = World::on(&odd_tree(), &mount);
+            let before = world.snapshot();
+            sync(&mount);
+            // The journal has all of it, the disk what was done until then.
+            let mut orders = Orders::of(&world, What::Apply(kind));
+            orders.synced_at = Some(synced_at);
+            let ended = orders.carry_out(synced_at + 12, Blow::Kill);
+            mount.fail_power().expect("it is mounted again");
+            // Whoever does not undo it has nothing in a store either.
+            drop(Runs::open(&world.runs, |_| {}).expect("opens"));
+            if kind != Kind::Quarantine {
+                assert_no_files(&mount, kind);
+            }
+            while let Some(undone) = world.undo() {
+                let account = &ended.account;
+                assert!(undone.refused.is_empty(), "{kind:?} {synced_at}: {undone:?} {account}");
+            }
+            assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+            assert_no_files(&mount, kind);
+            testkit::remove_tree(&world.tree).expect("removed");
+            if !ended.killed {
+                break;
+            }
+        }
+    }
 }
