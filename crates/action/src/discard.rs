@@ -106,7 +106,7 @@ impl Discard {
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Begun { discard, moved, refused, ended };
         let (stores, mut used, mut reach) =
-            (Stores::new(&id, false), Used::default(), Reach::new(OPEN_DIRS));
+            (Stores::new(&id, None), Used::default(), Reach::new(OPEN_DIRS));
         for tree in trees {
             match begun.discard.move_aside(tree, &stores, &mut used, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
@@ -157,7 +157,7 @@ impl Discard {
             back: false,
         };
         self.journal.note(&Line::Tree(noted.clone()))?;
-        if let Err(source) = dir.take_out(&name, &staging.dir, &name_of(noted.n)) {
+        if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(noted.n)) {
             self.journal.note(&Line::Not { n: noted.n })?;
             return Err(failed(Op::Rename)(source));
         }
@@ -248,7 +248,7 @@ impl Discard {
         reach: &mut Reach,
         held: Option<&File>,
     ) -> Result<Option<Left>, Reason> {
-        let name = name_of(tree.n);
+        let name = staging.name_of(tree.n);
         let came = match staging.dir.stat_child(&name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             came => came.map_err(Reason::failed(Op::Stat))?,

@@ -214,6 +214,12 @@ impl Reason {
         )
     }
 
+    /// Returns whether it is that there was no room.
+    pub fn is_full(&self) -> bool {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        matches!(self, Reason::Store { source, .. } if full.contains(&source.kind()))
+    }
+
     /// Returns the same for another file.
     pub(crate) fn again(&self) -> Reason {
         match self {

@@ -11,7 +11,7 @@ use walk::Reach;
 
 use crate::numbering::number_of;
 use crate::past::{Fate, Past};
-use crate::store;
+use crate::store::{self, Staging};
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 4;
@@ -24,7 +24,7 @@ pub(crate) fn take_up(past: &mut Past) {
         // What cannot be opened now is looked at when it is needed.
         let Ok(staging) = store::open(number, path, &mut reach) else { continue };
         let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
-            dir.for_each(&mut DirBuffer::default(), |item| match left(item.name) {
+            dir.for_each(&mut DirBuffer::default(), |item| match left(&staging, item.name) {
                 Some((n, Left::File)) => files.push(n),
                 Some((n, Left::Copy)) => copies.push(n),
                 None => {}
@@ -48,8 +48,8 @@ enum Left {
     Copy,
 }
 
-fn left(name: &CStr) -> Option<(u64, Left)> {
-    let text = name.to_str().ok()?;
+fn left(staging: &Staging, name: &CStr) -> Option<(u64, Left)> {
+    let text = staging.own(name)?;
     let (number, suffix) = text.split_once('.').unwrap_or((text, ""));
     let number = number_of(&std::ffi::CString::new(number).ok()?)?;
     match suffix {

@@ -153,7 +153,7 @@ impl<'p> Finder<'p> {
     pub(crate) fn stored_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
         let staging = staging.filter(|_| intent.kind != Kind::Separate)?;
         let fsid = self.sites.fsid(intent);
-        Place::names_of(intent.n).into_iter().find_map(|name| {
+        Place::names_of(staging, intent.n).into_iter().find_map(|name| {
             let stat = staging.dir.stat_child(&name).ok()?;
             is(&stat, &staging.dir, &intent.was, fsid).then_some(stat)
         })

@@ -12,7 +12,6 @@ use std::rc::Rc;
 use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
 
 use crate::error::Reason;
-use crate::numbering::name_of;
 use crate::store::Staging;
 
 /// How often something that keeps changing is given back before that is given up.
@@ -64,18 +63,18 @@ pub(crate) struct Taken {
 impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        let [new, old] = Place::names_of(n);
-        Place { dir, name, staging, new, old, part: own(&format!("{n}.part")) }
+        let [new, old] = Place::names_of(staging, n);
+        Place { dir, name, staging, new, old, part: staging.name(&format!("{n}.part")) }
     }
 
     /// Returns the names in a private directory that the file of intent `n` may have.
-    pub(crate) fn names_of(n: u64) -> [CString; 2] {
-        [name_of(n), own(&format!("{n}.old"))]
+    pub(crate) fn names_of(staging: &Staging, n: u64) -> [CString; 2] {
+        [staging.name_of(n), staging.name(&format!("{n}.old"))]
     }
 
     /// Returns the place as undo uses it, beside what the action may have left.
     pub(crate) fn of_undo(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
-        let (new, old) = (own(&format!("{n}.copy")), own(&format!("{n}.over")));
+        let (new, old) = (staging.name(&format!("{n}.copy")), staging.name(&format!("{n}.over")));
         Place { new, old, ..Place::of(dir, name, staging, n) }
     }
 
@@ -193,10 +192,6 @@ impl<'a> Place<'a> {
             answer => answer,
         }
     }
-}
-
-fn own(text: &str) -> CString {
-    CString::new(text).unwrap_or_default()
 }
 
 /// Returns whether an entry is what was made for this intent, and may be removed.

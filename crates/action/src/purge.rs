@@ -11,7 +11,6 @@ use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::means::is_kept;
-use crate::numbering::name_of;
 use crate::past::{Fate, Past};
 use crate::recover::{Sites, is};
 use crate::store;
@@ -51,7 +50,7 @@ pub(crate) fn list(run: u64, past: &Past) -> Result<Vec<Quarantined>, Error> {
     for n in quarantined(past) {
         let intent = past.noted(n)?.intent;
         let Ok(Some(staging)) = sites.staging(&intent) else { continue };
-        let name = name_of(n);
+        let name = staging.name_of(n);
         let Ok(stat) = staging.dir.stat_child(&name) else { continue };
         found.push(Quarantined {
             run,
@@ -121,7 +120,7 @@ fn remove(
     let open = Reason::failed(Op::Open);
     let staging =
         sites.staging(intent).map_err(&open)?.ok_or_else(|| sites.not_in_store(intent))?;
-    let name = name_of(intent.n);
+    let name = staging.name_of(intent.n);
     let file = staging.dir.open_file(&name).map_err(&open)?;
     let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
     if !is(&stat, &staging.dir, &intent.was, sites.fsid(intent)) {

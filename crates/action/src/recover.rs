@@ -96,7 +96,7 @@ impl<'a> Sites<'a> {
         for (path, _) in self.past.stores.values() {
             // It may have been removed, as nothing is in it. If its file system is not mounted nothing was
             // changed.
-            let above = split(split(path).0).0;
+            let above = store::above(path);
             let dir = self.reach.dir(path).or_else(|_| self.reach.dir(above));
             let Ok(dir) = dir else { continue };
             dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.clone()))?;

@@ -117,7 +117,7 @@ impl Runs {
         let id = id(started_ms);
         let by = how.kind;
         journal.note(&Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms })?;
-        let stores = Stores::new(&id, by == Kind::Quarantine);
+        let stores = Stores::new(&id, Some(by));
         let times = Mutex::new(HashMap::new());
         let shared = Shared { how, journal: &journal, stores: &stores, watch, times };
         let (outcome, answer) = apply::apply(&shared, lots);

@@ -7,6 +7,12 @@
 //! file that the user may write to: the topmost one to which nobody else may, if possible one of the user's
 //! own, and in `/` only for want of any other. Files that stay in a store (quarantine) are in one above their own
 //! directory, so that nobody who removes another tree removes them.
+//!
+//! # Full disks
+//!
+//! A directory takes a block, and a disk may have none left, which is when people delete duplicates. Then files go
+//! through names beside them that begin with `.lop-quarantine-UID-ID-`, but only in a directory of the user's own
+//! that nobody else may write to: there too nobody can take a name between two steps. Nothing stays there.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -20,14 +26,16 @@ use walk::{Reach, STORE_PREFIX, split};
 
 use crate::error::{Error, Reason};
 use crate::journal::{Journal, Record};
+use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::name::Name;
 
 /// All stores of a run, shared by its workers.
 #[derive(Debug)]
 pub(crate) struct Stores {
     id: String,
-    /// Whether files stay in them.
-    stays: bool,
+    /// What is done with files; nothing for whole trees.
+    kind: Option<Kind>,
     placed: Mutex<Placed>,
 }
 
@@ -48,6 +56,8 @@ struct Site {
     mount: u64,
     device: u64,
     above: Vec<u8>,
+    /// There is no directory, but names beside files.
+    beside: bool,
 }
 
 impl Site {
@@ -55,7 +65,8 @@ impl Site {
     fn serves(&self, file: &Stat, dir_path: &[u8], stays: bool) -> bool {
         let rest = dir_path.strip_prefix(&self.above[..]);
         let is_above = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        (self.mount, self.device) == (file.mount, file.device) && (is_above || !stays)
+        let is_near = if self.beside { dir_path == self.above } else { is_above || !stays };
+        (self.mount, self.device) == (file.mount, file.device) && is_near
     }
 }
 
@@ -63,7 +74,7 @@ impl Site {
 struct Store {
     site: Site,
     number: u32,
-    /// Path of the run's own directory in it.
+    /// Path of the run's own directory in it, or what the paths of its names begin with.
     path: Vec<u8>,
 }
 
@@ -73,6 +84,8 @@ pub(crate) struct Staging {
     pub(crate) number: u32,
     pub(crate) dir: Rc<Dir>,
     pub(crate) path: Rc<[u8]>,
+    /// What the run's names in it begin with, if it is not the run's alone.
+    prefix: Rc<str>,
 }
 
 /// Why there is no store for a file.
@@ -90,9 +103,14 @@ impl From<Error> for NoStore {
 }
 
 impl Stores {
-    /// Returns none yet; `stays` tells whether files stay in them.
-    pub(crate) fn new(id: &str, stays: bool) -> Stores {
-        Stores { id: id.into(), stays, placed: Mutex::default() }
+    /// Returns none yet, for what is done with files or, if that is nothing, for whole trees.
+    pub(crate) fn new(id: &str, kind: Option<Kind>) -> Stores {
+        Stores { id: id.into(), kind, placed: Mutex::default() }
+    }
+
+    /// Returns whether files stay in them.
+    fn stays(&self) -> bool {
+        self.kind == Some(Kind::Quarantine)
     }
 
     fn placed(&self) -> MutexGuard<'_, Placed> {
@@ -121,12 +139,12 @@ impl Stores {
         journal: &Journal,
     ) -> Result<Store, NoStore> {
         let mut placed = self.placed();
-        let serves = |store: &&Store| store.site.serves(file, dir_path, self.stays);
+        let serves = |store: &&Store| store.site.serves(file, dir_path, self.stays());
         if let Some(store) = placed.stores.iter().find(serves) {
             return Ok(store.clone());
         }
         let above = place(dir_path, reach).map_err(NoStore::Here)?;
-        let site = Site { mount: file.mount, device: file.device, above };
+        let site = Site { mount: file.mount, device: file.device, above, beside: false };
         if let Some((_, reason)) = placed.failed.iter().find(|(failed, _)| *failed == site) {
             return Err(NoStore::Here(reason.again()));
         }
@@ -137,13 +155,46 @@ impl Stores {
         let number = placed.noted;
         placed.noted += 1;
         journal.note(&Record::Store { store: number, path: Name(path.clone()), fsid })?;
-        if let Err(reason) = make(&site.above, &self.id, reach, false) {
-            placed.failed.push((site, reason.again()));
-            return Err(NoStore::Here(reason));
-        }
-        let store = Store { site, number, path };
+        let store = match make(&site.above, &self.id, reach, false) {
+            Ok(()) => Store { site, number, path },
+            Err(reason) if reason.is_full() && self.may_be_beside(dir_path, reach) => {
+                self.beside(file, dir_path, fsid, &mut placed, journal)?
+            }
+            Err(reason) => {
+                placed.failed.push((site, reason.again()));
+                return Err(NoStore::Here(reason));
+            }
+        };
         placed.stores.push(store.clone());
         Ok(store)
+    }
+
+    /// Returns whether files may go through names beside them, for want of room for a directory.
+    fn may_be_beside(&self, dir_path: &[u8], reach: &mut Reach) -> bool {
+        // The others take room themselves.
+        let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
+        frees && reach.dir(dir_path).and_then(|dir| dir.stat()).is_ok_and(|stat| is_closed(&stat))
+    }
+
+    fn beside(
+        &self,
+        file: &Stat,
+        dir_path: &[u8],
+        fsid: u64,
+        placed: &mut Placed,
+        journal: &Journal,
+    ) -> Result<Store, Error> {
+        let above = dir_path.to_vec();
+        let site = Site { mount: file.mount, device: file.device, above, beside: true };
+        let path = format!("/{}-{}-", store_name(), self.id);
+        let path = [dir_path, path.as_bytes()].concat();
+        let number = placed.noted;
+        placed.noted += 1;
+        let mut lines = Lines::default();
+        lines.push(&Record::Store { store: number, path: Name(path.clone()), fsid });
+        // Nothing is made before intents are on the disk, and this comes before them.
+        journal.append(&lines, false)?;
+        Ok(Store { site, number, path })
     }
 
     /// Removes the run's directories that nothing is left in. If anything was `done`, has it on the disk: only
@@ -170,6 +221,9 @@ pub(crate) fn remove_empty(path: &[u8], reach: &mut Reach) -> bool {
 }
 
 fn try_remove_empty(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+    if is_beside(path) {
+        return Ok(());
+    }
     for path in [path, split(path).0] {
         reach.forget();
         let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
@@ -197,7 +251,7 @@ impl Used {
         reach: &mut Reach,
         journal: &Journal,
     ) -> Result<Staging, NoStore> {
-        let serves = |(site, _): &&(Site, _)| site.serves(file, dir_path, stores.stays);
+        let serves = |(site, _): &&(Site, _)| site.serves(file, dir_path, stores.stays());
         if let Some((_, staging)) = self.0.iter().find(serves) {
             return Ok(staging.clone());
         }
@@ -209,14 +263,35 @@ impl Used {
     }
 }
 
+/// Returns whether what the journal says of a store is what names beside files begin with.
+fn is_beside(path: &[u8]) -> bool {
+    split(path).1.starts_with(STORE_PREFIX.as_bytes())
+}
+
+/// Returns the directory that a store is in.
+pub(crate) fn above(path: &[u8]) -> &[u8] {
+    let dir = split(path).0;
+    if is_beside(path) { dir } else { split(dir).0 }
+}
+
 /// Opens a run's directory in a store.
 pub(crate) fn open(number: u32, path: &[u8], reach: &mut Reach) -> io::Result<Staging> {
+    if is_beside(path) {
+        let (path, prefix) = split(path);
+        let dir = reach.dir(path)?;
+        if !is_closed(&dir.stat()?) {
+            let text = "others may write to it by now";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        let prefix = String::from_utf8_lossy(prefix).into();
+        return Ok(Staging { number, dir, path: path.into(), prefix });
+    }
     let dir = reach.dir(path)?;
     if !is_private(&dir.stat()?) {
         let text = "it is not private: others may reach what is in it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
-    Ok(Staging { number, dir, path: path.into() })
+    Ok(Staging { number, dir, path: path.into(), prefix: "".into() })
 }
 
 /// Returns the path of the directory that the store for files in `dir_path` is to be in.
@@ -266,6 +341,9 @@ fn user() -> u32 {
 
 /// Makes a run's directory again that was removed when it was empty.
 pub(crate) fn make_again(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+    if is_beside(path) {
+        return Ok(());
+    }
     let (store, id) = split(path);
     let id = String::from_utf8_lossy(id);
     make(split(store).0, &id, reach, true).map_err(|reason| match reason {
@@ -319,7 +397,27 @@ fn is_private(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode.trailing_zeros() >= 6
 }
 
+/// Returns whether a directory is the user's and nobody else may change names in it.
+fn is_closed(stat: &Stat) -> bool {
+    stat.uid == user() && stat.mode & 0o022 == 0
+}
+
 impl Staging {
+    /// Returns the name that the `n`th of the run has in it.
+    pub(crate) fn name_of(&self, n: u64) -> CString {
+        self.name(&n.to_string())
+    }
+
+    /// Returns a name of the run in it.
+    pub(crate) fn name(&self, name: &str) -> CString {
+        CString::new(format!("{}{name}", self.prefix)).unwrap_or_default()
+    }
+
+    /// Returns what [`Staging::name`] was given for a name, if it is one of the run's.
+    pub(crate) fn own<'n>(&self, name: &'n CStr) -> Option<&'n str> {
+        name.to_str().ok()?.strip_prefix(&self.prefix[..])
+    }
+
     /// Returns the path of a name in it.
     pub(crate) fn path_of(&self, name: &CStr) -> Vec<u8> {
         [&self.path[..], b"/", name.to_bytes()].concat()

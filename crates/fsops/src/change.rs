@@ -133,6 +133,8 @@ impl Dir {
     /// Makes the directory `name` for the owner alone (mode 0700).
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::Create, name.to_bytes())?;
         Ok(rustix::fs::mkdirat(self, name, Mode::RWXU)?)
     }
 

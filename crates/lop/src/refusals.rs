@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use action::{Kind, Reason, Refusal, Runs};
@@ -85,8 +85,16 @@ fn waiting(holder: Option<u32>) -> String {
 impl From<action::Error> for CommandError {
     fn from(error: action::Error) -> Self {
         match error {
-            action::Error::File(error) => CommandError::from(error)
-                .hint("what was done until then is in the journal; 'lop undo' takes it back"),
+            action::Error::File(error) => {
+                let is_full = error.source.kind() == io::ErrorKind::StorageFull;
+                let hint = if is_full {
+                    "free some space there first: the journal takes about 1 KiB for each file; 'lop undo' takes \
+                     back what was done until then"
+                } else {
+                    "what was done until then is in the journal; 'lop undo' takes it back"
+                };
+                CommandError::from(error).hint(hint)
+            }
             action::Error::Interrupted(stop) => stop.into(),
             action::Error::Shared { older: Some(older), .. } => {
                 CommandError::new(Exit::Failed, error.to_string())
@@ -146,7 +154,10 @@ fn text(reason: &Reason) -> String {
         Reason::Directory { at, source } => {
             format!("cannot change names in {}: {}", shown(at), io_text(source))
         }
-        Reason::Store { at, source } => format!("cannot use {}: {}", shown(at), io_text(source)),
+        Reason::Store { at, source } => {
+            let hint = if reason.is_full() { "; a few KiB free are enough" } else { "" };
+            format!("cannot use {}: {}{hint}", shown(at), io_text(source))
+        }
         Reason::NotPrivate { .. } => {
             format!(
                 "{reason}; a file system that keeps no permissions has to be mounted with umask=077"

@@ -9,8 +9,8 @@ use crate::globs::{FilterError, Globs, Use};
 use crate::top::Top;
 use crate::tree::Skipped;
 
-/// What the names of directories begin with that lop keeps files in which it took out of trees; they
-/// are not entered.
+/// What the names of directories begin with that lop keeps files in which it took out of trees, and those of
+/// such files where there is no room for a directory. A walk leaves both out.
 pub const STORE_PREFIX: &str = ".lop-quarantine-";
 
 /// Which entries a walk takes.
@@ -98,7 +98,7 @@ impl Filter {
         is_dir: bool,
         skipped: &mut Skipped,
     ) -> bool {
-        if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
+        if name.starts_with(STORE_PREFIX.as_bytes()) {
             skipped.excluded += 1;
             return false;
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use action::{Discard, Kind, Runs};
-use fsops::faults::{Blow, before_change, changes, strike};
+use fsops::faults::{Blow, Fault, before_change, changes, strike};
 
 use crate::world::World;
 use crate::{discard, world};
@@ -14,6 +14,7 @@ const FOLDER: &str = "ACTION_TEST_FOLDER";
 const WHAT: &str = "ACTION_TEST_WHAT";
 const RUNS: &str = "ACTION_TEST_RUNS";
 const SYNCED_AT: &str = "ACTION_TEST_SYNCED_AT";
+const FULL: &str = "ACTION_TEST_FULL";
 const BLOW: &str = "ACTION_TEST_BLOW";
 
 /// What the process does.
@@ -48,17 +49,21 @@ pub(crate) struct Orders {
     what: What,
     /// Before this change all that was done is brought to the disk.
     pub(crate) synced_at: Option<u64>,
+    /// Whether there is no room for a private directory.
+    pub(crate) is_full: bool,
 }
 
 impl Orders {
     pub(crate) fn of(world: &World, what: What) -> Orders {
-        Orders { folder: world.folder(), runs: world.runs.clone(), what, synced_at: None }
+        let (folder, runs) = (world.folder(), world.runs.clone());
+        Orders { folder, runs, what, synced_at: None, is_full: false }
     }
 
     /// Runs a process to its end, which may be a kill.
     pub(crate) fn carry_out(&self, number: u64, blow: Blow) -> Ended {
         let mut command = command(&self.folder, self.what, number, blow);
         command.env(RUNS, &self.runs);
+        command.envs(self.is_full.then_some((FULL, "yes")));
         command.envs(self.synced_at.map(|number| (SYNCED_AT, number.to_string())));
         ended(&mut command)
     }
@@ -116,6 +121,11 @@ fn does_what_it_is_told() {
     if let Some(number) = std::env::var(SYNCED_AT).ok().and_then(|text| text.parse().ok()) {
         let dir = fsops::Dir::open(&folder).expect("a folder");
         before_change(number, move || dir.sync_file_system().expect("is synced"));
+    }
+    if std::env::var_os(FULL).is_some() {
+        let name = format!(".lop-quarantine-{}", fsops::effective_user());
+        let (op, name_suffix) = (fsops::Op::Create, name.into_bytes());
+        fsops::faults::inject(vec![Fault { op, name_suffix, errno: 28 }]);
     }
     let kinds = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Separate];
     if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {

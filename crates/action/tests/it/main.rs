@@ -5,6 +5,7 @@ mod crash;
 mod discard;
 mod equality;
 mod faults;
+mod full;
 mod meddling;
 mod power;
 mod properties;
