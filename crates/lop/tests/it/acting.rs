@@ -32,11 +32,11 @@ fn a_file_system_that_cannot_share_extents_is_named_once() {
     let Some((lop, mount)) = scanned_on(FileSystem::Ext4, &twins()) else { return };
     let before = Snapshot::of(mount.path());
     let said = "lop: 2 files: ext4 cannot share extents; try --by hardlink\n";
-    let plan = lop.run(["dedupe", "--by", "reflink"]);
+    let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
     assert_eq!(plan.code(3).stderr_str(), format!("Nothing to do\n{said}"));
-    let applied = lop.run(["dedupe", "--by", "reflink", "--apply"]);
+    let applied = lop.run(["dedupe", "--all", "--by", "reflink", "--apply"]);
     assert!(applied.code(3).stderr_str().starts_with(said), "{}", applied.stderr_str());
-    let all = lop.run(["dedupe", "--by", "reflink", "-v"]);
+    let all = lop.run(["dedupe", "--all", "--by", "reflink", "-v"]);
     assert!(all.code(3).stderr_str().contains("/b: ext4 cannot"), "{}", all.stderr_str());
     assert_same(&before, &Snapshot::of(mount.path()), Compare::ALL);
 }
@@ -45,10 +45,10 @@ fn a_file_system_that_cannot_share_extents_is_named_once() {
 fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
     let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
     let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
-    let plan = lop.run(["dedupe", "--by", "reflink"]);
+    let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
     let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed: --apply does it\n";
     assert_eq!(plan.success().stderr_str(), gain);
-    let done = lop.run(["dedupe", "--by", "reflink", "--apply", "--json"]);
+    let done = lop.run(["dedupe", "--all", "--by", "reflink", "--apply", "--json"]);
     let account = &document(done.success())["summary"];
     let counts = ["done", "already", "freed_bytes"].map(|name| account[name].as_u64());
     assert_eq!(counts, [Some(2), Some(1), Some(114_688)], "{account}");
@@ -58,9 +58,9 @@ fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
             settle();
             lop.remember([mount.path()]);
         }
-        let plan = lop.run(["dedupe", "--by", "reflink"]);
+        let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
         assert_eq!(plan.success().stderr_str(), "Nothing to do\n");
-        let done = lop.run(["dedupe", "--by", "reflink", "--apply", "--json"]);
+        let done = lop.run(["dedupe", "--all", "--by", "reflink", "--apply", "--json"]);
         let account = &document(done.success())["summary"];
         let counts = ["done", "freed_bytes"].map(|name| account[name].as_u64());
         assert_eq!(counts, [Some(0), Some(0)], "{account}");
@@ -81,7 +81,7 @@ fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Op
     let more = more
         .iter()
         .map(|&word| if word == "VIEW" { mount.path().as_os_str() } else { word.as_ref() });
-    let command = ["dedupe", "--by", kind, "--keep", &keep].map(OsStr::new);
+    let command = ["dedupe", "--all", "--by", kind, "--keep", &keep].map(OsStr::new);
     let output = lop.run(command.into_iter().chain(more));
     let said = output.code(3).stderr_str().to_owned();
     assert_same(&before, &Snapshot::of(&tree), Compare::VISIBLE | Compare::METADATA);
@@ -121,9 +121,10 @@ fn a_copy_on_a_network_counts_if_that_is_said() {
     lop.remember([lop.path("t").as_path(), mount.path()]);
     let far = mount.path().display().to_string();
     let keep = format!("path:{far}/**");
-    lop.run(["dedupe", "--by", "delete", "--keep", &keep, "--apply"]).code(3);
+    lop.run(["dedupe", "--all", "--by", "delete", "--keep", &keep, "--apply"]).code(3);
     assert!(lop.path("t/f").exists());
-    let distinct = ["dedupe", "--by", "delete", "--keep", &keep, "--apply", "--distinct", &far];
+    let distinct =
+        ["dedupe", "--all", "--by", "delete", "--keep", &keep, "--apply", "--distinct", &far];
     lop.run(distinct).success();
     assert!(!lop.path("t/f").exists() && lop.path("far/f").exists());
     lop.run(["undo"]).success();
@@ -131,7 +132,7 @@ fn a_copy_on_a_network_counts_if_that_is_said() {
     // What is on this machine needs no such word.
     let keep = format!("path:{}/**", lop.path("t").display());
     lop.remember([lop.path("t").as_path(), mount.path()]);
-    lop.run(["dedupe", "--by", "delete", "--keep", &keep, "--apply"]).success();
+    lop.run(["dedupe", "--all", "--by", "delete", "--keep", &keep, "--apply"]).success();
     assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
 }
 
@@ -144,7 +145,7 @@ fn a_script_takes_names_of_any_length() {
         });
         let lop = Lop::with(&tree);
         lop.remember(["."]);
-        let script = lop.run(["dedupe", "--by", "script", "--keep", "shortest-path"]);
+        let script = lop.run(["dedupe", "--all", "--by", "script", "--keep", "shortest-path"]);
         let file = lop.state().join("act.sh");
         fs::write(&file, &script.success().stdout).expect("is written");
         let ran = Command::new("/bin/sh").arg(&file).arg(action).output().expect("runs");
@@ -165,19 +166,19 @@ fn what_is_in_the_way_of_the_store_is_named() {
     let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &twins()) else { return };
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     fs::write(&store, "in the way").expect("is written");
-    let output = lop.run(["dedupe", "--by", "delete", "--apply"]);
+    let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);
     let said = format!("lop: 2 files: cannot use {}: Not a directory\n", store.display());
     assert!(output.code(3).stderr_str().starts_with(&said), "{}", output.stderr_str());
     assert_eq!(fs::read(&store).expect("is read"), b"in the way");
     fs::remove_file(&store).expect("is removed");
-    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    lop.run(["dedupe", "--all", "--by", "delete", "--apply"]).success();
 }
 
 #[test]
 fn a_file_system_without_permissions_is_no_place_for_a_store_and_that_is_said() {
     let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &twins()) else { return };
     let before = Snapshot::of(mount.path());
-    let output = lop.run(["dedupe", "--by", "delete", "--apply"]);
+    let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);
     let said = output.code(3).stderr_str();
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     assert!(said.contains(&format!("2 files: cannot use {}", store.display())), "{said}");
@@ -195,7 +196,7 @@ fn a_directory_that_may_not_be_changed_is_named() {
     let lop = Lop::with(&twins().mode("", 0o755));
     let run = |args: &[&str]| lop.command().args(args.iter().copied()).as_user(user, user).run();
     run(&["scan", "."]).success();
-    let output = run(&["dedupe", "--by", "delete", "--apply"]);
+    let output = run(&["dedupe", "--all", "--by", "delete", "--apply"]);
     let dir = lop.work().display().to_string();
     let said = format!("lop: 2 files: cannot change names in {dir}: Permission denied\n");
     assert!(output.code(3).stderr_str().starts_with(&said), "{}", output.stderr_str());
