@@ -179,8 +179,12 @@ impl Volume {
 
     /// Returns what people call the file system; in general terms where it is none of the usual ones.
     pub fn name(&self) -> &'static str {
-        let known = NAMES.iter().find(|(magic, _)| *magic == self.magic);
-        known.map_or("this file system", |(_, name)| name)
+        self.known_name().unwrap_or("this file system")
+    }
+
+    /// Returns what people call the file system, if it is one of the usual ones.
+    pub fn known_name(&self) -> Option<&'static str> {
+        NAMES.iter().find(|(magic, _)| *magic == self.magic).map(|(_, name)| *name)
     }
 
     /// Returns whether files on this file system can share extents.

@@ -155,6 +155,15 @@ pub(crate) enum Command {
     Quarantine(QuarantineArgs),
     Mirror(MirrorArgs),
     Purge(PurgeArgs),
+    /// Show what is remembered: paths, disks, runs
+    ///
+    /// What was scanned and when, which disks files are on and whether they are mounted, how large the
+    /// catalog is, which runs can be undone, and what is in quarantine. Looks at no remembered file.
+    #[command(after_help = "\
+Examples:
+  lop status                    What does the catalog know?
+  lop status --json             The same for a script")]
+    Status,
     /// Read remembered files again and compare them with their digests
     ///
     /// A file whose content is no longer what the catalog says although its size and times are

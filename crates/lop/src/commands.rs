@@ -17,6 +17,7 @@ mod refresh;
 mod report;
 mod scan;
 mod separate;
+mod status;
 mod undo;
 mod uniques;
 mod validate;
@@ -30,6 +31,7 @@ use crate::settings::Settings;
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
     match command {
         Command::Scan(args) => scan::run(args, settings),
+        Command::Status => status::run(settings),
         Command::Forget(args) => forget::run(&args, settings),
         Command::Generate => generate::run(),
         Command::Completions(args) => completions::run(&args),

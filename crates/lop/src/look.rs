@@ -4,7 +4,7 @@ use std::io;
 
 use catalog::Entry;
 use dupes::State;
-use fsops::{FileKey, Stat, is_gone};
+use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
 
 /// Looks at paths, keeping the directory used last open.
@@ -40,8 +40,11 @@ impl Looker {
 
     /// Returns whether another file system is where a remembered file was.
     fn is_offline(&mut self, entry: &Entry) -> bool {
-        let Some(disk) = entry.disk else { return false };
-        let mut dir = split(&entry.path).0;
+        entry.disk.is_some_and(|disk| self.is_offline_at(&disk, split(&entry.path).0))
+    }
+
+    /// Returns whether another file system is where one had a directory, given by its absolute path.
+    pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
         loop {
             match self.0.dir(dir).and_then(|dir| dir.volume()) {
                 Ok(here) => return disk.is_offline_at(&here),

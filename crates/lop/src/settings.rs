@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) progress: bool,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
+    /// Whether somebody reads standard error as it comes.
+    interactive: bool,
     catalog: Option<PathBuf>,
 }
 
@@ -62,6 +64,7 @@ impl Settings {
             progress,
             stdout: Stream::new(io::stdout().is_terminal(), args.color),
             stderr: Stream::stderr(args.color),
+            interactive: stderr_terminal,
             catalog: args.catalog.or_else(|| set("LOP_CATALOG")),
         }
     }
@@ -108,6 +111,13 @@ impl Settings {
     /// Prints a line to standard error as it is.
     pub(crate) fn note_bytes(&self, text: &[u8]) {
         write_line(&[&self.stderr.names.show(text)]);
+    }
+
+    /// Tells somebody on a terminal what there is to do now.
+    pub(crate) fn hint(&self, text: &str) {
+        if self.interactive && !self.json && self.verbosity != Verbosity::Quiet {
+            self.note(text);
+        }
     }
 
     /// Prints how the run ended for programs to read, with `--json`.

@@ -33,6 +33,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         })?),
         None => None,
     };
+    let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let Examined { tree, found, offline, uncommitted } =
@@ -61,6 +62,9 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     }
     if let Some(error) = uncommitted {
         return Err(error);
+    }
+    if is_first && summary.groups > 0 && scan.format.is_none() {
+        settings.hint("next: lop report");
     }
     if all.is_empty() {
         return Ok(Exit::Done);

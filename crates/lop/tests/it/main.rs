@@ -41,6 +41,7 @@ mod purge_disks;
 mod rescan;
 mod roots;
 mod selection;
+mod status;
 mod streams;
 mod systems;
 mod together;

@@ -318,6 +318,23 @@ fn on_a_terminal_names_are_escaped_and_elsewhere_not() {
 }
 
 #[test]
+fn on_a_terminal_the_first_scan_says_what_comes_next() {
+    let ends = |lop: &Lop, command: &str| {
+        Some(terminal(lop, command, &[])?.ends_with("\nnext: lop report\n"))
+    };
+    for (command, says) in
+        [("scan .", true), ("scan -q .", false), ("scan --json .", false), ("scan one", false)]
+    {
+        let lop = Lop::with(&pairs(2).file("one", "1"));
+        let Some(said) = ends(&lop, command) else { return };
+        assert_eq!(said, says, "{command}");
+        assert_eq!(ends(&lop, "scan ."), Some(false), "the next one is not the first");
+    }
+    let lop = Lop::with(&pairs(2));
+    assert!(!lop.scan(["."]).stderr_str().contains("next"));
+}
+
+#[test]
 fn on_a_terminal_messages_of_several_lines_stay_so() {
     let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("dir/b", "alike"));
     lop.remember(["."]);

@@ -120,7 +120,7 @@ fn dedupe_leaves_repositories_and_folders_of_systems_alone() {
     assert!(files == 6 && !said.contains("left out"), "{files} {said}");
     // One that is named is somebody's wish.
     assert_eq!(planned(&["one/.git"]).0, 2);
-    lop.run(["dedupe", "--by", "delete", "--apply"]).success();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(lop.path("one/.git/objects/x").exists() && lop.path("z/.Trash-1000/x").exists());
     assert!(lop.path("lone").exists() && lop.path("one/.git/lone").exists());
 }

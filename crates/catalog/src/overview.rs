@@ -1,0 +1,184 @@
+//! What a catalog knows, in numbers: of all files, of each path that was scanned, of each disk.
+
+use std::collections::{HashMap, HashSet};
+
+use fsops::Volume;
+
+use crate::dirs::{Dirs, TOP};
+use crate::error::{At, Error};
+use crate::open::Catalog;
+
+/// What a catalog knows, in numbers.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// All that is remembered.
+    pub all: Tally,
+    /// The paths that were scanned, in the order of their bytes.
+    pub roots: Vec<Scanned>,
+    /// The file systems that files are on, the one with the most files first.
+    pub disks: Vec<Disk>,
+    /// Entries that the last scans could not examine.
+    pub problems: u64,
+}
+
+/// How many files something has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Names.
+    pub files: u64,
+    /// Their sizes together, in bytes.
+    pub bytes: u64,
+    /// Names of files whose content has a digest.
+    pub digested: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.files += other.files;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.digested += other.digested;
+    }
+}
+
+/// A path that was scanned.
+#[derive(Debug)]
+pub struct Scanned {
+    /// Absolute.
+    pub path: Vec<u8>,
+    /// When its last scan ended, milliseconds since the epoch.
+    pub finished_ms: i64,
+    /// The options of that scan that decided what was looked at.
+    pub options: String,
+    /// What is remembered below it now.
+    pub remembered: Tally,
+}
+
+/// A file system that files are on.
+#[derive(Debug)]
+pub struct Disk {
+    /// Its identity; `None` if the catalog has lost it.
+    pub volume: Option<Volume>,
+    /// The lowest directory that all of its files are below.
+    pub path: Vec<u8>,
+    /// What is remembered of it.
+    pub remembered: Tally,
+}
+
+impl Catalog {
+    /// Returns what the catalog knows, in numbers. Reads every row.
+    pub fn overview(&self) -> Result<Overview, Error> {
+        self.at_once(|| {
+            let dirs = Dirs::load(self)?;
+            let tallies = self.tallies()?;
+            let mut overview = Overview { problems: self.problems()?, ..Overview::default() };
+            for &tally in tallies.values() {
+                overview.all.add(tally);
+            }
+            overview.roots = self.scanned(&dirs, &tallies)?;
+            overview.disks = self.disks(&dirs, &tallies)?;
+            Ok(overview)
+        })
+    }
+
+    /// Counts the files by directory and file system.
+    fn tallies(&self) -> Result<HashMap<(i64, i64), Tally>, Error> {
+        let sql = "SELECT id FROM content WHERE digest IS NOT NULL";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let digested = query.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+        let digested: HashSet<i64> = digested.at(&self.path)?;
+        let sql = "SELECT dir, volume, size, content FROM file";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        let mut tallies: HashMap<(i64, i64), Tally> = HashMap::new();
+        while let Some(row) = rows.next().at(&self.path)? {
+            let place = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
+            let bytes = row.get::<_, i64>(2).at(&self.path)?.cast_unsigned();
+            let content: Option<i64> = row.get(3).at(&self.path)?;
+            let digested = content.is_some_and(|content| digested.contains(&content)).into();
+            tallies.entry(place).or_default().add(Tally { files: 1, bytes, digested });
+        }
+        Ok(tallies)
+    }
+
+    fn problems(&self) -> Result<u64, Error> {
+        let sql = "SELECT count(*) FROM problem";
+        let count = self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).at(&self.path)?;
+        Ok(count.cast_unsigned())
+    }
+
+    fn scanned(
+        &self,
+        dirs: &Dirs,
+        tallies: &HashMap<(i64, i64), Tally>,
+    ) -> Result<Vec<Scanned>, Error> {
+        let mut of_dir: HashMap<i64, Tally> = HashMap::new();
+        for (&(dir, _), &tally) in tallies {
+            of_dir.entry(dir).or_default().add(tally);
+        }
+        let sql = "SELECT path, finished_ms, options FROM root JOIN scan ON scan.id = root.scan \
+                   ORDER BY path";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let roots = query.query_map([], |row| {
+            let (path, finished_ms, options) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(Scanned { path, finished_ms, options, remembered: Tally::default() })
+        });
+        let mut roots: Vec<Scanned> = roots.and_then(Iterator::collect).at(&self.path)?;
+        for root in &mut roots {
+            let Some(top) = dirs.at_path(&root.path) else { continue };
+            let remembered = &mut root.remembered;
+            dirs.each_below(top, |dir| {
+                remembered.add(of_dir.get(&dir).copied().unwrap_or_default());
+            });
+        }
+        Ok(roots)
+    }
+
+    fn disks(&self, dirs: &Dirs, tallies: &HashMap<(i64, i64), Tally>) -> Result<Vec<Disk>, Error> {
+        let sql = "SELECT id, magic, fsid FROM volume";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let volumes = query.query_map([], |row| {
+            let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+            Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
+        });
+        let volumes: HashMap<i64, Volume> = volumes.and_then(Iterator::collect).at(&self.path)?;
+        // The devices of an overlay are one file system; those without an fsid are not known to be.
+        let key = |id: i64| {
+            let volume = volumes.get(&id).copied();
+            (volume, if volume.is_some_and(|volume| volume.fsid != 0) { 0 } else { id })
+        };
+        let mut found: HashMap<(Option<Volume>, i64), (i64, Tally)> = HashMap::new();
+        for (&(dir, volume), &tally) in tallies {
+            let (top, sum) = found.entry(key(volume)).or_insert((dir, Tally::default()));
+            *top = dirs.common(*top, dir);
+            sum.add(tally);
+        }
+        let disk = |((volume, _), (top, remembered))| {
+            let path = dirs.path(top).into_os_string().into_encoded_bytes();
+            Disk { volume, path, remembered }
+        };
+        let mut disks: Vec<Disk> = found.into_iter().map(disk).collect();
+        disks.sort_by(|a, b| {
+            b.remembered.files.cmp(&a.remembered.files).then_with(|| a.path.cmp(&b.path))
+        });
+        Ok(disks)
+    }
+}
+
+impl Dirs {
+    /// Returns the lowest directory that two are below, or are.
+    fn common(&self, one: i64, other: i64) -> i64 {
+        if one == other {
+            return one;
+        }
+        let above = |id| {
+            let mut chain = vec![id];
+            while let Some(row) = self.row(chain[chain.len() - 1]) {
+                chain.push(row.parent);
+            }
+            chain
+        };
+        let (one, other) = (above(one), above(other));
+        let pairs = one.iter().rev().zip(other.iter().rev());
+        pairs.take_while(|(a, b)| a == b).last().map_or(TOP, |(&id, _)| id)
+    }
+}

@@ -1,0 +1,266 @@
+//! `lop status`: what the catalog knows, which disks that is on, and what lop has done.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use action::{Discarded, Kind, Runs};
+use catalog::{Catalog, Disk, Overview, Scanned, Tally};
+use serde::Serialize;
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::formats::{JsonPath, to_json};
+use crate::look::Looker;
+use crate::names::Names;
+use crate::output;
+use crate::quantity::{count, counted, size, utc};
+use crate::refusals;
+use crate::remembered::open;
+use crate::settings::Settings;
+
+/// Runs the command.
+pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
+    let path = settings.catalog()?;
+    let overview = open(settings)?.overview()?;
+    let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
+    let mut looker = Looker::default();
+    let offline =
+        |disk: &Disk| disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path));
+    let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
+    let done = Done::look(&Catalog::runs(&path), settings)?;
+    let status = Status { path: &path, bytes, overview: &overview, offline: &offline, done: &done };
+    output::print(|out| {
+        if settings.json {
+            return writeln!(out, "{}", to_json(&status.document()));
+        }
+        status.write(out, settings.stdout.names)
+    })?;
+    Ok(refusals::with_unreadable(Exit::Done, done.unreadable, settings))
+}
+
+/// What runs have done, as far as their journals tell.
+#[derive(Default, Serialize)]
+struct Done {
+    /// Runs that acted on files, or moved trees out of the way.
+    runs: u64,
+    /// Of those, runs that can be undone, at least in part.
+    undoable: u64,
+    /// Runs that were cut off, or whose removal is not over.
+    not_over: u64,
+    /// Files in quarantine.
+    quarantined: u64,
+    /// What they take on disk, in bytes.
+    quarantined_bytes: u64,
+    #[serde(skip)]
+    unreadable: u64,
+}
+
+impl Done {
+    /// Reads the journals in a folder, telling of those that cannot be read.
+    fn look(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
+        let mut done = Done::default();
+        for run in Runs::list(folder)? {
+            match run {
+                Ok(run) => {
+                    let left = run.done > run.undone + run.purged;
+                    done.runs += 1;
+                    done.undoable += u64::from(left && run.kind != Kind::Reflink);
+                    done.not_over += u64::from(run.ended_ms.is_none());
+                }
+                Err(error) => {
+                    CommandError::from(error).tell(settings);
+                    done.unreadable += 1;
+                }
+            }
+        }
+        for run in Discarded::list(folder)? {
+            match run {
+                Ok(run) => {
+                    done.runs += 1;
+                    done.not_over += u64::from(run.ended_ms.is_none());
+                }
+                Err(error) => {
+                    CommandError::from(error).tell(settings);
+                    done.unreadable += 1;
+                }
+            }
+        }
+        // Journals that cannot be read were told of above.
+        for file in Runs::quarantined(folder, |_| ())? {
+            done.quarantined += 1;
+            done.quarantined_bytes = done.quarantined_bytes.saturating_add(file.allocated);
+        }
+        Ok(done)
+    }
+}
+
+struct Status<'a> {
+    path: &'a Path,
+    /// The size of the catalog.
+    bytes: u64,
+    overview: &'a Overview,
+    /// Whether each disk is not mounted.
+    offline: &'a [bool],
+    done: &'a Done,
+}
+
+impl Status<'_> {
+    fn write(&self, out: &mut impl Write, names: Names) -> io::Result<()> {
+        let Overview { all, roots, disks, problems } = self.overview;
+        let show = |path: &[u8]| names.show_line(path).into_owned();
+        let mut line = |title: &str, text: &[u8]| {
+            write!(out, "{title:<12}")?;
+            out.write_all(text)?;
+            writeln!(out)
+        };
+        let path = show(self.path.as_os_str().as_encoded_bytes());
+        line("Catalog", &[&path, format!(", {}", size(self.bytes)).as_bytes()].concat())?;
+        let digests = counted(all.digested, "has a digest", "have a digest");
+        line("Remembered", format!("{}; {digests}", tally(*all)).as_bytes())?;
+        let mut titles = std::iter::once("Scanned").chain(std::iter::repeat(""));
+        let texts = aligned(roots.iter().map(|root| tally(root.remembered)));
+        for (root, text) in roots.iter().zip(texts) {
+            let text = format!("{}  {text}  ", utc(root.finished_ms));
+            let options = &root.options;
+            let options = if options.is_empty() { String::new() } else { format!("  ({options})") };
+            let text = [text.as_bytes(), &show(&root.path), options.as_bytes()].concat();
+            line(titles.next().unwrap_or_default(), &text)?;
+        }
+        let mut titles = std::iter::once("Disks").chain(std::iter::repeat(""));
+        let texts = disks.iter().map(|disk| format!("{}, {}", kind(disk), tally(disk.remembered)));
+        for ((disk, &offline), text) in disks.iter().zip(self.offline).zip(aligned(texts)) {
+            let text = format!("{text}  ");
+            let state: &[u8] = if offline { b"  (offline)" } else { b"" };
+            let text = [text.as_bytes(), &show(&disk.path), state].concat();
+            line(titles.next().unwrap_or_default(), &text)?;
+        }
+        if *problems > 0 {
+            let entries = counted(*problems, "entry", "entries");
+            let text = format!("{entries} could not be examined by the last scans");
+            line("Problems", text.as_bytes())?;
+        }
+        self.write_done(&mut line)
+    }
+
+    fn write_done(&self, line: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        let Done { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
+        if runs > 0 {
+            let mut text = count(runs);
+            for (number, what) in
+                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not over")]
+            {
+                if number > 0 {
+                    text.push_str(&format!(", {} {what}", count(number)));
+                }
+            }
+            line("Runs", text.as_bytes())?;
+        }
+        if quarantined > 0 {
+            let files = counted(quarantined, "file", "files");
+            let text = format!("{files}, {} (lop quarantine list)", size(quarantined_bytes));
+            line("Quarantine", text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn document(&self) -> Document<'_> {
+        let Overview { all, roots, disks, problems } = self.overview;
+        Document {
+            catalog: JsonCatalog {
+                path: JsonPath::new(self.path.as_os_str().as_encoded_bytes()),
+                bytes: self.bytes,
+            },
+            remembered: (*all).into(),
+            roots: roots.iter().map(JsonRoot::from).collect(),
+            disks: disks
+                .iter()
+                .zip(self.offline)
+                .map(|(disk, &offline)| JsonDisk {
+                    path: JsonPath::new(&disk.path),
+                    kind: kind(disk),
+                    offline,
+                    remembered: disk.remembered.into(),
+                })
+                .collect(),
+            problems: *problems,
+            done: self.done,
+        }
+    }
+}
+
+fn tally(tally: Tally) -> String {
+    format!("{}, {}", counted(tally.files, "file", "files"), size(tally.bytes))
+}
+
+/// Returns texts with spaces at their ends, so that all have one length.
+fn aligned(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let texts: Vec<String> = texts.collect();
+    let width = texts.iter().map(String::len).max().unwrap_or_default();
+    texts.into_iter().map(|text| format!("{text:<width$}")).collect()
+}
+
+fn kind(disk: &Disk) -> &'static str {
+    disk.volume.and_then(|volume| volume.known_name()).unwrap_or("unknown")
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    catalog: JsonCatalog<'a>,
+    remembered: JsonTally,
+    roots: Vec<JsonRoot<'a>>,
+    disks: Vec<JsonDisk<'a>>,
+    problems: u64,
+    #[serde(flatten)]
+    done: &'a Done,
+}
+
+#[derive(Serialize)]
+struct JsonCatalog<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct JsonTally {
+    files: u64,
+    bytes: u64,
+    digested: u64,
+}
+
+impl From<Tally> for JsonTally {
+    fn from(Tally { files, bytes, digested }: Tally) -> JsonTally {
+        JsonTally { files, bytes, digested }
+    }
+}
+
+#[derive(Serialize)]
+struct JsonRoot<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    finished_ms: i64,
+    options: &'a str,
+    #[serde(flatten)]
+    remembered: JsonTally,
+}
+
+impl<'a> From<&'a Scanned> for JsonRoot<'a> {
+    fn from(root: &'a Scanned) -> JsonRoot<'a> {
+        JsonRoot {
+            path: JsonPath::new(&root.path),
+            finished_ms: root.finished_ms,
+            options: &root.options,
+            remembered: root.remembered.into(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct JsonDisk<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    kind: &'static str,
+    offline: bool,
+    #[serde(flatten)]
+    remembered: JsonTally,
+}
