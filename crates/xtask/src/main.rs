@@ -1,7 +1,7 @@
 //! Chores of the workspace: `cargo xtask COMMAND`.
 //!
 //! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
-//! `check` fails if what is there is stale, and `tidy` checks rules that no lint knows
+//! `check` fails if what is there is stale, `transcript` runs the README's example ([`transcript`]), and `tidy` checks rules that no lint knows
 //! ([`tidy`]); `fuzz` runs the fuzzers ([`fuzz`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
 //! for ([`instrument`]).
 
@@ -13,6 +13,7 @@ mod instrument;
 mod suite;
 mod tidy;
 mod traces;
+mod transcript;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ Usage: cargo xtask COMMAND
   test       Run all tests, installing the tools they compare with where possible
   generate   Write man pages, completions and the reference below docs/
   check      Fail if one of them is stale
+  transcript [--check]
+             Run the README's example again and write what it prints; or fail if that is stale
   tidy       Check openings, lengths, layers and mentioned names
   fuzz [N]   Have each fuzzer below fuzz/ look for N seconds (60)
 
@@ -40,6 +43,10 @@ fn main() -> ExitCode {
         Some("test") => suite::run(&root),
         Some("generate") => generated::write(&root),
         Some("check") => generated::check(&root),
+        Some("transcript") => {
+            let check = std::env::args().nth(2).as_deref() == Some("--check");
+            transcript::run(&root, check)
+        }
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
         Some("corpus" | "race" | "counts" | "page" | "disk" | "way") => {

@@ -34,7 +34,7 @@ const TOOLS: [(&str, &str); 17] = [
 /// Runs the suite; complaints are why it does not count as passed.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
-    let temporary = Temporary::new()?;
+    let temporary = Temporary::new("lop-suite")?;
     let target = root.canonicalize()?.join("target");
     let before = Traces::look(&target, temporary.path());
     let mut child = Command::new(env!("CARGO"))

@@ -9,21 +9,27 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The temporary directory of one run of the suite.
+/// A temporary directory of this process.
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
     /// Makes the directory, in the system's place for such, for everybody to reach what is in it.
     #[expect(clippy::disallowed_methods, reason = "makes a directory of its own")]
-    pub(crate) fn new() -> io::Result<Temporary> {
+    pub(crate) fn new(name: &str) -> io::Result<Temporary> {
         // Short, as names of sockets are no longer than 108 bytes.
-        let path = std::env::temp_dir().join(format!("lop-suite-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path)?;
         Ok(Temporary(path.canonicalize()?))
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Removes it with all that is in it.
+    #[expect(clippy::disallowed_methods, reason = "removes a directory of its own")]
+    pub(crate) fn remove(self) -> io::Result<()> {
+        fs::remove_dir_all(&self.0)
     }
 }
 
@@ -107,7 +113,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "writes to a directory of its own")]
     fn what_is_left_is_told_and_what_was_there_is_not() {
-        let temporary = Temporary::new().expect("made");
+        let temporary = Temporary::new("lop-traces").expect("made");
         let look = || Traces::look(temporary.path(), temporary.path());
         let before = look();
         assert_eq!(look().since(&before), [""; 0]);

@@ -1,0 +1,69 @@
+//! The tree of the README's example: somebody's home folder, with the copies that pile up in one.
+//!
+//! Sizes are whole blocks, and contents, names and times are fixed, so that every machine gives the same answers.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Sizes are multiples of it, so that they are what files take on every common file system.
+const BLOCK: u64 = 4096;
+
+/// When the first file was made: 1 May 2023. Each further one is a day younger.
+const FIRST: Duration = Duration::from_secs(1_682_899_200);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Makes the home folder, and an empty disk.
+#[expect(clippy::disallowed_methods, reason = "makes a tree of its own")]
+pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
+    fs::create_dir_all(mounted.join("backup"))?;
+    for (day, (path, content, blocks)) in (0u32..).zip(files()) {
+        let path = home.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = File::create(path)?;
+        file.write_all(&bytes(content, blocks * BLOCK))?;
+        file.set_modified(SystemTime::UNIX_EPOCH + FIRST + DAY * day)?;
+        // What a file takes is known for certain when it is on the disk.
+        file.sync_all()?;
+    }
+    std::os::unix::fs::symlink("../photos", home.join("old-laptop/my photos"))
+}
+
+/// Returns the path of each file, the number of its content, and its size in blocks.
+fn files() -> Vec<(String, u64, u64)> {
+    // A picture's number tells its size.
+    let picture = |path: &str, number: u64| {
+        (format!("{path}/IMG_{number:04}.jpg"), number, 30 + number * 37 % 91)
+    };
+    let mut files: Vec<_> = (401..=460).map(|number| picture("photos/2023", number)).collect();
+    files.extend((501..=540).map(|number| picture("photos/2024", number)));
+    files.extend((401..=425).map(|number| picture("old-laptop/pictures", number)));
+    let other = [
+        ("old-laptop/notes.txt", 1, 1),
+        ("old-laptop/manual.pdf", 2, 480),
+        ("Downloads/manual.pdf", 2, 480),
+        ("Downloads/manual (1).pdf", 2, 480),
+        ("Downloads/tickets.pdf", 3, 35),
+        ("projects/site/logo.png", 4, 12),
+        ("projects/site/public/logo.png", 4, 12),
+        ("projects/site/index.html", 5, 2),
+    ];
+    files.extend(other.map(|(path, content, blocks)| (path.into(), content, blocks)));
+    let (_, content, blocks) = picture("", 412);
+    files.push(("Downloads/IMG_0412 (1).jpg".into(), content, blocks));
+    files
+}
+
+/// Returns bytes that no other number gives (`SplitMix64`).
+fn bytes(number: u64, length: u64) -> Vec<u8> {
+    let word = |at: u64| {
+        let mut word = (number << 32 | at).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)).to_le_bytes()
+    };
+    (0..length / 8).flat_map(word).collect()
+}
