@@ -5,6 +5,7 @@
 
 mod answer;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -147,11 +148,12 @@ fn show(
         words.join(", ")
     });
     notes.extend(warned);
+    // Where the first name of each file is.
+    let mut names = HashMap::new();
     for (at, (member, note)) in members.iter().zip(notes).enumerate() {
         let word = if at < kept { "keep" } else { kind.word() };
-        let key = member.stat.key();
-        let first = members[..at].iter().position(|other| other.stat.key() == key);
-        let linked = first.map(|first| format!("hard link of {}", first + 1));
+        let first = *names.entry(member.stat.key()).or_insert(at);
+        let linked = (first < at).then(|| format!("hard link of {}", first + 1));
         let notes: Vec<String> =
             linked.into_iter().chain([note]).filter(|note| !note.is_empty()).collect();
         let notes =

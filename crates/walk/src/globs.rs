@@ -116,7 +116,7 @@ impl Globs {
         for (number, text) in self.typed.texts.iter().enumerate() {
             for top in tops {
                 let Readings { also, exists, names_top, paths, is_path_only } =
-                    top.readings(text, used);
+                    top.readings(text, used, self.ignore_case);
                 globs.also[number].extend(also);
                 if names_top {
                     globs.of_top.push(number);

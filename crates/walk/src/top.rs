@@ -57,7 +57,7 @@ impl Top {
     }
 
     /// Finds out what a pattern stands for here.
-    pub(crate) fn readings(&self, typed: &str, used: Use) -> Readings {
+    pub(crate) fn readings(&self, typed: &str, used: Use, ignore_case: bool) -> Readings {
         let prefix = self.host.as_ref().map(|host| format!("{host}:"));
         let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
         let (bare, slash) = match text.strip_suffix('/') {
@@ -65,7 +65,7 @@ impl Top {
             None => (text, ""),
         };
         let mut readings = Readings::default();
-        let rests = if bare.contains('/') { self.rests(bare) } else { Vec::new() };
+        let rests = if bare.contains('/') { self.rests(bare, ignore_case) } else { Vec::new() };
         readings.is_path_only = used == Use::Include
             && text.starts_with('/')
             && rests.iter().any(|rest| !rest.is_empty());
@@ -107,10 +107,10 @@ impl Top {
     }
 
     /// Returns what is left of a pattern, read as a path, below this directory.
-    fn rests(&self, text: &str) -> Vec<Vec<Part>> {
+    fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
         let own = parts(text);
         if self.host.is_some() {
-            return self.rest(text.starts_with('/'), &own).into_iter().collect();
+            return self.rest(text.starts_with('/'), &own, ignore_case).into_iter().collect();
         }
         let Ok(here) = std::env::current_dir() else { return Vec::new() };
         let start = if text.starts_with('/') { Vec::new() } else { literal_parts(&here) };
@@ -119,21 +119,22 @@ impl Top {
         let mut rests: Vec<_> = [Some(named), real]
             .into_iter()
             .flatten()
-            .filter_map(|parts| self.rest(true, &parts))
+            .filter_map(|parts| self.rest(true, &parts, ignore_case))
             .collect();
         rests.dedup();
         rests
     }
 
     /// Returns the parts of a path behind those that are the path of this directory.
-    fn rest(&self, is_absolute: bool, parts: &[Part]) -> Option<Vec<Part>> {
-        let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]));
+    fn rest(&self, is_absolute: bool, parts: &[Part], ignore_case: bool) -> Option<Vec<Part>> {
+        let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]), ignore_case);
         let upto = (0..=parts.len()).rev().find(is_it)?;
         Some(parts[upto..].to_vec())
     }
 
-    fn is(&self, path: &Path) -> bool {
-        self.spelled.iter().any(|own| own == path)
+    fn is(&self, path: &Path, ignore_case: bool) -> bool {
+        let lower = |path: &Path| path.to_string_lossy().to_lowercase();
+        self.spelled.iter().any(|own| own == path || ignore_case && lower(own) == lower(path))
             || self.key.is_some_and(|key| {
                 Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == key)
             })

@@ -49,10 +49,10 @@ fn read_numbers(text: &str, files: usize) -> Result<Answer, String> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.parse::<usize>().ok();
         let Some((first, last)) = number(first).zip(number(last)) else {
-            return Err(format!("{part}: not a number, a range or a word that is known; ? helps."));
+            return Err("Not understood; ? helps.".into());
         };
         if first < 1 || last > files || first > last {
-            return Err(format!("{part}: the files are numbered from 1 to {files}."));
+            return Err(format!("The files are numbered from 1 to {files}."));
         }
         kept.extend(first - 1..last);
     }

@@ -186,7 +186,7 @@ fn chose(
 ) -> Result<Exit, CommandError> {
     let kind = planner.kind();
     if chosen.is_empty() {
-        settings.note("Nothing to do: all files stay");
+        settings.note("Nothing to do");
         return Ok(Exit::Done);
     }
     if args.apply {

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     };
     let (targets, guard, missing) = targets(&paths, settings)?;
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
-    for path in &paths {
+    for path in paths.iter().filter(|_| !patterns.include.is_empty()) {
         patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
     }
     let options = options(args, &patterns, &guard);

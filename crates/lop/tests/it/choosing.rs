@@ -74,7 +74,7 @@ fn nothing_goes_without_the_last_yes() {
         assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
     }
     let shown = talk(&lop, &["--apply"], &[(KEEP, "skip\n"), (KEEP, "all\n")], 0);
-    assert!(shown.text.contains("Nothing to do: all files stay"), "{}", shown.text);
+    assert!(shown.text.contains("Nothing to do"), "{}", shown.text);
     assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
     lop.run(["dedupe", "--by", "delete", "--interactive"]).code(2);
 }

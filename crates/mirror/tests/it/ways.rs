@@ -55,6 +55,7 @@ ways! {
         a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted
     }
     deletion {
+        a_source_of_which_nothing_is_mirrored_empties_nothing
         nothing_is_removed_unless_asked_for
         more_than_was_allowed_is_not_removed_at_all
         nothing_is_removed_if_not_all_of_the_source_was_read

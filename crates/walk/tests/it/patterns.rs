@@ -132,6 +132,19 @@ fn what_is_there_is_no_slip_though_nothing_asked_for_it() {
 }
 
 #[test]
+fn a_path_in_other_capitals_leads_there_too_if_these_are_ignored() {
+    let tree = TempTree::new();
+    TreeBuilder::new().dir("top/keep").make(tree.path());
+    let pattern = tree.path().join("TOP/Keep").display().to_string();
+    for ignore_case in [false, true] {
+        let globs =
+            Globs::with_case(std::slice::from_ref(&pattern), ignore_case).expect("a pattern");
+        let globs = globs.below(&[Top::new(&tree.path().join("top"))], Use::Exclude);
+        assert_eq!(matches(&globs, "keep", true), ignore_case);
+    }
+}
+
+#[test]
 fn capitals_are_told_apart_unless_asked_not_to() {
     let patterns = ["*.JPG".to_string(), "/Photos/*.png".into()];
     for ignore_case in [false, true] {
