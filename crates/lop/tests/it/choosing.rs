@@ -27,7 +27,8 @@ fn scanned() -> Lop {
 
 #[track_caller]
 fn talk(lop: &Lop, args: &[&str], dialogue: &[(&str, &str)], code: i32) -> Shown {
-    let command = ["dedupe", "--by", "delete", "-i", "--color", "never"];
+    let plain = ["--color", "never", "--progress", "never"];
+    let command = ["dedupe", "--by", "delete", "-i"].into_iter().chain(plain);
     let shown = lop.command().args(command).args(args).talk(80, dialogue);
     assert_eq!(shown.code, Some(code), "{args:?}:\n{}", shown.text);
     shown

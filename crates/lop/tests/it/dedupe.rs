@@ -68,7 +68,8 @@ fn what_is_lost_with_a_file_is_said_before() {
         .file("2/c", "alike")
         .xattr("2/c", "user.note", b"mine")
         .mode("2/c", 0o600)
-        .mode("1/a", 0o644);
+        .mode("1/a", 0o644)
+        .mtime("1/a", 1_000_000_000, 0);
     let lop = Lop::with(&tree);
     lop.remember(["."]);
     let said = |args: &[&str]| {
