@@ -107,6 +107,12 @@ impl Worker<'_> {
         let failed = failed_link(Kind::Hardlink, kept.volume);
         staging.link_file(kept.file, &place.new).map_err(failed)?;
         let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
+        if made.links < 2 {
+            // It does not count them (sshfs), so none could be told from a last name.
+            staging.remove_name(&place.new).map_err(Reason::failed(Op::Remove))?;
+            let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
+            return Err(Reason::Unsupported { file_system, kind });
+        }
         self.note_link(n, &made, keys)
     }
 

@@ -86,14 +86,15 @@ pub enum Reason {
     Same,
     /// The kept file may be this very file by another path.
     #[error(
-        "the file that would be kept is on {file_system}, and may be this very file by another path"
+        "the file that would be kept is on {}, and may be this very file by another path",
+        called("a", file_system)
     )]
     View {
         /// What the kept file's file system is called.
         file_system: &'static str,
     },
     /// The file system knows no such thing.
-    #[error("{file_system} {}", cannot(*kind))]
+    #[error("{} {}", called("this", file_system), cannot(*kind))]
     Unsupported {
         /// What the file system is called.
         file_system: &'static str,
@@ -185,6 +186,14 @@ pub enum Reason {
          and lop does not know them"
     )]
     Elsewhere,
+}
+
+/// Returns what a file system is called in a sentence.
+fn called(article: &str, file_system: &str) -> String {
+    match file_system {
+        "FUSE" => format!("{article} FUSE file system"),
+        name => name.to_string(),
+    }
 }
 
 fn cannot(kind: Kind) -> &'static str {

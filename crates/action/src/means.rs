@@ -12,7 +12,7 @@ use crate::journal::{Former, Intent};
 use crate::kind::Kind;
 use crate::numbering::name_of;
 use crate::past::{Noted, Past};
-use crate::place::{New, Place};
+use crate::place::{New, Place, leads_to};
 use crate::recover::{Sites, is, is_inode, new_of};
 use crate::store::Staging;
 
@@ -218,7 +218,7 @@ pub(crate) fn what_is_there(
             };
         }
         New::Symlink(target) => {
-            now.kind == Entry::Symlink && dir.read_symlink(name).is_ok_and(|text| text == *target)
+            now.kind == Entry::Symlink && leads_to(dir, name, now, target).is_ok_and(|leads| leads)
         }
         New::Nothing | New::Copy { .. } => false,
     };

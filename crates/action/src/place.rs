@@ -209,7 +209,7 @@ fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &New) -> io::Result<bool> {
 
 /// Returns whether a symbolic link has this in it. sshfs shows no link that leads out of what it shows: there the
 /// length has to do.
-fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io::Result<bool> {
+pub(crate) fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io::Result<bool> {
     match dir.read_symlink(name) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             Ok(usize::try_from(stat.size) == Ok(target.len()))

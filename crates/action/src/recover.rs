@@ -15,7 +15,7 @@ use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
-use crate::means::is_kept;
+use crate::means::{is_kept, what_is_there};
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
@@ -242,11 +242,32 @@ fn settle(sites: &mut Sites<'_>, noted: &Noted) -> Option<Fate> {
         }
         // The device may have another number than it had, and the link is on that of the store.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
-        place.roll_back(&new_of(noted, device)).ok()?;
+        let mut new = new_of(noted, device);
+        if let New::Link(keys) = &mut new {
+            keys.extend(unknown_links(noted, &site, &place, sites.fsid(intent)));
+        }
+        place.roll_back(&new).ok()?;
     }
     let now = site.dir.stat_child(&site.name);
     let as_before = now.is_ok_and(|now| is(&now, &site.dir, &intent.was, sites.fsid(intent)));
     Some(if as_before { Fate::NotDone } else { Fate::Done })
+}
+
+/// Returns by what links are known that a run made and could not note any more, where each name has a number of
+/// its own. None of them is the last name of a file.
+fn unknown_links(noted: &Noted, site: &Site, place: &Place<'_>, fsid: u64) -> Vec<FileKey> {
+    let staging = &place.staging.dir;
+    let mut found = Vec::new();
+    for (dir, name) in [(staging, &place.new), (staging, &place.old), (&site.dir, &site.name)] {
+        let Ok(now) = dir.stat_child(name) else { continue };
+        if is(&now, dir, &noted.intent.was, fsid) {
+            continue;
+        }
+        if let Ok(New::Link(keys)) = what_is_there(noted, (dir, name), &now) {
+            found.extend(keys);
+        }
+    }
+    found
 }
 
 /// Finds out whether a name was made a file of its own. What is in the private directory is the copy while

@@ -423,3 +423,31 @@ impl Staging {
         [&self.path[..], b"/", name.to_bytes()].concat()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use walk::Reach;
+
+    use super::{make, make_again, remove_empty, store_path};
+    use crate::error::Reason;
+
+    #[test]
+    fn no_two_runs_have_one_directory() {
+        let home = testkit::TempTree::new();
+        let above = home.path().canonicalize().expect("a home").into_os_string();
+        let above = above.into_encoded_bytes();
+        let mut reach = Reach::new(4);
+        make(&above, "1-a", &mut reach, false).expect("is made");
+        let again = make(&above, "1-a", &mut reach, false).expect_err("is there");
+        let is_there = |reason: &Reason| {
+            matches!(reason, Reason::Store { source, .. }
+                if source.kind() == std::io::ErrorKind::AlreadyExists)
+        };
+        assert!(is_there(&again), "{again:?}");
+        make(&above, "1-b", &mut reach, false).expect("is another one");
+        let path = [&store_path(&above)[..], b"/1-a"].concat();
+        make_again(&path, &mut reach).expect("for an undo of the same run");
+        assert!(remove_empty(&path, &mut reach));
+        assert!(reach.stat(&path).is_err() && reach.stat(&store_path(&above)).is_ok());
+    }
+}

@@ -7,12 +7,15 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{Begun, Discard, Kind, Outcome, Plan, Runs, Taken, Tree};
+use action::{Begun, Discard, Kind, Outcome, Plan, Reason, Refusal, Runs, Taken, Tree};
 use fsops::Stat;
+use fsops::faults::Blow;
 use testkit::{
     Compare, FileSystem, Mount, PathBytes, TempTree, TreeBuilder, View, assert_same, skipped,
 };
 
+use crate::child::{Orders, What};
+use crate::crash::contents_are_there;
 use crate::world::{World, apply, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
@@ -169,5 +172,103 @@ fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(discard.end().expect("is noted"));
         assert!(world.stores().is_empty(), "{:?}", world.stores());
+    }
+}
+
+/// Kills a run at each of its changes, and undoes it.
+fn killed_anywhere(folder: &Path, kinds: &[Kind]) {
+    let tree = || TreeBuilder::new().seeded("a", 1, 500).seeded("b", 1, 500).seeded("c", 1, 500);
+    for &kind in kinds {
+        for number in 0.. {
+            let (world, _journals) = world_in(folder, &tree());
+            let before = world.snapshot();
+            let ended = Orders::of(&world, What::Apply(kind)).carry_out(number, Blow::Kill);
+            contents_are_there(&world, &before, &ended.account);
+            while world.undo().is_some_and(|undone| undone.done > 0) {}
+            let account = format!("{kind:?} {number} {}", ended.account);
+            assert!(world.stores().is_empty(), "{account}");
+            let after = world.snapshot();
+            let same = std::panic::catch_unwind(|| assert_same(&before, &after, Compare::VISIBLE));
+            assert!(same.is_ok(), "{account}");
+            if !ended.killed {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_cannot_exchange_names_may_be_killed_anywhere() {
+    let branch = TempTree::new();
+    match Mount::view(View::Mergerfs, branch.path()) {
+        Ok(mount) => killed_anywhere(mount.path(), &KINDS),
+        Err(reason) => skipped(format!("no mergerfs: {reason}")),
+    }
+}
+
+#[test]
+fn a_run_on_exfat_may_be_killed_anywhere() {
+    match Mount::new(FileSystem::ExFat, 32 << 20) {
+        Ok(mount) => killed_anywhere(mount.path(), &[Kind::Delete, Kind::Quarantine]),
+        Err(reason) => skipped(format!("no exFAT: {reason}")),
+    }
+}
+
+#[test]
+fn each_kind_works_on_sshfs_or_is_refused() {
+    let far = TempTree::new();
+    let mount = match Mount::view(View::Sshfs, far.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no sshfs: {reason}")),
+    };
+    // A link that goes up cannot be read there.
+    let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
+    for kind in KINDS {
+        let (world, _journals) = world_in(mount.path(), &tree);
+        let before = world.snapshot();
+        let outcome = apply_as_a_catalog_would(&world, kind);
+        // It does not count links, so that none can be told from a copy.
+        let can = kind != Kind::Hardlink;
+        let counts = (outcome.done, outcome.refused.len());
+        assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
+        if can {
+            let undone = world.undo().expect("there is a run");
+            assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
+        }
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE);
+        assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+}
+
+#[test]
+fn moving_aside_may_be_killed_anywhere_where_numbers_follow_paths() {
+    let branch = TempTree::new();
+    let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no mergerfs: {reason}")),
+    };
+    for number in 0.. {
+        let tree = TreeBuilder::new().file("a/b", "one").file("e", "two").symlink("f", "a");
+        let (world, _journals) = world_in(mount.path(), &tree);
+        let before = world.snapshot();
+        let ended = Orders::of(&world, What::Discard).carry_out(number, Blow::Kill);
+        for run in Discard::unfinished(&world.runs).expect("a list") {
+            let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+                continue;
+            };
+            // What cannot be known again is given back at once.
+            let (left, unknown) = discard.left().expect("is read");
+            let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
+            assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
+            for tree in &left {
+                discard.give_back(tree).expect("is given back");
+            }
+            assert!(discard.end().expect("is noted"), "{number}: {}", ended.account);
+        }
+        assert_same(&before, &world.snapshot(), Compare::VISIBLE);
+        assert!(world.stores().is_empty(), "{number}: {:?}", world.stores());
+        if !ended.killed {
+            break;
+        }
     }
 }

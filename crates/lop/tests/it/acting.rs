@@ -97,7 +97,10 @@ fn a_view_of_a_file_is_no_copy_of_it() {
             // That the view is another file cannot be known.
             for last in ["--apply", "--color=never"] {
                 let Some(said) = said_of_a_view(view, kind, true, &[last]) else { return };
-                assert!(said.contains("2 files: the file that would be kept is on FUSE"), "{said}");
+                assert!(
+                    said.contains("2 files: the file that would be kept is on a FUSE file system"),
+                    "{said}"
+                );
                 assert!(said.contains("--distinct DIR"), "{said}");
             }
             // Even if somebody says so, it is looked up anew, as is the file itself when the view goes.
