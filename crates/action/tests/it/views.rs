@@ -7,7 +7,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{Begun, Discard, Kind, Outcome, Plan, Reason, Refusal, Runs, Taken, Tree};
+use action::{
+    Begun, Discard, Group, Kind, Outcome, Plan, Reason, Refusal, Runs, Taken, Target, Tree, Version,
+};
 use fsops::Stat;
 use fsops::faults::Blow;
 use testkit::{
@@ -16,7 +18,7 @@ use testkit::{
 
 use crate::child::{Orders, What};
 use crate::crash::contents_are_there;
-use crate::world::{World, apply, plans};
+use crate::world::{World, apply, apply_groups, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
 
@@ -96,6 +98,32 @@ fn links_of_files_in_the_lower_layer_of_an_overlay_are_known_again() {
         // Names of one file in the lower layer come apart where one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+}
+
+#[test]
+fn a_file_in_a_layer_of_an_overlay_is_what_the_overlay_shows() {
+    for kind in [Kind::Delete, Kind::Symlink, Kind::Quarantine] {
+        let lower = TempTree::new();
+        let mount = match Mount::overlay(lower.path()) {
+            Ok(mount) => mount,
+            Err(reason) => return skipped(format!("no overlay: {reason}")),
+        };
+        let below = lower.path().canonicalize().expect("is there").join("f");
+        fs::write(&below, "the only one").expect("is written");
+        let shown = mount.path().canonicalize().expect("is there").join("f");
+        assert_eq!(fs::read(&shown).expect("is shown"), b"the only one");
+        let target = |path: &Path| {
+            let version = Version::from(&Stat::of_path(path).expect("is there"));
+            Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
+        };
+        let group = Group { keep: target(&shown), others: vec![target(&below)], digest: None };
+        let journals = TempTree::new();
+        let runs = Runs::open(&journals.join("runs"), |_| {}).expect("opens");
+        let (outcome, _) = apply_groups(&runs, kind, vec![group], 1);
+        assert_eq!(outcome.done, 0, "{kind:?}: {outcome:?}");
+        assert_eq!(fs::read(&below).expect("is there"), b"the only one");
+        assert_eq!(fs::read_dir(lower.path()).expect("a directory").count(), 1);
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use action::{Kind, Runs};
 use fsops::faults::{before_change, was_called};
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder};
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder, View, skipped};
 
 use crate::world::{World, apply, plans};
 
@@ -122,6 +122,21 @@ fn what_is_written_at_any_step_of_a_run_keeps_a_name() {
             for deed in [append, rewrite, rename_over] {
                 assert!(at_each_step(disk, kind, name, deed) > 2, "{kind:?} {name}");
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_keeps_a_name_where_nobody_can_be_kept_from_writing() {
+    // FUSE knows no leases: what is written shows in size and time.
+    let branch = TempTree::new();
+    let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no mergerfs: {reason}")),
+    };
+    for kind in [Kind::Delete, Kind::Hardlink] {
+        for deed in [append, rename_over] {
+            assert!(at_each_step(mount.path(), kind, "b", deed) > 2, "{kind:?}");
         }
     }
 }
