@@ -160,6 +160,9 @@ _lop() {
             lop__subcmd__help__subcmd__quarantine,purge)
                 cmd="lop__subcmd__help__subcmd__quarantine__subcmd__purge"
                 ;;
+            lop__subcmd__help__subcmd__quarantine,restore)
+                cmd="lop__subcmd__help__subcmd__quarantine__subcmd__restore"
+                ;;
             lop__subcmd__quarantine,help)
                 cmd="lop__subcmd__quarantine__subcmd__help"
                 ;;
@@ -169,6 +172,9 @@ _lop() {
             lop__subcmd__quarantine,purge)
                 cmd="lop__subcmd__quarantine__subcmd__purge"
                 ;;
+            lop__subcmd__quarantine,restore)
+                cmd="lop__subcmd__quarantine__subcmd__restore"
+                ;;
             lop__subcmd__quarantine__subcmd__help,help)
                 cmd="lop__subcmd__quarantine__subcmd__help__subcmd__help"
                 ;;
@@ -177,6 +183,9 @@ _lop() {
                 ;;
             lop__subcmd__quarantine__subcmd__help,purge)
                 cmd="lop__subcmd__quarantine__subcmd__help__subcmd__purge"
+                ;;
+            lop__subcmd__quarantine__subcmd__help,restore)
+                cmd="lop__subcmd__quarantine__subcmd__help__subcmd__restore"
                 ;;
             *)
                 ;;
@@ -801,7 +810,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__quarantine)
-            opts="list purge"
+            opts="list restore purge"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -829,6 +838,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__quarantine__subcmd__purge)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__quarantine__subcmd__restore)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1259,7 +1282,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__quarantine)
-            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help list purge help"
+            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help list restore purge help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1296,7 +1319,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__quarantine__subcmd__help)
-            opts="list purge help"
+            opts="list restore purge help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1351,13 +1374,34 @@ _lop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lop__subcmd__quarantine__subcmd__help__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lop__subcmd__quarantine__subcmd__list)
-            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --dir --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
                 --catalog)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then
@@ -1389,7 +1433,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__quarantine__subcmd__purge)
-            opts="-q -v -h --older-than --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --older-than --dir --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1397,6 +1441,57 @@ _lop() {
             case "${prev}" in
                 --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --catalog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__quarantine__subcmd__restore)
+            opts="-q -v -h --dir --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)

@@ -276,20 +276,22 @@ complete -c lop -n "__fish_lop_using_subcommand history" -s q -l quiet -d 'Print
 complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -l json -d 'Print results and errors as JSON'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "list" -d 'List the files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "purge" -d 'Remove files from quarantine for good'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "restore" -d 'Give files in quarantine their names back'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "purge" -d 'Remove files from quarantine for good'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -301,7 +303,20 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'Print no summary and no progress'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -314,6 +329,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Give files in quarantine their names back'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if that would be more than N entries, what is in directories included' -r
@@ -497,4 +513,5 @@ complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcom
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "restore" -d 'Give files in quarantine their names back'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

@@ -3,7 +3,7 @@
 //! A thread takes a batch of groups, opens the files that are to go and notes what they are, and waits
 //! once for the disk. Then it goes through them group by group (`settle`). While one waits, others work.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,8 @@ use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
-use crate::store::{Stores, Used};
+use crate::manifest::{self, Manifests};
+use crate::store::{Staging, Stores, Used};
 use crate::target::Group;
 
 /// How to carry out.
@@ -89,6 +90,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) how: &'a How,
     pub(crate) journal: &'a Journal,
     pub(crate) stores: &'a Stores,
+    /// Only for files that stay in their stores.
+    pub(crate) manifests: Option<Manifests>,
     pub(crate) watch: &'a Watch,
     /// The times of directories before the run touched them, if they are to be given back.
     pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
@@ -103,6 +106,9 @@ pub(crate) struct Worker<'a> {
     pub(crate) scratch: Scratch,
     /// Lines that are still to be appended to the journal.
     pub(crate) lines: Lines,
+    /// Intents that are still to be told to the manifests of their stores.
+    pub(crate) told: BTreeMap<u32, (Staging, Lines)>,
+    pub(crate) manifests: manifest::Open,
     pub(crate) outcome: Outcome,
     /// File systems by device.
     pub(crate) volumes: HashMap<u64, Volume>,
@@ -164,6 +170,8 @@ fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)
             used: Used::default(),
             scratch: Scratch::default(),
             lines: Lines::default(),
+            told: BTreeMap::new(),
+            manifests: manifest::Open::default(),
             outcome: Outcome::default(),
             volumes: HashMap::new(),
             touched: HashMap::new(),
@@ -213,6 +221,18 @@ impl Worker<'_> {
         self.shared.journal.append(&self.lines, urgent)?;
         self.lines.clear();
         Ok(())
+    }
+
+    /// Tells the manifests of the stores what is about to be moved there; returns why those could not be told.
+    pub(crate) fn tell_stores(&mut self) -> BTreeMap<u32, io::Error> {
+        let mut failed = BTreeMap::new();
+        let Some(manifests) = &self.shared.manifests else { return failed };
+        for (number, (staging, lines)) in std::mem::take(&mut self.told) {
+            if let Err(error) = manifests.append(&mut self.manifests, &staging, &lines) {
+                failed.insert(number, error);
+            }
+        }
+        failed
     }
 
     /// Returns an error once a stop was asked for.

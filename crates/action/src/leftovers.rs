@@ -19,25 +19,43 @@ const OPEN_DIRS: usize = 4;
 /// Has the files of a run that something is left of in its stores count as done, so that they are brought back.
 pub(crate) fn take_up(past: &mut Past) {
     let mut reach = Reach::new(OPEN_DIRS);
-    let (mut files, mut copies) = (Vec::new(), Vec::new());
+    let mut all = Found::default();
     for (&number, (path, _)) in &past.stores {
         // What cannot be opened now is looked at when it is needed.
-        let Ok(staging) = store::open(number, path, &mut reach) else { continue };
-        let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
-            dir.for_each(&mut DirBuffer::default(), |item| match left(&staging, item.name) {
-                Some((n, Left::File)) => files.push(n),
-                Some((n, Left::Copy)) => copies.push(n),
-                None => {}
-            })
-        });
+        if let Ok(staging) = store::open(number, path, &mut reach) {
+            all.look_into(&staging);
+        }
     }
-    for &n in files.iter().chain(&copies) {
+    for &n in all.files.iter().chain(&all.copies) {
         past.take_up(n);
     }
+    let mut copies = all.copies;
     copies.retain(|n| past.entries.contains_key(n));
     copies.sort_unstable();
     copies.dedup();
     past.copies = copies;
+}
+
+/// What is in private directories, by the numbers of intents.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Files that were in a place.
+    pub(crate) files: Vec<u64>,
+    /// What an undo made or took out.
+    copies: Vec<u64>,
+}
+
+impl Found {
+    /// Adds what is in a private directory, as far as it can be listed.
+    pub(crate) fn look_into(&mut self, staging: &Staging) {
+        let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
+            dir.for_each(&mut DirBuffer::default(), |item| match left(staging, item.name) {
+                Some((n, Left::File)) => self.files.push(n),
+                Some((n, Left::Copy)) => self.copies.push(n),
+                None => {}
+            })
+        });
+    }
 }
 
 /// What a name in a private directory stands for.

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use content::Digest;
 use fsops::{Context, FileKey, Log, Op};
+use walk::split;
 
 use crate::error::Error;
 use crate::journal::{Intent, Record};
 use crate::kind::Kind;
 use crate::lines::{Reader, is_whole};
+use crate::name::Name;
 
 /// What has become of an intent, as far as the journal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +47,29 @@ pub(crate) struct Noted {
     pub(crate) links: Vec<u64>,
 }
 
+/// A directory that had another path when a journal was written.
+#[derive(Debug)]
+struct Moved {
+    from: Vec<u8>,
+    to: Vec<u8>,
+}
+
+impl Moved {
+    fn apply(&self, path: &mut Name) {
+        if let Some(rest) =
+            path.0.strip_prefix(&self.from[..]).filter(|rest| rest.starts_with(b"/"))
+        {
+            path.0 = [&self.to[..], rest].concat();
+        }
+    }
+}
+
 /// A journal that was read.
 #[derive(Debug)]
 pub(crate) struct Past {
     path: PathBuf,
     file: std::fs::File,
+    pub(crate) run: u64,
     pub(crate) by: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
@@ -73,6 +93,8 @@ pub(crate) struct Past {
     made: HashMap<u64, u64>,
     /// Files of which an undo has left something in a store.
     pub(crate) copies: Vec<u64>,
+    /// Where what was below one directory is now.
+    moved: Option<Moved>,
     /// Inodes of links that are not the kept file's.
     links: HashMap<u64, Vec<u64>>,
 }
@@ -100,11 +122,11 @@ impl Past {
     pub(crate) fn read(path: &Path) -> Result<Option<Past>, Error> {
         let mut lines = Reader::open(path)?;
         let Some(begin) = lines.begin()? else { return Ok(None) };
-        let Ok(Record::Begin { by, started_ms, .. }) = serde_json::from_slice(begin) else {
+        let Ok(Record::Begin { run, by, started_ms, .. }) = serde_json::from_slice(begin) else {
             return Err(lines.bad("it is not the journal of a run that acted on files"));
         };
-        let mut past =
-            Past::new(path, Log::reader(path).context(Op::Open, || path)?, by, started_ms);
+        let file = Log::reader(path).context(Op::Open, || path)?;
+        let mut past = Past { run, started_ms, ..Past::new(path, file, by) };
         while let Some((at, line)) = lines.next()? {
             past.take(line, at);
         }
@@ -112,12 +134,13 @@ impl Past {
         Ok(Some(past))
     }
 
-    fn new(path: &Path, file: std::fs::File, by: Kind, started_ms: i64) -> Past {
+    fn new(path: &Path, file: std::fs::File, by: Kind) -> Past {
         Past {
             path: path.into(),
             file,
+            run: 0,
             by,
-            started_ms,
+            started_ms: 0,
             ended_ms: None,
             freed: 0,
             damaged: 0,
@@ -130,6 +153,7 @@ impl Past {
             digests: HashMap::new(),
             made: HashMap::new(),
             copies: Vec::new(),
+            moved: None,
             links: HashMap::new(),
         }
     }
@@ -174,7 +198,11 @@ impl Past {
             }
             Record::UndoBegin => self.undoing = true,
             Record::UndoEnd => self.undoing = false,
-            Record::End { ended_ms, .. } => self.ended_ms = Some(ended_ms),
+            Record::End { ended_ms, freed, .. } => {
+                // Whoever ended it knows of files that had to be given back.
+                self.freed = freed;
+                self.ended_ms = Some(ended_ms);
+            }
         }
     }
 
@@ -202,6 +230,10 @@ impl Past {
         match self.record(entry.at, entry.length)? {
             Record::Will(mut intent) => {
                 intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
+                if let Some(moved) = &self.moved {
+                    moved.apply(&mut intent.path);
+                    moved.apply(&mut intent.keep);
+                }
                 let links = self.links.get(&n).cloned().unwrap_or_default();
                 Ok(Noted { intent: *intent, made: self.made.get(&n).copied(), links })
             }
@@ -212,6 +244,24 @@ impl Past {
     /// Returns whether something of the run is left to bring back.
     pub(crate) fn has_done(&self) -> bool {
         self.with_fate(Fate::Done).next().is_some()
+    }
+
+    /// Takes the manifest of a run's directory in a store for the journal of what is there now: `files`, in the
+    /// directory at `path`, which may be another path than it was. Returns how many files there it does not tell of.
+    pub(crate) fn settle_by_store(&mut self, path: &[u8], files: &[u64]) -> u64 {
+        let files: HashSet<u64> = files.iter().copied().collect();
+        self.entries.retain(|n, _| files.contains(n));
+        self.linked.retain(|n, _| files.contains(n));
+        for entry in self.entries.values_mut() {
+            entry.fate = Fate::Done;
+        }
+        let above = |path: &[u8]| split(split(path).0).0.to_vec();
+        for (store, _) in self.stores.values_mut() {
+            let (from, to) = (above(store), above(path));
+            self.moved = (from != to).then_some(Moved { from, to });
+            *store = path.to_vec();
+        }
+        (files.len() - self.entries.len()) as u64
     }
 
     /// Returns why an intent was not carried out.

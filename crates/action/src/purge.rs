@@ -13,7 +13,6 @@ use crate::lines::Lines;
 use crate::means::is_kept;
 use crate::past::{Fate, Past};
 use crate::recover::{Sites, is};
-use crate::store;
 
 /// A file in quarantine.
 #[derive(Clone, Debug)]
@@ -101,11 +100,7 @@ pub(crate) fn purge(
         }
     }
     // After a power failure a file may be there again, and is not to be called gone.
-    let synced = sites.sync_stores();
-    for (path, _) in past.stores.values() {
-        store::remove_empty(path, &mut sites.reach);
-    }
-    synced?;
+    sites.tidy_and_sync()?;
     lines.push(&Record::UndoEnd);
     journal.append(&lines, true)?;
     Ok(stopped?)

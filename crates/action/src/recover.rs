@@ -65,11 +65,26 @@ impl<'a> Sites<'a> {
             missing.push(at);
             at = split(at).0;
         }
+        if !missing.is_empty() {
+            self.check_mount(intent, at)?;
+        }
         for path in missing.into_iter().rev() {
             let (above, name) = self.reach.site(path)?;
             above.make_dir(&name)?;
         }
         self.of(intent)
+    }
+
+    /// Makes sure that a directory is on the mount of an intent's store: nothing is made elsewhere, where no file
+    /// could be moved to.
+    fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
+        let Some(staging) = self.staging(intent)? else { return Ok(()) };
+        let (here, store) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
+        if (here.mount, here.device) == (store.mount, store.device) {
+            return Ok(());
+        }
+        let text = "its directory is gone, and another file system is mounted there";
+        Err(std::io::Error::new(std::io::ErrorKind::CrossesDevices, text))
     }
 
     /// Opens the private directory of an intent, if it has one and that is still there.
@@ -91,17 +106,28 @@ impl<'a> Sites<'a> {
         store::open(number, path, &mut self.reach).map(Some)
     }
 
-    /// Waits until all changes on the file systems of the run's stores are on their disks.
-    pub(crate) fn sync_stores(&mut self) -> Result<(), Error> {
+    /// Removes the run's private directories that are empty; returns whether all of those are gone.
+    pub(crate) fn tidy(&mut self) -> bool {
+        let mut is_tidy = true;
         for (path, _) in self.past.stores.values() {
-            // It may have been removed, as nothing is in it. If its file system is not mounted nothing was
-            // changed.
-            let above = store::above(path);
-            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(above));
-            let Ok(dir) = dir else { continue };
-            dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.clone()))?;
+            is_tidy &= store::remove_empty(path, &mut self.reach);
         }
-        Ok(())
+        is_tidy
+    }
+
+    /// Does so, and then waits until all changes on their file systems are on the disks.
+    pub(crate) fn tidy_and_sync(&mut self) -> Result<bool, Error> {
+        // It may have been removed, as nothing is in it. If its file system is not mounted nothing was changed.
+        let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
+        for (path, _) in self.past.stores.values() {
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(store::above(path)));
+            open.extend(dir.ok().map(|dir| (&path[..], dir)));
+        }
+        let is_tidy = self.tidy();
+        for (path, dir) in open {
+            dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.to_vec()))?;
+        }
+        Ok(is_tidy)
     }
 
     /// Returns the reason that a file is not in its store, nor is its store there.
@@ -153,6 +179,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let mut sites = Sites::new(past);
     let mut lines = Lines::default();
     let (mut done, mut failed, mut open) = (0, 0, 0);
+    let mut freed = past.freed;
     // Until a run is over, the journal may have on its disk what the file system does not.
     let is_over = past.ended_ms.is_some();
     for (&n, entry) in &past.entries {
@@ -170,23 +197,26 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
             Some(_) => done += 1,
             None => open += 1,
         }
-        if fate != Some(entry.fate) {
-            match fate {
-                Some(Fate::Done) => lines.push(&did(&mut sites, &past.noted(n)?.intent)),
-                Some(_) => lines.push(&Record::Not { n, why: "the run was cut off".into() }),
-                None => {}
+        if fate == Some(entry.fate) {
+            continue;
+        }
+        let intent = past.noted(n)?.intent;
+        match fate {
+            Some(Fate::Done) => {
+                freed = freed.saturating_add(frees(&intent));
+                lines.push(&did(&mut sites, &intent));
             }
+            Some(_) => {
+                let took_back = entry.fate == Fate::Done;
+                freed = freed.saturating_sub(if took_back { frees(&intent) } else { 0 });
+                lines.push(&Record::Not { n, why: "the run was cut off".into() });
+            }
+            None => {}
         }
     }
     // What is noted has to be on the disk first.
-    let synced = if is_over { Ok(()) } else { sites.sync_stores() };
-    let mut is_tidy = true;
-    for (path, _) in past.stores.values() {
-        is_tidy &= store::remove_empty(path, &mut sites.reach);
-    }
-    synced?;
+    let is_tidy = if is_over { sites.tidy() } else { sites.tidy_and_sync()? };
     if open == 0 && is_tidy {
-        let freed = past.freed;
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
     }
     if past.undoing {
@@ -197,11 +227,16 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
 
 /// Returns the line that an intent was carried out, with what the run would have said in it.
 fn did(sites: &mut Sites<'_>, intent: &Intent) -> Record {
-    let &Intent { n, kind, ref was, .. } = intent;
-    let goes = kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
-    let freed = if goes { was.allocated } else { 0 };
-    let unknown = kind.is_undone_by_copy() && intent.digest.is_none();
-    Record::Did { n, freed, digest: if unknown { digest(sites, intent) } else { None } }
+    let unknown = intent.kind.is_undone_by_copy() && intent.digest.is_none();
+    let digest = if unknown { digest(sites, intent) } else { None };
+    Record::Did { n: intent.n, freed: frees(intent), digest }
+}
+
+/// Returns how many bytes are free by an intent that was carried out, as far as the journal tells.
+fn frees(intent: &Intent) -> u64 {
+    let Intent { kind, was, .. } = intent;
+    let goes = *kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
+    if goes { was.allocated } else { 0 }
 }
 
 /// Returns the digest of what a run compared, if the kept file has not changed since.

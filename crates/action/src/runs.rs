@@ -16,11 +16,13 @@ use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::leftovers;
 use crate::lines::FORMAT;
+use crate::manifest::Manifests;
 use crate::means::Prospect;
 use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
 use crate::recover::recover;
+use crate::shelf::Restored;
 use crate::store::Stores;
 use crate::undo::{self, Undone};
 
@@ -116,10 +118,12 @@ impl Runs {
         let started_ms = now_ms();
         let id = id(started_ms);
         let by = how.kind;
-        journal.note(&Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms })?;
+        let begin = Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms };
+        journal.note(&begin)?;
+        let manifests = (by == Kind::Quarantine).then(|| Manifests::new(begin));
         let stores = Stores::new(&id, Some(by));
         let times = Mutex::new(HashMap::new());
-        let shared = Shared { how, journal: &journal, stores: &stores, watch, times };
+        let shared = Shared { how, journal: &journal, stores: &stores, manifests, watch, times };
         let (outcome, answer) = apply::apply(&shared, lots);
         let Outcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
@@ -194,6 +198,38 @@ impl Runs {
             }
         }
         Ok(all)
+    }
+
+    /// Gives files in quarantine their names back, whichever run moved them there; with paths only those that were
+    /// at or below one of them. `unreadable` is told of journals that were passed over.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Runs::apply`].
+    pub fn restore(
+        &self,
+        paths: &[Vec<u8>],
+        watch: &Watch,
+        mut unreadable: impl FnMut(Error),
+    ) -> Result<(Restored, Result<(), Error>), Error> {
+        let mut all = Restored { unmatched: paths.to_vec(), ..Restored::default() };
+        for run in numbers(&self.folder, FILES)?.into_iter().rev() {
+            let past = match self.read(run) {
+                Ok(past) => past.filter(|past| past.by == Kind::Quarantine && past.has_done()),
+                Err(error) => {
+                    unreadable(error);
+                    None
+                }
+            };
+            let Some(past) = past else { continue };
+            let journal = Journal::open(self.path(run), past.next())?;
+            let (undone, ended) = undo::undo(&past, paths, &journal, watch)?;
+            all.add(undone);
+            if ended.is_err() {
+                return Ok((all, ended));
+            }
+        }
+        Ok((all, Ok(())))
     }
 
     /// Removes files from quarantine for good that were moved there before `before_ms`, milliseconds since

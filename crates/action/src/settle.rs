@@ -4,7 +4,7 @@
 //! are equal byte by byte; nobody writes to them; then its name changes, and what came out under it is
 //! looked at once more before it is removed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
@@ -15,9 +15,10 @@ use walk::split;
 
 use crate::act::same_bytes;
 use crate::apply::{Changed, Worker};
-use crate::error::{Error, Reason};
+use crate::error::{Error, Reason, again};
 use crate::journal::{Former, Intent, Record};
 use crate::kind::Kind;
+use crate::lines::Lines;
 use crate::name::Name;
 use crate::obstacle::Keeps;
 use crate::store::{NoStore, Staging};
@@ -93,12 +94,33 @@ impl Worker<'_> {
             std::iter::once(kept).chain(going).map(|opened| (&opened.file, opened.stat.size))
         }));
         self.note(true)?;
+        let failed = self.tell_stores();
+        if !failed.is_empty() {
+            for (_, going) in open.iter_mut().filter_map(|(_, group)| group.as_mut()) {
+                self.refuse_untold(going, &failed);
+            }
+        }
         for ((at, group), (_, planned, _)) in open.into_iter().zip(parts) {
             let Some((keep, going)) = group else { continue };
             self.settle(keep, going, planned.digest, &mut ours[at])?;
         }
         self.restore_times();
         self.note(false)
+    }
+
+    /// Gives up files whose stores could not be told what they are.
+    fn refuse_untold(&mut self, going: &mut Vec<Going<'_>>, failed: &BTreeMap<u32, io::Error>) {
+        let mut told = Vec::with_capacity(going.len());
+        for one in going.drain(..) {
+            match one.staging.as_ref().and_then(|staging| failed.get(&staging.number)) {
+                None => told.push(one),
+                Some(error) => {
+                    let reason = Reason::Failed { op: Op::Write, source: again(error) };
+                    self.refuse(&one.opened.target.path, Some(one.n), reason);
+                }
+            }
+        }
+        *going = told;
     }
 
     /// Opens the files of a group and notes what is to be done.
@@ -179,7 +201,7 @@ impl Worker<'_> {
         let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
         let known = if opened.stat.size == 0 { Some(Digest::of(b"")) } else { digest };
         let n = self.shared.journal.number();
-        self.lines.push(&Record::Will(Box::new(Intent {
+        let will = Record::Will(Box::new(Intent {
             n,
             kind,
             path: Name(target.path.clone()),
@@ -191,7 +213,13 @@ impl Worker<'_> {
             kept: (&kept.stat).into(),
             kept_fsid: kept.volume.fsid,
             digest: known,
-        })));
+        }));
+        self.lines.push(&will);
+        if let (Kind::Quarantine, Some(staging)) = (kind, &staging) {
+            let told = self.told.entry(staging.number);
+            let (_, lines) = told.or_insert_with(|| (staging.clone(), Lines::default()));
+            lines.push(&will);
+        }
         Ok(Going { opened, n, staging, link, digest: None })
     }
 

@@ -28,6 +28,7 @@ use crate::error::{Error, Reason};
 use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
+use crate::manifest;
 use crate::name::Name;
 
 /// All stores of a run, shared by its workers.
@@ -224,6 +225,7 @@ fn try_remove_empty(path: &[u8], reach: &mut Reach) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
     }
+    manifest::remove_if_alone(path, reach);
     for path in [path, split(path).0] {
         reach.forget();
         let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));

@@ -193,10 +193,8 @@ impl Undo<'_> {
 
     /// Notes what is back and on the disk, also after a stop, and removes directories that are empty.
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
+        self.finder.sites.tidy();
         let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
-        for (path, _) in self.past.stores.values() {
-            store::remove_empty(path, &mut self.finder.sites.reach);
-        }
         let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_left());
         if went_through && failed.is_none() && !is_left {
             self.lines.push(&Record::UndoEnd);

@@ -20,7 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use act::{
     By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs,
-    SeparateArgs, UndoArgs,
+    QuarantineRestoreArgs, SeparateArgs, StoreArgs, UndoArgs,
 };
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,

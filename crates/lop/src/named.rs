@@ -4,9 +4,17 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::error::CommandError;
+
+/// Returns what [`named`] does for several paths.
+pub(crate) fn named_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
+    let failed = |e| CommandError::failed("cannot tell the current directory").because(e);
+    paths.iter().map(|path| named(path)).collect::<io::Result<_>>().map_err(failed)
+}
+
 /// Returns the absolute path that a typed one stands for. Directories on the way may be missing; what the path
 /// itself names is not followed, as a link may be what a file was replaced by.
-pub(crate) fn named(path: &Path) -> io::Result<Vec<u8>> {
+fn named(path: &Path) -> io::Result<Vec<u8>> {
     let absolute = std::path::absolute(path)?;
     let is_name = matches!(absolute.components().next_back(), Some(Component::Normal(_)));
     let found = match (absolute.parent(), absolute.file_name()) {

@@ -128,3 +128,25 @@ fn a_run_that_the_power_fails_in_can_be_undone_whatever_of_it_is_on_the_disk() {
         }
     }
 }
+
+#[test]
+fn a_store_tells_of_every_file_that_the_disk_has_in_it() {
+    for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
+        let Some(mount) = mounted(file_system) else { continue };
+        let world = World::on(&odd_tree(), &mount);
+        let before = world.snapshot();
+        sync(&mount);
+        assert!(world.apply(Kind::Quarantine).done > 0);
+        mount.fail_power().expect("it is mounted again");
+        testkit::remove_tree(&world.runs).expect("the journals are lost");
+        let top = mount.path().canonicalize().expect("a mount");
+        let unreadable = |error| panic!("{error}");
+        let shelf = action::Shelf::open(top.as_os_str().as_encoded_bytes(), unreadable);
+        let (restored, ended) =
+            shelf.expect("opens").restore(&[], &fsops::Watch::default()).expect("begins");
+        ended.expect("ends");
+        assert!(restored.refused.is_empty(), "{:?}", restored.refused);
+        assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+        assert_no_files(&mount, Kind::Quarantine);
+    }
+}

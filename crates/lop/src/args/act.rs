@@ -242,7 +242,9 @@ fn parse_run(text: &str) -> Result<u64, String> {
 #[command(after_help = "\
 Examples:
   lop quarantine list                      What is in quarantine
-  lop quarantine purge --older-than 30d    Remove what is there for a month")]
+  lop quarantine restore ~/Pictures        Give files that were there their names back
+  lop quarantine purge --older-than 30d    Remove what is there for a month
+  lop quarantine list --dir /mnt/usb       Without the catalog, from the disk itself")]
 pub(crate) struct QuarantineArgs {
     #[command(subcommand)]
     pub(crate) command: QuarantineCommand,
@@ -254,8 +256,19 @@ pub(crate) enum QuarantineCommand {
     /// List the files in quarantine
     #[command(after_help = "\
 Examples:
-  lop quarantine list")]
-    List,
+  lop quarantine list
+  lop quarantine list --dir /mnt/usb")]
+    List(QuarantineListArgs),
+    /// Give files in quarantine their names back
+    ///
+    /// Whichever run moved them there. Nothing that has taken a name since is overwritten: such files
+    /// stay in quarantine and are reported.
+    #[command(after_help = "\
+Examples:
+  lop quarantine restore                     Restore all
+  lop quarantine restore ~/Pictures          Restore what was there
+  lop quarantine restore --dir /mnt/usb      Restore what is in quarantine on a disk")]
+    Restore(QuarantineRestoreArgs),
     /// Remove files from quarantine for good
     ///
     /// A file is removed only if the file that was kept for it is still there and equal to it, byte
@@ -266,10 +279,42 @@ Examples:
     Purge(QuarantinePurgeArgs),
 }
 
+/// Which files in quarantine are listed.
+#[derive(Debug, Args)]
+pub(crate) struct QuarantineListArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Which files in quarantine get their names back.
+#[derive(Debug, Args)]
+pub(crate) struct QuarantineRestoreArgs {
+    /// Restore only what was at or below these
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Where files in quarantine are looked for.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Look into the stores in DIR, or the one that it is, instead of the catalog's journals
+    ///
+    /// A store tells by itself where its files were, so neither a catalog nor its journals are needed.
+    /// If the disk is mounted elsewhere now, paths are those below the directory that the store is in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// Which files are removed from quarantine.
 #[derive(Debug, Args)]
 pub(crate) struct QuarantinePurgeArgs {
     /// Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) older_than: Duration,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }

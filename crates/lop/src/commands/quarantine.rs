@@ -1,19 +1,23 @@
-//! `lop quarantine`: files that were moved aside, and their removal for good.
+//! `lop quarantine`: files that were moved aside, their way back, and their removal for good.
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use action::{Quarantined, Runs};
+use action::{Quarantined, Runs, Shelf};
 use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
 
-use crate::args::{QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs};
+use crate::args::{
+    QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, QuarantineRestoreArgs, StoreArgs,
+};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{JsonPath, to_json};
 use crate::monitor::Monitor;
+use crate::named::named_all;
 use crate::output;
 use crate::quantity::{count, counted, size, utc};
 use crate::refusals::{self, Conclusion};
@@ -22,17 +26,33 @@ use crate::settings::{Settings, Verbosity};
 /// Runs the command.
 pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, CommandError> {
     match &args.command {
-        QuarantineCommand::List => list(settings),
+        QuarantineCommand::List(args) => list(&args.store, settings),
+        QuarantineCommand::Restore(args) => restore(args, settings),
         QuarantineCommand::Purge(args) => purge(args, settings),
     }
 }
 
-fn list(settings: &Settings) -> Result<Exit, CommandError> {
+/// Opens the stores that were named, if any were.
+fn shelf(
+    args: &StoreArgs,
+    unreadable: impl FnMut(action::Error),
+) -> Result<Option<Shelf>, CommandError> {
+    let Some(dir) = &args.dir else { return Ok(None) };
+    let found = dir.canonicalize();
+    let found = found.map_err(|e| CommandError::failed(dir.display().to_string()).because(e))?;
+    Ok(Some(Shelf::open(found.as_os_str().as_bytes(), unreadable)?))
+}
+
+fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let mut unreadable = 0;
-    let files = Runs::quarantined(&Catalog::runs(&settings.catalog()?), |error| {
+    let mut skip = |error| {
         CommandError::from(error).tell(settings);
         unreadable += 1;
-    })?;
+    };
+    let files = match shelf(args, &mut skip)? {
+        Some(shelf) => shelf.list()?,
+        None => Runs::quarantined(&Catalog::runs(&settings.catalog()?), &mut skip)?,
+    };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
     let heard = output::print(|out| {
         if settings.json {
@@ -53,19 +73,80 @@ fn list(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
 }
 
-fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let paths = named_all(&args.paths)?;
+    let mut unreadable = 0;
+    let mut skip = |error| {
+        CommandError::from(error).tell(settings);
+        unreadable += 1;
+    };
     let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let (restored, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+        let monitor = Monitor::begin(&watch, settings)?;
+        let (restored, ended) = shelf.restore(&paths, &watch)?;
+        (restored, ended, monitor)
+    } else {
+        // Before signals are caught: Ctrl-C ends the wait for another process at once.
+        let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+        let monitor = Monitor::begin(&watch, settings)?;
+        let (restored, ended) = runs.restore(&paths, &watch, &mut skip)?;
+        (restored, ended, monitor)
+    };
+    let ended = ended.and(monitor.finish().map_err(Into::into));
+    for path in &restored.unmatched {
+        settings.complain(&[path, &b": nothing in quarantine was there"[..]].concat());
+        unreadable += 1;
+    }
+    let left = restored.refused.len() as u64;
+    let summary = Restored { restored: restored.done, left };
+    let conclusion =
+        Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
+    let exit = conclusion.say(ended, || Ok(()), settings)?;
+    if exit == Exit::Done && unreadable > 0 {
+        settings.print_exit_record(Exit::Partial, &summary.text());
+        return Ok(Exit::Partial);
+    }
+    Ok(exit)
+}
+
+#[derive(Serialize)]
+struct Restored {
+    restored: u64,
+    left: u64,
+}
+
+impl Restored {
+    fn text(&self) -> String {
+        let mut text = counted(self.restored, "file restored", "files restored");
+        if self.left > 0 {
+            text.push_str(&format!(", {} could not be", count(self.left)));
+        }
+        text
+    }
+}
+
+fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let before = SystemTime::now().checked_sub(args.older_than);
     let since = before.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let before_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    let before_ms = before_ms.saturating_add(1);
     let mut unreadable = 0;
-    let (purged, ended) = runs.purge(before_ms.saturating_add(1), &watch, |error| {
+    let mut skip = |error| {
         CommandError::from(error).tell(settings);
         unreadable += 1;
-    })?;
+    };
+    let watch = Arc::new(Watch::default());
+    let (purged, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+        let monitor = Monitor::begin(&watch, settings)?;
+        let (purged, ended) = shelf.purge(before_ms, &watch)?;
+        (purged, ended, monitor)
+    } else {
+        // Before signals are caught: Ctrl-C ends the wait for another process at once.
+        let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+        let monitor = Monitor::begin(&watch, settings)?;
+        let (purged, ended) = runs.purge(before_ms, &watch, &mut skip)?;
+        (purged, ended, monitor)
+    };
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let summary = Summary {
         purged: purged.done,

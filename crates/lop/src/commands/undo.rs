@@ -2,7 +2,6 @@
 
 mod preview;
 
-use std::io;
 use std::sync::Arc;
 
 use action::{Reason, Refusal, Undone};
@@ -14,16 +13,14 @@ use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::named::named;
+use crate::named::named_all;
 use crate::quantity::{count, counted};
 use crate::refusals::{self, Conclusion};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let failed = |e| CommandError::failed("cannot tell the current directory").because(e);
-    let paths = args.paths.iter().map(|path| named(path)).collect::<io::Result<Vec<_>>>();
-    let paths = paths.map_err(failed)?;
+    let paths = named_all(&args.paths)?;
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }

@@ -38,6 +38,7 @@ mod patterns;
 mod purge;
 mod purge_background;
 mod purge_disks;
+mod quarantine;
 mod rescan;
 mod roots;
 mod selection;

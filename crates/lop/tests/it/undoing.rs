@@ -191,7 +191,7 @@ fn applied(kind: &str) -> (Lop, Snapshot) {
     let lop = Lop::with(&tree());
     lop.remember(["."]);
     let before = Snapshot::of(lop.work());
-    lop.run(["dedupe", "--by", kind, "--apply"]).success();
+    lop.run(["dedupe", "--by", kind, "--apply", "--all"]).success();
     (lop, before)
 }
 
@@ -308,5 +308,27 @@ fn a_run_tells_what_was_so_already_apart_from_what_was_left_alone() {
         assert_eq!(counts, (&0.into(), &1.into(), &0.into()), "{runs}");
         let text = lop.run(["history", "2"]).success().stdout_str().to_owned();
         assert!(text.contains("already done  "), "{text}");
+    }
+}
+
+#[test]
+fn files_and_bytes_of_a_run_that_was_killed_agree() {
+    let strace = match testkit::Strace::find() {
+        Ok(strace) => strace,
+        Err(reason) => return skipped(reason),
+    };
+    let tree = (0..12u64).fold(TreeBuilder::new(), |tree, n| tree.seeded(format!("{n}"), 1, 8192));
+    for nth in [1, 4, 8] {
+        let lop = Lop::with(&tree);
+        lop.remember(["."]);
+        let apply = lop.command().args(["dedupe", "--by", "delete", "--apply", "--all"]);
+        assert!(strace.kill(apply, &testkit::Calls::nth("unlinkat", nth)).fired());
+        // Any command that changes files brings it to its end.
+        lop.run(["undo", "99"]).code(1);
+        let run = document(&lop.run(["history", "--json"]))["runs"][0].clone();
+        let deleted = 12 - fs::read_dir(lop.work()).expect("listed").count() as u64;
+        assert_eq!(run["files"], deleted, "{run}");
+        assert_eq!(run["freed_bytes"], deleted * 8192, "{run}");
+        assert_eq!(run["left_alone"], 11 - deleted, "{run}");
     }
 }
