@@ -26,6 +26,12 @@ impl Away {
         }
     }
 
+    /// Removes rows that have lost their content, given by their directories and names.
+    pub(crate) fn forget(&mut self, doubted: &[(i64, Box<[u8]>)]) {
+        let doubted: HashSet<(i64, &[u8])> = doubted.iter().map(|(d, n)| (*d, &**n)).collect();
+        self.rows.retain(|(dir, name, _)| !doubted.contains(&(*dir, &**name)));
+    }
+
     /// Returns the contents of these files by digest.
     pub(crate) fn digests(&self, contents: &Contents) -> HashMap<Digest, i64> {
         let rows = self.rows.iter().filter_map(|(_, _, row)| row.content);

@@ -1,19 +1,20 @@
 //! Writes a scan's result in one transaction, and only what differs from what is stored.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use content::ContentId;
+use content::{ContentId, Facts};
 use rusqlite::{OptionalExtension, params};
-use walk::{DirId, FileId, Problem, Tree};
+use walk::{DirId, Problem, Tree};
 
-use crate::delta::{CopiesByRow, Delta};
+use crate::delta::{Committed, CopiesByRow, Delta, Dropped};
 use crate::dirs::{TOP, components, range_below};
 use crate::error::{At, Error};
 use crate::insert::insert_files;
 use crate::open::{Catalog, Writer};
-use crate::recall::{Recall, Stored};
+use crate::recall::{Memory, Recall};
+use crate::rows::ContentRow;
+use crate::state::FileState;
 
 /// What is remembered of a scan itself.
 #[derive(Clone, Debug)]
@@ -41,6 +42,21 @@ pub struct Copies {
     pub reclaimable: u64,
 }
 
+/// What a scan has found out, at its end or on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Findings<'a> {
+    /// The files.
+    pub tree: &'a Tree,
+    /// What is known of their contents. Engines may still be adding to it.
+    pub facts: &'a Facts,
+    /// What could not be examined.
+    pub problems: &'a [&'a Problem],
+    /// The scan itself.
+    pub record: &'a ScanRecord,
+    /// By file, whether it is still to be compared; nothing if the scan came to its end.
+    pub pending: Option<&'a [bool]>,
+}
+
 impl Writer {
     /// Commits what a scan found about `tree`.
     ///
@@ -48,55 +64,81 @@ impl Writer {
     ///
     /// The catalog is then as it was before.
     pub fn commit(
-        self,
+        mut self,
         tree: &Tree,
         recall: Recall,
         copies: impl Iterator<Item = Copies>,
         problems: &[&Problem],
         record: &ScanRecord,
     ) -> Result<(), Error> {
+        let Recall { facts, memory } = recall;
+        let found = Findings { tree, facts: &facts, problems, record, pending: None };
+        self.write(&memory, &found, copies)?;
+        self.publish()
+    }
+
+    /// Commits what a scan has found out so far; it can go on, and commit again. What is not compared yet
+    /// ([`Findings::pending`]) is stored as such.
+    ///
+    /// # Errors
+    ///
+    /// The catalog is then as it was before, and the scan can go on all the same.
+    pub fn save(&mut self, memory: &mut Memory, found: &Findings<'_>) -> Result<(), Error> {
+        let written = self.write(memory, found, std::iter::empty());
+        let published = written.and_then(|written| self.publish().map(|()| written));
+        let (committed, scan) = published.inspect_err(|_| self.go_back())?;
+        memory.take_over(committed);
+        memory.scan = Some(scan);
+        self.ready()
+    }
+
+    /// Writes what differs from what is stored in one transaction; returns what is stored by that.
+    fn write(
+        &mut self,
+        memory: &Memory,
+        found: &Findings<'_>,
+        copies: impl Iterator<Item = Copies>,
+    ) -> Result<(Committed, i64), Error> {
+        self.ready()?;
         let is_new = self.is_new();
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
-        let Recall { facts, memory } = recall;
-        let next_content = catalog.next_id("content")?;
-        let mut delta = Delta::new(tree, &facts, memory, record.started_ms, next_content);
-        catalog.remove_gone(&mut delta)?;
+        let mut delta = Delta::new(found, memory, catalog.next_id("content")?);
+        catalog.remove_gone(memory)?;
         catalog.make_dirs(&mut delta)?;
-        catalog.touch_dropped(&mut delta)?;
+        catalog.mark_dropped(&mut delta)?;
         catalog.write_files(&mut delta, is_new)?;
         catalog.doubt_away(&mut delta)?;
         catalog.write_volumes(&delta)?;
-        catalog.write_contents(&delta)?;
+        catalog.write_contents(&mut delta)?;
         let copies = delta.rows_of(copies);
         catalog.count_copies(&mut delta, &copies, is_new)?;
-        write_scan(catalog, tree, problems, record)?;
+        let scan = write_scan(catalog, memory.scan, found)?;
         self.index()?;
-        self.catalog.run("COMMIT")?;
-        self.publish()
+        catalog.run("COMMIT")?;
+        Ok((delta.committed(), scan))
     }
 }
 
 impl Catalog {
-    fn remove_gone(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
-        let gone = std::mem::take(&mut delta.memory.gone_files);
-        self.delete_files(gone.iter().map(|(dir, name)| (*dir, name.as_ref())))?;
-        self.delete_dirs(&delta.memory.gone_dirs)
+    fn remove_gone(&self, memory: &Memory) -> Result<(), Error> {
+        self.delete_files(memory.gone_files.iter().map(|(dir, name)| (*dir, name.as_ref())))?;
+        self.delete_dirs(&memory.gone_dirs)
     }
 
-    /// Notes the contents that lose a file because the engine gave the file up.
-    fn touch_dropped(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
-        let Delta { tree, facts, memory, .. } = delta;
-        let sql = "SELECT content FROM file WHERE dir = ?1 AND name = ?2 AND content IS NOT NULL";
-        let mut query = self.db.prepare(sql).at(&self.path)?;
-        for (id, stored) in (0u32..).zip(&memory.stored) {
-            if *stored == Stored::Nothing || !facts.dropped(id) {
-                continue;
-            }
-            let dir = memory.dir_rows[tree.file(FileId(id)).dir.0 as usize];
-            let name = tree.name(FileId(id)).to_bytes();
-            let content = query.query_row(params![dir, name], |row| row.get::<_, i64>(0));
-            memory.touched.extend(content.optional().at(&self.path)?);
+    /// Marks the rows of files that the engine gave up, and notes the contents that lose them.
+    fn mark_dropped(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let dropped = delta.dropped();
+        let path = &self.path;
+        let sql = "UPDATE file SET state = ?3 WHERE dir = ?1 AND name = ?2 RETURNING content";
+        let mut mark = self.db.prepare(sql).at(path)?;
+        for Dropped { file, state } in dropped {
+            let dir = delta.dir_rows[delta.tree.file(file).dir.0 as usize];
+            let name = delta.tree.name(file).to_bytes();
+            let values = params![dir, name, state.number()];
+            let content = mark.query_row(values, |row| row.get::<_, Option<i64>>(0));
+            delta.touched.extend(content.optional().at(path)?.flatten());
+            delta.stored.push((file, state.into()));
         }
         Ok(())
     }
@@ -112,13 +154,15 @@ impl Catalog {
 
     /// Takes their content from files out of reach that were not compared with a new content.
     fn doubt_away(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
-        let Delta { tree, facts, memory, new_contents, .. } = delta;
+        let Delta { tree, facts, memory, new_contents, touched, doubted, .. } = delta;
         let unproven = memory.away.unproven(&memory.contents, tree, facts, new_contents);
-        let sql = "UPDATE file SET content = NULL WHERE dir = ?1 AND name = ?2";
+        let sql = "UPDATE file SET content = NULL, state = ?3 WHERE dir = ?1 AND name = ?2";
         let mut update = self.db.prepare(sql).at(&self.path)?;
         for (dir, name, content) in unproven {
-            update.execute(params![dir, name]).at(&self.path)?;
-            memory.touched.insert(content);
+            let pending = FileState::Pending.number();
+            update.execute(params![dir, name, pending]).at(&self.path)?;
+            touched.insert(content);
+            doubted.push((dir, name.into()));
         }
         Ok(())
     }
@@ -140,26 +184,26 @@ impl Catalog {
             Ok(next - 1)
         };
         for index in 0..delta.tree.dirs().len() {
-            if delta.memory.dir_rows[index] != 0 {
+            if delta.dir_rows[index] != 0 {
                 continue;
             }
             let id = DirId(u32::try_from(index).unwrap_or(u32::MAX));
             let dir = delta.tree.dir(id);
             let row = match (dir.parent, delta.tree.dir_name(id)) {
                 (Some(parent), Some(name)) => {
-                    child(delta.memory.dir_rows[parent.0 as usize], name.to_bytes()).at(path)?
+                    child(delta.dir_rows[parent.0 as usize], name.to_bytes()).at(path)?
                 }
                 _ => components(&delta.tree.root_of(id).absolute)
                     .try_fold(TOP, &mut child)
                     .at(path)?,
             };
-            delta.memory.dir_rows[index] = row;
+            delta.dir_rows[index] = row;
         }
         Ok(())
     }
 
     fn write_volumes(&self, delta: &Delta<'_>) -> Result<(), Error> {
-        let volumes = &delta.memory.volumes;
+        let volumes = &delta.volumes;
         for &index in &volumes.changed {
             let row = volumes.row(index);
             let bits = |n: u64| n.cast_signed();
@@ -174,10 +218,11 @@ impl Catalog {
     }
 
     /// Inserts new contents, and digests found for known ones.
-    fn write_contents(&self, delta: &Delta<'_>) -> Result<(), Error> {
+    fn write_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let path = &self.path;
         let db = &self.db;
         let sizes = delta.sizes();
+        let goes_on = delta.goes_on();
         let mut insert = db
             .prepare(
                 "INSERT INTO content (id, size, digest, inodes, reclaimable) VALUES (?1, ?2, ?3, 1, 0)",
@@ -186,16 +231,19 @@ impl Catalog {
         for &content in &delta.new_contents {
             let row = delta.content_rows[content.index()];
             let size = sizes.get(&content).copied().unwrap_or(0).cast_signed();
-            let digest = delta.facts.digest(content).map(|digest| digest.0);
-            insert.execute(params![row, size, digest]).at(path)?;
+            let digest = delta.facts.digest(content);
+            insert.execute(params![row, size, digest.map(|digest| digest.0)]).at(path)?;
+            if goes_on {
+                delta.inserted.push((row, ContentRow { digest, inodes: 1, reclaimable: 0 }));
+            }
         }
         let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
-        let known = delta.memory.contents.row_of.iter().enumerate();
-        for (index, &row) in known {
-            let had = delta.memory.contents.row(row).is_some_and(|c| c.digest.is_some());
-            let digest = delta.facts.digest_at(index).filter(|_| !had);
-            if let Some(digest) = digest {
-                update.execute(params![row, digest.0]).at(path)?;
+        for (index, row) in delta.memory.contents.row_of.iter().enumerate() {
+            let known = delta.memory.contents.row(*row).filter(|content| content.digest.is_none());
+            let Some((known, digest)) = known.zip(delta.facts.digest_at(index)) else { continue };
+            update.execute(params![row, digest.0]).at(path)?;
+            if goes_on {
+                delta.inserted.push((*row, ContentRow { digest: Some(digest), ..*known }));
             }
         }
         Ok(())
@@ -216,11 +264,13 @@ impl Catalog {
                 counts.push((same[0].0, u32::try_from(same.len()).unwrap_or(u32::MAX)));
             }
         } else {
-            let mut touched: HashSet<i64> = std::mem::take(&mut delta.memory.touched);
+            let mut touched = std::mem::take(&mut delta.touched);
             touched.extend(delta.written.iter().map(|w| w.0));
-            for row in touched {
+            touched.extend(&delta.memory.touched);
+            for &row in &touched {
                 counts.push((row, self.count_inodes(row)?));
             }
+            delta.touched = touched;
         }
         self.write_counts(&counts, copies)
     }
@@ -256,29 +306,33 @@ impl Catalog {
     }
 
     pub(crate) fn count_inodes(&self, content: i64) -> Result<u32, Error> {
-        let sql =
-            "SELECT count(*) FROM (SELECT DISTINCT volume, inode FROM file WHERE content = ?1)";
+        let sql = "SELECT count(*) FROM (SELECT DISTINCT volume, inode FROM file \
+                   WHERE content = ?1 AND state = 0)";
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
         query.query_row([content], |row| row.get(0)).at(&self.path)
     }
 
-    /// Stores how many inodes have each content, and forgets contents that none has.
+    /// Stores how many inodes have each content, and forgets contents that none has or had before it was found
+    /// bad.
     ///
     /// What can be reclaimed is taken from `copies` if that counted the same inodes, and is else
-    /// the size of all copies but one.
+    /// the size of all copies but one, or what it was before if inodes became fewer and that is less.
     pub(crate) fn write_counts(
         &self,
         counts: &[(i64, u32)],
         copies: &CopiesByRow,
     ) -> Result<(), Error> {
         let path = &self.path;
-        let mut delete = self.db.prepare("DELETE FROM content WHERE id = ?1").at(path)?;
-        let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, size * (?2 - 1)) \
-                   WHERE id = ?1";
+        let sql = "DELETE FROM content WHERE id = ?1 \
+                   AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
+        let mut delete = self.db.prepare(sql).at(path)?;
+        // The product of two large numbers would be a fraction, which the column does not take.
+        let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
+                   size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
+                   ) AS INTEGER)) WHERE id = ?1";
         let mut update = self.db.prepare(sql).at(path)?;
         for &(row, inodes) in counts {
-            if inodes == 0 {
-                delete.execute([row]).at(path)?;
+            if inodes == 0 && delete.execute([row]).at(path)? > 0 {
                 continue;
             }
             let measured = copies.get(&row).filter(|(n, _)| *n == inodes);
@@ -289,17 +343,15 @@ impl Catalog {
     }
 }
 
-fn write_scan(
-    catalog: &Catalog,
-    tree: &Tree,
-    problems: &[&Problem],
-    record: &ScanRecord,
-) -> Result<(), Error> {
+/// Writes the row of a scan, which is `known` if the scan has one already, and what belongs to it; returns the row.
+fn write_scan(catalog: &Catalog, known: Option<i64>, found: &Findings<'_>) -> Result<i64, Error> {
     let (db, path) = (&catalog.db, &catalog.path);
-    let scan = catalog.next_id("scan")?;
+    let Findings { tree, problems, record, pending, .. } = *found;
+    let scan = known.map_or_else(|| catalog.next_id("scan"), Ok)?;
     db.execute(
-        "INSERT INTO scan (id, started_ms, finished_ms, options, files, bytes, problems) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT OR REPLACE INTO scan \
+         (id, started_ms, finished_ms, options, files, bytes, problems, complete) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             scan,
             record.started_ms,
@@ -308,9 +360,11 @@ fn write_scan(
             record.files.cast_signed(),
             record.bytes.cast_signed(),
             i64::try_from(problems.len()).unwrap_or(i64::MAX),
+            pending.is_none(),
         ],
     )
     .at(path)?;
+    db.execute("DELETE FROM problem WHERE scan = ?1", [scan]).at(path)?;
     for root in tree.roots().iter().filter(|root| root.whole) {
         let (from, to) = range_below(&root.absolute);
         let below = "(path = ?1 OR path >= ?2 AND path < ?3)";
@@ -331,7 +385,7 @@ fn write_scan(
     let sql = "DELETE FROM problem WHERE scan < ?1 \
                AND path IN (SELECT path FROM problem WHERE scan = ?1)";
     db.execute(sql, [scan]).at(path)?;
-    Ok(())
+    Ok(scan)
 }
 
 /// Returns a path that starts with a root as given with the root's absolute path instead; any

@@ -3,16 +3,18 @@
 //! No SQL here, so that it can be worked out on another thread than the one that has the
 //! database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 
 use content::{ContentId, Digest, Facts};
 use walk::{DirId, FileId, FileRecord, Tree};
 
-use crate::commit::Copies;
+use crate::commit::{Copies, Findings};
 use crate::insert::NewRow;
-use crate::recall::{Memory, Stored, files_by_name, version};
-use crate::rows::FileRow;
+use crate::recall::{Memory, Stored, Suspect, files_by_name, version};
+use crate::rows::{ContentRow, FileRow};
+use crate::state::FileState;
+use crate::volumes::Volumes;
 
 /// Rows handed over at a time; large enough for the handing over to cost nothing.
 const BATCH: usize = 1024;
@@ -20,47 +22,88 @@ const BATCH: usize = 1024;
 /// Inodes and reclaimable bytes by row of `content`.
 pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
 
-/// What differs between a scan and the catalog.
+/// What differs between a scan and the catalog. The memory of what is stored follows only when all of it is committed
+/// ([`Memory::take_over`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) facts: &'a Facts,
-    pub(crate) memory: Memory,
+    pub(crate) memory: &'a Memory,
+    /// By file, whether it is still to be compared; nothing if the scan came to its end.
+    pending: Option<&'a [bool]>,
     /// Files changed at or after this time may change again without its showing.
     started_ns: i64,
+    /// The row of each directory of the tree, 0 until it is made.
+    pub(crate) dir_rows: Vec<i64>,
+    pub(crate) volumes: Volumes,
     /// The row of each content of the facts, 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
     next_content: i64,
-    /// Contents of files that are out of reach, by digest.
-    away: HashMap<Digest, i64>,
+    /// Contents of files that are out of reach or read again, by digest.
+    known: HashMap<Digest, i64>,
     /// Contents to insert.
     pub(crate) new_contents: Vec<ContentId>,
     /// Row of content, device and inode of every file written, to count copies.
     pub(crate) written: Vec<(i64, u16, u64)>,
+    /// Further contents whose copies are to be counted again.
+    pub(crate) touched: HashSet<i64>,
+    /// What is stored now of files of which something else was.
+    pub(crate) stored: Vec<(FileId, Stored)>,
+    /// Contents that were inserted or got a digest; empty if the scan came to its end.
+    pub(crate) inserted: Vec<(i64, ContentRow)>,
+    /// Directory and name of rows out of reach that lost their content.
+    pub(crate) doubted: Vec<(i64, Box<[u8]>)>,
+}
+
+/// What became of a file that the engine gave up.
+pub(crate) struct Dropped {
+    pub(crate) file: FileId,
+    pub(crate) state: FileState,
 }
 
 impl<'a> Delta<'a> {
     /// `next_content` is the first free row of `content`.
-    pub(crate) fn new(
-        tree: &'a Tree,
-        facts: &'a Facts,
-        memory: Memory,
-        started_ms: i64,
-        next_content: i64,
-    ) -> Self {
+    pub(crate) fn new(found: &Findings<'a>, memory: &'a Memory, next_content: i64) -> Self {
+        let Findings { tree, facts, record, pending, .. } = *found;
         let mut content_rows = memory.contents.row_of.clone();
         content_rows.resize(facts.contents(), 0);
-        let away = memory.away.digests(&memory.contents);
+        let mut known = memory.away.digests(&memory.contents);
+        known.extend(memory.suspects.iter().filter_map(Suspect::content));
         Delta {
             tree,
             facts,
             memory,
-            started_ns: started_ms.saturating_mul(1_000_000),
+            pending,
+            started_ns: record.started_ms.saturating_mul(1_000_000),
+            dir_rows: memory.dir_rows.clone(),
+            volumes: memory.volumes.clone(),
             content_rows,
             next_content,
-            away,
+            known,
             new_contents: Vec::new(),
             written: Vec::new(),
+            touched: HashSet::new(),
+            stored: Vec::new(),
+            inserted: Vec::new(),
+            doubted: Vec::new(),
         }
+    }
+
+    /// Returns whether the scan goes on.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Returns the files that have a row and were given up, and that row does not say so.
+    pub(crate) fn dropped(&self) -> Vec<Dropped> {
+        let files = (0u32..).map(FileId).zip(&self.memory.stored);
+        let dropped = files
+            .filter(|&(file, stored)| *stored != Stored::Nothing && self.facts.dropped(file.0));
+        let state = |file: FileId| dropped_state(self.facts, file);
+        dropped
+            .map(|(file, stored)| (Dropped { file, state: state(file) }, stored))
+            .filter(|(dropped, stored)| stored.state() != dropped.state)
+            .map(|(dropped, _)| dropped)
+            .collect()
     }
 
     /// Hands over the rows of files that differ from what is stored, in the order of the key.
@@ -69,7 +112,7 @@ impl<'a> Delta<'a> {
     pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
         let tree = self.tree;
         let mut dirs: Vec<(i64, DirId)> =
-            (0u32..).zip(&self.memory.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
+            (0u32..).zip(&self.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
         dirs.sort_unstable();
         let mut batch = Vec::with_capacity(BATCH);
         for same in dirs.chunk_by(|a, b| a.0 == b.0) {
@@ -89,25 +132,54 @@ impl<'a> Delta<'a> {
     /// Returns the row of a file if it is not what is stored.
     fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
         let record = *self.tree.file(file);
+        let before = self.memory.stored[file.0 as usize];
         let head = self.facts.head(file.0).filter(|_| !self.is_recent(&record));
         let content = self.facts.content(file.0);
-        let now = match (head, content) {
-            (None, None) => Stored::Metadata,
-            (None, Some(_)) => Stored::Doubtful,
-            (Some(_), None) => Stored::Head,
-            (Some(_), Some(_)) => Stored::Content,
+        // Those that the engine found since this was begun come next time.
+        let content = content.filter(|content| content.index() < self.content_rows.len());
+        let state = self.state(file, content);
+        if before != Stored::Nothing && self.facts.dropped(file.0) {
+            // Its row keeps what was known; only its state is another.
+            return None;
+        }
+        if before.is_suspect() && self.pending.is_some() && content.is_none() {
+            // It has not been read again yet.
+            return None;
+        }
+        let now = match (state, head, content) {
+            (FileState::Known, None, None) => Stored::Metadata,
+            (FileState::Known, None, Some(_)) => Stored::Doubtful,
+            (FileState::Known, Some(_), None) => Stored::Head,
+            (FileState::Known, Some(_), Some(_)) => Stored::Content,
+            (FileState::Pending, None, _) => Stored::Pending,
+            (FileState::Pending, Some(_), _) => Stored::PendingHead,
+            (FileState::Damaged, ..) => Stored::Damaged,
+            (FileState::Unreadable, ..) => Stored::Unreadable,
         };
-        let before = self.memory.stored[file.0 as usize];
         if now == before && now != Stored::Doubtful {
             return None;
         }
+        self.stored.push((file, now));
         let row = content.map(|content| self.content_row(content));
         if let Some(row) = row {
             let device = self.tree.device_index(record.dir);
             self.written.push((row, u16::try_from(device).unwrap_or(u16::MAX), record.inode));
         }
-        let version = version(self.tree, file, &mut self.memory.volumes);
-        Some(FileRow { head, content: row, ..version })
+        let version = version(self.tree, file, &mut self.volumes);
+        Some(FileRow { head, content: row, state, ..version })
+    }
+
+    fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {
+        let waits = |pending: &[bool]| pending.get(file.0 as usize).is_some_and(|&waits| waits);
+        if content.is_some() {
+            FileState::Known
+        } else if self.facts.dropped(file.0) {
+            dropped_state(self.facts, file)
+        } else if self.pending.is_some_and(waits) {
+            FileState::Pending
+        } else {
+            FileState::Known
+        }
     }
 
     fn is_recent(&self, file: &FileRecord) -> bool {
@@ -117,8 +189,8 @@ impl<'a> Delta<'a> {
     fn content_row(&mut self, content: ContentId) -> i64 {
         let row = &mut self.content_rows[content.index()];
         if *row == 0 {
-            let digest = self.facts.digest(content).filter(|_| !self.away.is_empty());
-            if let Some(&known) = digest.and_then(|digest| self.away.get(&digest)) {
+            let digest = self.facts.digest(content).filter(|_| !self.known.is_empty());
+            if let Some(&known) = digest.and_then(|digest| self.known.get(&digest)) {
                 *row = known;
             } else {
                 *row = self.next_content;
@@ -141,6 +213,59 @@ impl<'a> Delta<'a> {
         }
         let files = (0u32..).zip(self.tree.files());
         files.filter_map(|(id, f)| self.facts.content(id).map(|c| (c, f.size))).collect()
+    }
+}
+
+fn dropped_state(facts: &Facts, file: FileId) -> FileState {
+    if facts.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
+}
+
+/// What a commit has stored.
+pub(crate) struct Committed {
+    dir_rows: Vec<i64>,
+    volumes: Volumes,
+    content_rows: Vec<i64>,
+    inserted: Vec<(i64, ContentRow)>,
+    doubted: Vec<(i64, Box<[u8]>)>,
+    written: Vec<(i64, u16, u64)>,
+    touched: HashSet<i64>,
+    stored: Vec<(FileId, Stored)>,
+}
+
+impl Delta<'_> {
+    /// Returns what is stored once this is committed.
+    pub(crate) fn committed(self) -> Committed {
+        Committed {
+            dir_rows: self.dir_rows,
+            volumes: self.volumes,
+            content_rows: self.content_rows,
+            inserted: self.inserted,
+            doubted: self.doubted,
+            written: self.written,
+            touched: self.touched,
+            stored: self.stored,
+        }
+    }
+}
+
+impl Memory {
+    /// Takes over what was committed, so that the next commit writes what differs from that.
+    pub(crate) fn take_over(&mut self, committed: Committed) {
+        let Committed { written, touched, stored, .. } = committed;
+        self.dir_rows = committed.dir_rows;
+        self.volumes = committed.volumes;
+        self.volumes.changed.clear();
+        self.contents.row_of = committed.content_rows;
+        self.contents.extend(committed.inserted);
+        self.away.forget(&committed.doubted);
+        self.gone_files.clear();
+        self.gone_dirs.clear();
+        // What they free is not measured before the end.
+        self.touched.extend(touched);
+        self.touched.extend(written.into_iter().map(|(row, ..)| row));
+        for (file, now) in stored {
+            self.stored[file.0 as usize] = now;
+        }
     }
 }
 

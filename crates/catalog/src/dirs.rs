@@ -40,7 +40,19 @@ impl Dirs {
             .and_then(Iterator::collect)
             .at(&catalog.path)?;
         let by_id = rows.iter().enumerate().map(|(index, row)| (row.id, index)).collect();
-        Ok(Dirs { rows, by_id })
+        let dirs = Dirs { rows, by_id };
+        match dirs.orphans() {
+            0 => Ok(dirs),
+            orphans => Err(Error::Orphans { path: catalog.path.clone(), dirs: orphans, files: 0 }),
+        }
+    }
+
+    /// Returns how many directories are in none. Each is made after the one it is in and so has a greater number:
+    /// whoever goes upwards comes to the top.
+    fn orphans(&self) -> u64 {
+        let is_there = |id: i64| id == TOP || self.by_id.contains_key(&id);
+        let is_orphan = |row: &&Row| row.parent >= row.id || !is_there(row.parent);
+        self.rows.iter().filter(is_orphan).count() as u64
     }
 
     /// Returns the directories in directory `id`.

@@ -21,6 +21,19 @@ pub enum Error {
         #[source]
         source: Option<rusqlite::Error>,
     },
+    /// Its tables contradict each other.
+    #[error(
+        "{} is damaged: {dirs} directories and {files} files in it are in no directory that it has",
+        path.display()
+    )]
+    Orphans {
+        /// The catalog.
+        path: PathBuf,
+        /// How many directories.
+        dirs: u64,
+        /// How many files; 0 where they were not counted.
+        files: u64,
+    },
     /// It was written by a later version of lop.
     #[error("{} has format {found}; this lop knows formats up to {known}", path.display())]
     TooNew {
@@ -29,6 +42,16 @@ pub enum Error {
         /// Its format.
         found: i64,
         /// The newest known one.
+        known: i64,
+    },
+    /// It was written by an earlier version of lop. A scan brings it up to date.
+    #[error("{} has format {found}, which is older than that of this lop, {known}", path.display())]
+    TooOld {
+        /// The catalog.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The one this version reads.
         known: i64,
     },
     /// A file or directory of the catalog cannot be used.
@@ -69,7 +92,26 @@ impl<T> At<T> for rusqlite::Result<T> {
             Some(DatabaseCorrupt | NotADatabase) => {
                 Error::Damaged { path: path.into(), source: Some(source) }
             }
+            _ if contradicts_the_schema(&source) => {
+                Error::Damaged { path: path.into(), source: Some(source) }
+            }
             _ => Error::Database { path: path.into(), source },
         })
     }
+}
+
+/// Returns whether there is a value, or no row, where the schema and what lop writes allow for none such.
+fn contradicts_the_schema(source: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
+        Utf8Error,
+    };
+    matches!(
+        source,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | QueryReturnedNoRows
+            | Utf8Error(..)
+    )
 }

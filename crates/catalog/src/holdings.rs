@@ -70,7 +70,8 @@ impl Holdings {
         // Without a head it was so new that the next scan reads it again.
         let sql = "SELECT name, inode, file.size, mtime_ns, ctime_ns, digest, content FROM file \
                    JOIN content ON content.id = file.content WHERE dir = ?1 \
-                   AND digest IS NOT NULL AND head IS NOT NULL AND file.size >= ?2 ORDER BY name";
+                   AND digest IS NOT NULL AND head IS NOT NULL AND state = 0 AND file.size >= ?2 \
+                   ORDER BY name";
         let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
         let held = query.query_map(params![row, self.smallest.cast_signed()], |row| {
             let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
@@ -118,7 +119,7 @@ impl Holdings {
     }
 
     fn with_content(&self, content: i64) -> Result<Vec<Vec<u8>>, Error> {
-        let sql = "SELECT dir, name FROM file WHERE content = ?1 ORDER BY dir, name LIMIT ?2";
+        let sql = "SELECT dir, name FROM file WHERE content = ?1 AND state = 0 ORDER BY dir, name LIMIT ?2";
         self.paths(sql, params![content, TRIED])
     }
 
@@ -141,7 +142,7 @@ impl Holdings {
         let catalog = &self.catalog;
         let Some(top) = catalog.dir_row(&self.top)? else { return Ok(Vec::new()) };
         let sql = "WITH RECURSIVE below (id) AS (SELECT ?1 UNION ALL \
-                   SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
+                   SELECT dir.id FROM dir JOIN below ON dir.parent = below.id AND dir.id > below.id) \
                    SELECT id FROM below ORDER BY id";
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
         let dirs = query.query_map([top], |row| row.get(0)).and_then(Iterator::collect);

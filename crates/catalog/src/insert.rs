@@ -13,7 +13,7 @@ use crate::open::Catalog;
 use crate::rows::FileRow;
 
 const ROWS: usize = 8;
-const COLUMNS: usize = 9;
+const COLUMNS: usize = 10;
 
 /// A row of `file` on its way: directory, name and the rest.
 pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
@@ -64,6 +64,7 @@ fn insert(statement: &mut Statement<'_>, rows: &[NewRow<'_>]) -> rusqlite::Resul
         statement.raw_bind_parameter(at + 6, row.ctime_ns)?;
         statement.raw_bind_parameter(at + 7, head)?;
         statement.raw_bind_parameter(at + 8, row.content)?;
+        statement.raw_bind_parameter(at + 9, row.state.number())?;
         at += COLUMNS;
     }
     statement.raw_execute().map(|_| ())

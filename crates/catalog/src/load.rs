@@ -1,27 +1,33 @@
 //! Brings remembered files into a tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::path::Path;
 
-use content::{ContentId, Digest, Facts};
+use content::{ContentId, Digest, Facts, Head};
 use fsops::{Dir, FileKey, Volume, is_gone};
 use walk::{Device, DirId, FileId, Remembered, Tree};
 
 use crate::dirs::{Dirs, TOP};
-use crate::error::Error;
+use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::question::Doubts;
 use crate::rows::{Contents, FileRow};
+use crate::state::FileState;
 use crate::volumes::Volumes;
 
 /// Which files to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum Rows<'a> {
     /// All of them.
     All,
-    /// Those that are equal to another inode's.
+    /// Those with a content that two inodes or more have.
     Grouped,
+    /// Those at or below these absolute paths.
+    Below(&'a [Vec<u8>]),
+    /// Those with one of these contents, by the numbers of [`crate::Known`].
+    Having(&'a HashSet<i64>),
 }
 
 /// Remembered files as a tree, and what is known of them.
@@ -33,9 +39,42 @@ pub struct Loaded {
     pub facts: Facts,
     contents: Contents,
     dir_rows: HashMap<DirId, i64>,
+    doubtful: HashMap<FileId, Doubt>,
+    doubts: Doubts,
+}
+
+/// A file of which nothing can be said, and what was known before.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt {
+    /// Why; never [`FileState::Known`].
+    pub state: FileState,
+    /// Its head when it was scanned.
+    pub head: Option<Head>,
+    /// Its content when it was scanned.
+    pub content: Option<ContentId>,
 }
 
 impl Loaded {
+    /// Returns what is in doubt about a file; nothing is known in [`Loaded::facts`] of one that has a doubt.
+    pub fn doubt(&self, file: FileId) -> Option<Doubt> {
+        self.doubtful.get(&file).copied()
+    }
+
+    /// Returns how much of the whole catalog cannot be relied on.
+    pub fn doubts(&self) -> &Doubts {
+        &self.doubts
+    }
+
+    /// Returns how far what is remembered of a file can be relied on.
+    pub fn state(&self, file: FileId) -> FileState {
+        self.doubt(file).map_or(FileState::Known, |doubt| doubt.state)
+    }
+
+    /// Returns the number of a content in the catalog, as [`crate::Known`] has it.
+    pub fn number(&self, content: ContentId) -> i64 {
+        self.contents.row_of[content.index()]
+    }
+
     /// Returns digest and reclaimable bytes of a content.
     pub fn content(&self, id: ContentId) -> (Option<Digest>, u64) {
         let row = self.contents.row_of.get(id.index()).and_then(|&row| self.contents.row(row));
@@ -44,7 +83,8 @@ impl Loaded {
 
     /// Returns the row of a file's content.
     pub(crate) fn content_row(&self, file: FileId) -> Option<i64> {
-        self.facts.content(file.0).map(|content| self.contents.row_of[content.index()])
+        let before = || self.doubt(file).and_then(|doubt| doubt.content);
+        self.facts.content(file.0).or_else(before).map(|content| self.number(content))
     }
 
     /// Returns how many inodes had the content of a row when it was loaded.
@@ -61,26 +101,29 @@ impl Loaded {
 
 impl Catalog {
     /// Loads remembered files.
-    pub fn load(&self, which: Rows) -> Result<Loaded, Error> {
+    pub fn load(&self, which: Rows<'_>) -> Result<Loaded, Error> {
         self.at_once(|| self.load_now(which))
     }
 
-    fn load_now(&self, which: Rows) -> Result<Loaded, Error> {
+    fn load_now(&self, which: Rows<'_>) -> Result<Loaded, Error> {
         let (mut tree, mut contents) = (Tree::default(), Contents::load(self)?);
         let (dirs, volumes) = (Dirs::load(self)?, Volumes::load(self)?);
-        let mut facts = Facts::new(0);
+        let (mut facts, mut doubtful) = (Facts::new(0), HashMap::new());
         let mut placer = Placer::new(&mut tree, &dirs, &volumes);
         let mut statement = self.files_in_statement()?;
-        let mut order = Vec::new();
-        dirs.each_below(TOP, |dir| order.push(dir));
-        for dir in order {
+        let mut seen = 0;
+        for (dir, only) in places(&dirs, which) {
             let mut rows: Vec<(Box<[u8]>, FileRow)> = Vec::new();
             self.each_file_in(&mut statement, dir, |name, row| {
-                let grouped = || {
-                    let content = row.content.and_then(|content| contents.row(content));
-                    content.is_some_and(|content| content.inodes > 1)
+                seen += 1;
+                let content = row.content.and_then(|content| contents.row(content));
+                let is_wanted = match which {
+                    Rows::All => true,
+                    Rows::Grouped => content.is_some_and(|content| content.inodes > 1),
+                    Rows::Below(_) => only.as_ref().is_none_or(|only| only.contains(name)),
+                    Rows::Having(wanted) => row.content.is_some_and(|c| wanted.contains(&c)),
                 };
-                if which == Rows::All || grouped() {
+                if is_wanted {
                     rows.push((name.into(), row));
                 }
             })?;
@@ -91,17 +134,71 @@ impl Catalog {
             placer.place(dir, files, false, |_, file, row| {
                 let Some(file) = file else { return };
                 facts.grow(file.0 as usize + 1);
+                let content = row.content.map(|content| contents.id(&facts, content));
+                if row.state != FileState::Known {
+                    doubtful.insert(file, Doubt { state: row.state, head: row.head, content });
+                    return;
+                }
                 if let Some(head) = row.head {
                     facts.set_head(file.0, head);
                 }
-                if let Some(content) = row.content {
-                    facts.set_content(file.0, contents.id(&facts, content));
+                if let Some(content) = content {
+                    facts.set_content(file.0, content);
                 }
             });
         }
+        if !matches!(which, Rows::Below(_)) {
+            self.refuse_orphans(seen)?;
+        }
         let dir_rows = placer.finish().into_iter().map(|(row, id)| (id, row)).collect();
-        Ok(Loaded { tree, facts, contents, dir_rows })
+        Ok(Loaded { tree, facts, contents, dir_rows, doubtful, doubts: self.doubts()? })
     }
+}
+
+impl Catalog {
+    /// Refuses a catalog in which more files are than in all of its directories.
+    fn refuse_orphans(&self, in_directories: u64) -> Result<(), Error> {
+        let sql = "SELECT count(*) FROM file";
+        let all: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
+        match all.cast_unsigned().saturating_sub(in_directories) {
+            0 => Ok(()),
+            files => Err(Error::Orphans { path: self.path.clone(), dirs: 0, files }),
+        }
+    }
+}
+
+/// Names in a directory.
+type Names = HashSet<Vec<u8>>;
+
+/// Returns the directories to look in for what is wanted, along the tree, and for which names if not for all.
+fn places(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<Names>)> {
+    let Rows::Below(paths) = which else {
+        let mut order = Vec::new();
+        dirs.each_below(TOP, |dir| order.push((dir, None)));
+        return order;
+    };
+    let (mut whole, mut named) = (HashSet::new(), HashMap::<i64, Names>::new());
+    for path in paths {
+        if let Some(dir) = dirs.at_path(path) {
+            dirs.each_below(dir, |dir| {
+                whole.insert(dir);
+            });
+        }
+        // A name may have been a file's when it was scanned.
+        let (above, name) = walk::split(path);
+        if let Some(dir) = dirs.at_path(above) {
+            named.entry(dir).or_default().insert(name.to_vec());
+        }
+    }
+    let mut order = Vec::new();
+    dirs.each_below(TOP, |dir| {
+        if whole.contains(&dir) {
+            order.push((dir, None));
+        } else if let Some(names) = named.remove(&dir) {
+            order.push((dir, Some(names)));
+        }
+    });
+    order
 }
 
 /// Puts remembered directories into a tree.

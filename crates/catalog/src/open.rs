@@ -25,10 +25,12 @@ use crate::error::{At, Error};
 use crate::header::{APPLICATION, Found, look};
 
 /// `user_version` of the catalogs this version writes: one more than the last migration.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Steps from one format to the next, by the version they start from. Append only.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
+const INDEXES: &str = include_str!("schema_index.sql");
+
 /// What the lock file's name ends in: nothing that another program would take for its own lock.
 const LOCK: &str = ".lop-lock";
 
@@ -36,8 +38,6 @@ const LOCK: &str = ".lop-lock";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a commit waits for those who ask: what a scan of many hours found is at stake.
 const LONG_PATIENCE: Duration = Duration::from_secs(3600);
-
-const INDEXES: &str = include_str!("schema_index.sql");
 
 /// A catalog open for questions.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub struct Writer {
     pub(crate) catalog: Catalog,
     /// Where a new catalog is built, until it is whole.
     pub(crate) building: Option<Building>,
+    /// Whether the database has to be opened again before it is of any use.
+    spoilt: bool,
     /// Last, so that the others are closed under it.
     _lock: LockFile,
 }
@@ -127,6 +129,7 @@ impl Catalog {
             found if found > VERSION => {
                 Err(Error::TooNew { path: self.path, found, known: VERSION })
             }
+            found if found > 0 => Err(Error::TooOld { path: self.path, found, known: VERSION }),
             _ => Err(Error::Damaged { path: self.path, source: None }),
         }
     }
@@ -174,11 +177,8 @@ impl Writer {
         let real = path.canonicalize();
         let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
         // Looked at again now that nobody else can be making it.
-        let (catalog, building) = match look(path)? {
-            Found::Nothing => fresh(path).map(|(c, b)| (c, Some(b)))?,
-            Found::Empty | Found::Catalog => (existing(path)?, None),
-        };
-        Ok(Writer { catalog, building, _lock: lock })
+        let (catalog, building) = open_to_write(path)?;
+        Ok(Writer { catalog, building, spoilt: false, _lock: lock })
     }
 
     /// Returns whether there was no catalog before.
@@ -190,6 +190,14 @@ impl Writer {
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
+}
+
+/// Opens the catalog, or begins a new one aside; the caller has the lock.
+fn open_to_write(path: &Path) -> Result<(Catalog, Option<Building>), Error> {
+    Ok(match look(path)? {
+        Found::Nothing => fresh(path).map(|(catalog, building)| (catalog, Some(building)))?,
+        Found::Empty | Found::Catalog => (existing(path)?, None),
+    })
 }
 
 fn existing(path: &Path) -> Result<Catalog, Error> {
@@ -233,17 +241,55 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
 }
 
 impl Writer {
-    /// Builds what a new catalog still lacks and gives it its name.
-    pub(crate) fn publish(self) -> Result<(), Error> {
-        // Bound first, so that it ends last.
-        let Writer { _lock, building, catalog } = self;
-        let Some(building) = building else { return Ok(()) };
-        let path = catalog.path.clone();
-        catalog.db.close().map_err(|(_, e)| e).at(&path)?;
-        let name = path.as_os_str().as_bytes();
-        let name = name.strip_suffix(b".new").unwrap_or(name).to_vec();
-        fsops::publish_new(&building.0, Path::new(&OsString::from_vec(name)))?;
+    /// Gives a new catalog its name; it has to be opened again after that ([`Writer::ready`]).
+    pub(crate) fn publish(&mut self) -> Result<(), Error> {
+        if !self.is_new() {
+            return Ok(());
+        }
+        let Catalog { db, path } = self.detach()?;
+        let building = self.building.take();
+        db.close().map_err(|(_, e)| e).at(&path)?;
+        if let Some(Building(aside)) = &building {
+            fsops::publish_new(aside, &self.catalog.path)?;
+        }
         Ok(())
+    }
+
+    /// Opens the database again if that is needed: a new catalog that was given its name, or one to which writing
+    /// failed, as it has no journal to go back by.
+    pub(crate) fn ready(&mut self) -> Result<(), Error> {
+        if !self.spoilt {
+            return Ok(());
+        }
+        let path = self.catalog.path.clone();
+        (self.catalog, self.building) = open_to_write(&path)?;
+        self.spoilt = false;
+        Ok(())
+    }
+
+    /// Goes back to what was committed before, after writing failed.
+    pub(crate) fn go_back(&mut self) {
+        // If even this fails there is nothing in the database that could be made use of.
+        let undone = !self.is_new() && self.catalog.run("ROLLBACK").is_ok();
+        if !undone {
+            drop(self.detach());
+            self.building = None;
+        }
+    }
+
+    /// Takes the database out; what is left has to be made ready.
+    fn detach(&mut self) -> Result<Catalog, Error> {
+        let path = self.name();
+        let nothing = Catalog { db: Connection::open_in_memory().at(&path)?, path };
+        self.spoilt = true;
+        Ok(std::mem::replace(&mut self.catalog, nothing))
+    }
+
+    /// Returns where the catalog is, or will be.
+    fn name(&self) -> PathBuf {
+        let path = self.catalog.path.as_os_str().as_bytes();
+        let name = if self.is_new() { path.strip_suffix(b".new") } else { None };
+        OsString::from_vec(name.unwrap_or(path).to_vec()).into()
     }
 
     /// Creates the indexes of a new catalog.

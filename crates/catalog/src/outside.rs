@@ -41,11 +41,14 @@ impl Recall {
             return Ok(());
         }
         let sizes = sizes(tree);
+        // What was found bad is read again when its own directory is scanned.
+        let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
+        wanted.retain(|(_, _, row)| is_wanted(row));
         let mut statement = catalog.files_in_statement()?;
         for dir in rest {
             catalog.each_file_in(&mut statement, dir, |name, row| {
-                if sizes.contains(&row.size) {
+                if is_wanted(&row) {
                     wanted.push((dir, name.into(), row));
                 }
             })?;

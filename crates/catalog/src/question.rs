@@ -12,6 +12,7 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::recall::{files_by_name, version};
 use crate::rows::FileRow;
+use crate::state::FileState;
 use crate::volumes::Volumes;
 
 /// What is remembered of one file.
@@ -37,6 +38,9 @@ pub struct Entry {
     pub copies: u32,
     /// BLAKE3 of the content, if it was computed.
     pub digest: Option<Digest>,
+    /// How far this can be relied on. If it is not [`FileState::Known`], content and digest are what
+    /// the file had before, and it is not among `copies`.
+    pub state: FileState,
     dir: i64,
     name: Vec<u8>,
 }
@@ -68,10 +72,47 @@ pub struct Known {
     pub inode: u64,
     /// Number of its content in the catalog, if it was compared with others of its size and head.
     pub content: Option<i64>,
+    /// How far this can be relied on.
+    pub state: FileState,
+}
+
+/// What a catalog has of a file that is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Record {
+    /// Nothing.
+    #[default]
+    Missing,
+    /// The file has changed since the scan, or another one had its name.
+    Changed,
+    /// The file as it is.
+    Known(Known),
+}
+
+impl Record {
+    /// Returns what is remembered of the file as it is.
+    pub fn known(&self) -> Option<Known> {
+        match *self {
+            Record::Known(known) => Some(known),
+            Record::Missing | Record::Changed => None,
+        }
+    }
+}
+
+/// How much of a catalog cannot be relied on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Files that were not compared yet.
+    pub pending: u64,
+    /// Files that were found damaged.
+    pub damaged: u64,
+    /// Files that could not be read.
+    pub unreadable: u64,
+    /// Whether a scan was interrupted and not made again since.
+    pub interrupted: bool,
 }
 
 const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ctime_ns, content, \
-                      coalesce(inodes, 1), digest, volume, magic, fsid \
+                      coalesce(inodes, 1), digest, volume, magic, fsid, state \
                       FROM file LEFT JOIN content ON content.id = file.content \
                       LEFT JOIN volume ON volume.id = file.volume";
 
@@ -95,6 +136,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         content: row.get(6)?,
         copies: row.get(7)?,
         digest: row.get::<_, Option<[u8; 32]>>(8)?.map(Digest),
+        state: FileState::of(row.get(12)?),
     })
 }
 
@@ -130,7 +172,7 @@ impl Catalog {
         names.at(&self.path)
     }
 
-    /// Returns all files that have a content, sorted by path.
+    /// Returns all files that have a content, or had one before they were found bad, sorted by path.
     pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE file.content = ?1");
         let mut entries = self.at_once(|| self.with_paths(self.entries(&sql, content)?))?;
@@ -142,6 +184,33 @@ impl Catalog {
     pub fn roots(&self) -> Result<Vec<Vec<u8>>, Error> {
         let mut query = self.db.prepare("SELECT path FROM root ORDER BY path").at(&self.path)?;
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
+    }
+
+    /// Returns the files of a size that were not compared with others of it yet.
+    pub fn pending(&self, size: u64) -> Result<Vec<Entry>, Error> {
+        let sql = format!("{SELECT} WHERE state <> 0 AND state = 1 AND file.size = ?1");
+        self.at_once(|| self.with_paths(self.entries(&sql, size.cast_signed())?))
+    }
+
+    /// Returns how much of the catalog cannot be relied on.
+    pub fn doubts(&self) -> Result<Doubts, Error> {
+        let count = |sql: &str| -> Result<u64, Error> {
+            let number = self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).at(&self.path)?;
+            Ok(number.cast_unsigned())
+        };
+        let in_state = |state: FileState| {
+            let number = state.number();
+            // The first condition is that of the index.
+            count(&format!("SELECT count(*) FROM file WHERE state <> 0 AND state = {number}"))
+        };
+        let interrupted = "SELECT count(*) FROM root JOIN scan ON scan.id = root.scan \
+                           WHERE NOT scan.complete";
+        Ok(Doubts {
+            pending: in_state(FileState::Pending)?,
+            damaged: in_state(FileState::Damaged)?,
+            unreadable: in_state(FileState::Unreadable)?,
+            interrupted: count(interrupted)? > 0,
+        })
     }
 
     /// Returns all names of some inodes, given as (volume, inode). Reads every row.
@@ -163,14 +232,14 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Returns, for each file of a tree, what is remembered of it if it has not changed since.
-    pub fn known(&self, tree: &Tree) -> Result<Vec<Option<Known>>, Error> {
+    /// Returns, for each file of a tree, what is remembered of it.
+    pub fn known(&self, tree: &Tree) -> Result<Vec<Record>, Error> {
         self.at_once(|| self.known_now(tree))
     }
 
-    fn known_now(&self, tree: &Tree) -> Result<Vec<Option<Known>>, Error> {
+    fn known_now(&self, tree: &Tree) -> Result<Vec<Record>, Error> {
         let mut volumes = Volumes::load(self)?;
-        let mut known = vec![None; tree.files().len()];
+        let mut known = vec![Record::Missing; tree.files().len()];
         let mut statement = self.files_in_statement()?;
         for index in (0u32..).take(tree.dirs().len()) {
             let dir = DirId(index);
@@ -182,10 +251,10 @@ impl Catalog {
             self.each_file_in(&mut statement, row, |name, stored| {
                 let Ok(at) = files.binary_search_by(|(n, _)| (*n).cmp(name)) else { return };
                 let file = files[at].1;
-                if stored.same_version(&version(tree, file, &mut volumes)) {
-                    let FileRow { volume, inode, content, .. } = stored;
-                    known[file.0 as usize] = Some(Known { volume, inode, content });
-                }
+                let FileRow { volume, inode, content, state, .. } = stored;
+                let is_same = stored.same_version(&version(tree, file, &mut volumes));
+                let same = is_same.then_some(Known { volume, inode, content, state });
+                known[file.0 as usize] = same.map_or(Record::Changed, Record::Known);
             })?;
         }
         Ok(known)
@@ -215,6 +284,9 @@ impl Catalog {
         while at != TOP {
             let (parent, name) =
                 query.query_row([at], |row| Ok((row.get(0)?, row.get(1)?))).at(&self.path)?;
+            if parent >= at {
+                return Err(Error::Orphans { path: self.path.clone(), dirs: 1, files: 0 });
+            }
             names.push(name);
             at = parent;
         }

@@ -14,7 +14,7 @@
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
-use content::Facts;
+use content::{Digest, Facts, Head};
 use walk::{DirId, FileId, FileRecord, Remembered, Tree};
 
 use crate::away::Away;
@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::open::Catalog;
 use crate::outside::Outside;
 use crate::rows::{Contents, FileRow};
+use crate::state::FileState;
 use crate::volumes::Volumes;
 
 /// What the catalog knows of the files of a tree.
@@ -30,12 +31,13 @@ use crate::volumes::Volumes;
 pub struct Recall {
     /// What is known of contents, for the engine to use and add to.
     pub facts: Facts,
-    pub(crate) memory: Memory,
+    /// How the tree and the catalog relate, for a commit.
+    pub memory: Memory,
 }
 
 /// How the tree and the catalog's rows relate.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub struct Memory {
     pub(crate) dirs: Dirs,
     /// The row of each directory of the tree, 0 for none.
     pub(crate) dir_rows: Vec<i64>,
@@ -53,6 +55,51 @@ pub(crate) struct Memory {
     pub(crate) offline: u64,
     /// Rows that have the size of a file of the tree and are out of reach.
     pub(crate) away: Away,
+    pub(crate) suspects: Vec<Suspect>,
+    /// Whether nothing is believed of the tree's files.
+    reread: bool,
+    /// The row of the scan, once it has one.
+    pub(crate) scan: Option<i64>,
+}
+
+/// A file that is read again although its metadata is that of the last scan: it was found bad since, or everything is
+/// read again.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspect {
+    /// The file.
+    pub file: FileId,
+    /// Its head when it was scanned.
+    pub head: Option<Head>,
+    /// BLAKE3 of its content when it was scanned.
+    pub digest: Option<Digest>,
+    content: Option<i64>,
+}
+
+impl Suspect {
+    /// Returns row and digest of the content that the file had.
+    pub(crate) fn content(&self) -> Option<(Digest, i64)> {
+        self.digest.zip(self.content)
+    }
+}
+
+impl Memory {
+    /// Tells `facts` what is remembered of a file that is in the tree, or makes it a suspect; returns what is
+    /// stored of it.
+    fn attach(&mut self, facts: &Facts, file: FileId, row: &FileRow) -> Stored {
+        let FileRow { head, content, state, .. } = *row;
+        let stored = Stored::of(row);
+        if !state.is_bad() && !self.reread {
+            self.contents.attach(facts, file.0, row);
+            return stored;
+        }
+        let digest = content.and_then(|content| self.contents.row(content)?.digest);
+        self.suspects.push(Suspect { file, head, digest, content });
+        if state == FileState::Known && (head.is_some() || content.is_some()) {
+            Stored::Reread
+        } else {
+            stored
+        }
+    }
 }
 
 /// What the catalog has of a file.
@@ -68,16 +115,59 @@ pub(crate) enum Stored {
     Content,
     /// Its metadata, and a content that is not trusted.
     Doubtful,
+    /// Its metadata, and that it was not compared yet.
+    Pending,
+    /// Its metadata and head, and that it was not compared yet.
+    PendingHead,
+    /// What was found out of its content, which is to be read again.
+    Reread,
+    /// That it was found damaged, and what was known before.
+    Damaged,
+    /// That it could not be read, and what was known before.
+    Unreadable,
+}
+
+impl From<FileState> for Stored {
+    /// Returns what is stored of a file whose row only got another state.
+    fn from(state: FileState) -> Stored {
+        match state {
+            FileState::Known => Stored::Metadata,
+            FileState::Pending => Stored::Pending,
+            FileState::Damaged => Stored::Damaged,
+            FileState::Unreadable => Stored::Unreadable,
+        }
+    }
 }
 
 impl Stored {
     pub(crate) fn of(row: &FileRow) -> Stored {
-        match (row.head, row.content) {
-            (None, None) => Stored::Metadata,
-            (Some(_), None) => Stored::Head,
-            (Some(_), Some(_)) => Stored::Content,
-            (None, Some(_)) => Stored::Doubtful,
+        match row.state {
+            FileState::Known => match (row.head, row.content) {
+                (None, None) => Stored::Metadata,
+                (Some(_), None) => Stored::Head,
+                (Some(_), Some(_)) => Stored::Content,
+                (None, Some(_)) => Stored::Doubtful,
+            },
+            FileState::Pending if row.head.is_some() => Stored::PendingHead,
+            FileState::Pending => Stored::Pending,
+            FileState::Damaged => Stored::Damaged,
+            FileState::Unreadable => Stored::Unreadable,
         }
+    }
+
+    /// Returns the state that is stored.
+    pub(crate) fn state(self) -> FileState {
+        match self {
+            Stored::Pending | Stored::PendingHead => FileState::Pending,
+            Stored::Damaged => FileState::Damaged,
+            Stored::Unreadable => FileState::Unreadable,
+            _ => FileState::Known,
+        }
+    }
+
+    /// Returns whether the file is read again, whatever is stored of it.
+    pub(crate) fn is_suspect(self) -> bool {
+        matches!(self, Stored::Reread | Stored::Damaged | Stored::Unreadable)
     }
 }
 
@@ -90,7 +180,22 @@ impl Catalog {
     /// With `compare_all`, files outside the tree's roots that have the size of one in it are
     /// added to it, so that groups can span what was scanned at different times.
     pub fn recall(&self, tree: &mut Tree, compare_all: bool) -> Result<Recall, Error> {
+        self.recall_what(tree, compare_all, false)
+    }
+
+    /// Does so for a scan that reads all files of `tree` again, with what is known of others only.
+    pub fn recall_others(&self, tree: &mut Tree) -> Result<Recall, Error> {
+        self.recall_what(tree, true, true)
+    }
+
+    fn recall_what(
+        &self,
+        tree: &mut Tree,
+        compare_all: bool,
+        reread: bool,
+    ) -> Result<Recall, Error> {
         let mut memory = Memory {
+            reread,
             volumes: Volumes::load(self)?,
             contents: Contents::load(self)?,
             dirs: Dirs::load(self)?,
@@ -112,6 +217,11 @@ impl Catalog {
 }
 
 impl Recall {
+    /// Returns the files that are to be read again.
+    pub fn suspects(&self) -> &[Suspect] {
+        &self.memory.suspects
+    }
+
     /// Returns facts that hold nothing, for a scan without a catalog or with a new one.
     pub fn nothing(tree: &Tree) -> Recall {
         let memory = Memory {
@@ -189,10 +299,9 @@ impl Recall {
     fn meet(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
         let volumes = &mut self.memory.volumes;
         if row.same_version(&version(tree, file, volumes)) {
-            let stored = Stored::of(row);
+            let stored = self.memory.attach(&self.facts, file, row);
             self.memory.stored[file.0 as usize] = stored;
-            self.memory.contents.attach(&self.facts, file.0, row);
-            if stored != Stored::Doubtful {
+            if stored != Stored::Doubtful && !stored.is_suspect() {
                 return;
             }
         }
@@ -202,7 +311,7 @@ impl Recall {
     fn lose(&mut self, dir: i64, name: &[u8], row: FileRow, orphans: &mut Orphans) {
         self.memory.gone_files.push((dir, name.into()));
         self.memory.touched.extend(row.content);
-        if row.head.is_some() {
+        if row.head.is_some() || row.state.is_bad() {
             orphans.insert((row.volume, row.inode), row);
         }
     }
@@ -241,7 +350,7 @@ impl Recall {
                 }
                 lost.push((dir, name.into()));
                 touched.extend(row.content);
-                if row.head.is_some() {
+                if row.head.is_some() || row.state.is_bad() {
                     orphans.insert((row.volume, row.inode), row);
                 }
             })?;
@@ -261,14 +370,14 @@ impl Recall {
             return;
         }
         let Recall { facts, memory } = self;
-        for (id, stored) in (0u32..).zip(&memory.stored) {
-            if *stored != Stored::Nothing {
+        for id in (0u32..).take(memory.stored.len()) {
+            if memory.stored[id as usize] != Stored::Nothing {
                 continue;
             }
             let now = version(tree, FileId(id), &mut memory.volumes);
             let row = orphans.get(&(now.volume, now.inode));
             if let Some(row) = row.filter(|row| row.same_version(&now)) {
-                memory.contents.attach(facts, id, row);
+                memory.attach(facts, FileId(id), row);
             }
         }
     }
@@ -315,6 +424,7 @@ pub(crate) fn version(tree: &Tree, file: FileId, volumes: &mut Volumes) -> FileR
         ctime_ns: record.ctime_ns,
         head: None,
         content: None,
+        state: FileState::Known,
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::{CachedStatement, Row};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::state::FileState;
 
 /// One row of `file`, its name apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +21,14 @@ pub(crate) struct FileRow {
     pub(crate) head: Option<Head>,
     /// Row of `content`.
     pub(crate) content: Option<i64>,
+    /// If it is not [`FileState::Known`], head and content are those before that.
+    pub(crate) state: FileState,
 }
 
 impl FileRow {
     /// Columns in the order [`FileRow::read`] wants them, after the name.
-    pub(crate) const COLUMNS: &str = "name, volume, inode, size, mtime_ns, ctime_ns, head, content";
+    pub(crate) const COLUMNS: &str =
+        "name, volume, inode, size, mtime_ns, ctime_ns, head, content, state";
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {
         let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
@@ -37,6 +41,7 @@ impl FileRow {
             ctime_ns: row.get(5)?,
             head: head.and_then(|h| NonZeroU64::new(h.cast_unsigned())).map(Head),
             content: row.get(7)?,
+            state: FileState::of(row.get(8)?),
         })
     }
 
@@ -93,7 +98,7 @@ impl Catalog {
             let mut passed = 0;
             while passed < PASSED {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
-                let dir: i64 = row.get(8).at(&self.path)?;
+                let dir: i64 = row.get(9).at(&self.path)?;
                 while wanted.next_if(|&next| next < dir).is_some() {}
                 match wanted.peek() {
                     None => return Ok(()),
@@ -151,6 +156,11 @@ impl Contents {
         Ok(Contents { rows, ..Contents::default() })
     }
 
+    /// Adds contents that were stored.
+    pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
+        self.rows.extend(contents);
+    }
+
     pub(crate) fn row(&self, id: i64) -> Option<&ContentRow> {
         self.rows.get(&id)
     }
@@ -158,11 +168,11 @@ impl Contents {
     /// Tells `facts` what is remembered of a file.
     ///
     /// Without a head nothing is: that is how a file is stored whose times are too recent to
-    /// tell another change.
+    /// tell another change. Nor is anything of a file that was found bad.
     pub(crate) fn attach(&mut self, facts: &Facts, file: u32, row: &FileRow) {
-        let Some(head) = row.head else { return };
+        let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
         facts.set_head(file, head);
-        if let Some(content) = row.content {
+        if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
             facts.set_content(file, self.id(facts, content));
         }
     }

@@ -7,7 +7,7 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 
 /// The rows of the devices of a tree.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Volumes {
     known: Vec<Row>,
     /// Rows that a commit has to write.

@@ -27,8 +27,10 @@ pub struct Facts {
     digests: Mutex<Vec<Option<Digest>>>,
 }
 
-/// Marks a file that could not be read whole and unchanged.
-const DROPPED: u32 = u32::MAX;
+/// Marks a file that could not be read.
+const UNREADABLE: u32 = u32::MAX;
+/// Marks a file that changed before it was read.
+const CHANGED: u32 = u32::MAX - 1;
 
 impl Facts {
     /// Returns facts about `files` files, nothing known yet.
@@ -52,14 +54,19 @@ impl Facts {
     /// Returns a file's content, if it has been compared with the others of its size and head.
     pub fn content(&self, file: u32) -> Option<ContentId> {
         match self.contents[file as usize].load(Relaxed) {
-            0 | DROPPED => None,
+            0 | UNREADABLE | CHANGED => None,
             number => Some(ContentId(number)),
         }
     }
 
     /// Returns whether a file was given up.
     pub fn dropped(&self, file: u32) -> bool {
-        self.contents[file as usize].load(Relaxed) == DROPPED
+        self.contents[file as usize].load(Relaxed) >= CHANGED
+    }
+
+    /// Returns whether a file was given up because it could not be read.
+    pub fn unreadable(&self, file: u32) -> bool {
+        self.contents[file as usize].load(Relaxed) == UNREADABLE
     }
 
     /// Returns a content's digest, if known.
@@ -87,10 +94,23 @@ impl Facts {
         self.contents[file as usize].store(content.0, Relaxed);
     }
 
-    /// Gives a file up: nothing is known of it, and it is in no group.
+    /// Gives up a file that cannot be read: nothing is known of it, and it is in no group.
     pub fn drop_file(&self, file: u32) {
         self.heads[file as usize].store(0, Relaxed);
-        self.contents[file as usize].store(DROPPED, Relaxed);
+        self.contents[file as usize].store(UNREADABLE, Relaxed);
+    }
+
+    /// Gives up a file that changed before it was read.
+    pub fn drop_changed(&self, file: u32) {
+        self.heads[file as usize].store(0, Relaxed);
+        self.contents[file as usize].store(CHANGED, Relaxed);
+    }
+
+    /// Notes for another name of an inode what is known by this one.
+    pub fn copy(&self, from: u32, to: u32) {
+        let (from, to) = (from as usize, to as usize);
+        self.heads[to].store(self.heads[from].load(Relaxed), Relaxed);
+        self.contents[to].store(self.contents[from].load(Relaxed), Relaxed);
     }
 
     /// Adds a content that is unlike every other.

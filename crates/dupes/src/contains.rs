@@ -2,10 +2,10 @@
 //! delete the first.
 //!
 //! A file of the first is found if the second has a file with the same content, or another name of the
-//! same inode. A file of the second counts only if it is not in a directory of the first: what is in
+//! same inode. It is certainly not there if no file of the second has its size. A file of the second counts only if it is not in a directory of the first: what is in
 //! both, however it is reached, goes with the first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fsops::FileKey;
 use walk::{DirId, FileId, Tree};
@@ -39,26 +39,39 @@ pub enum Whereabouts {
     Copied,
     /// In the same file, which has a name in the second directory.
     Linked,
-    /// Not in the second directory, as far as the files there are known.
+    /// Not in the second directory.
     Missing,
-    /// Nobody knows: nothing is remembered of the file as it is now.
+    /// Nobody knows: a file of its size in the second directory is not known.
+    Unsettled,
+    /// Nobody knows: nothing is remembered of the file as it is now, and one in the second directory has its size.
     Unknown,
 }
 
 /// Returns where the content of each file of `one` is in `other`.
 pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
     let (mut inodes, mut contents) = (HashSet::new(), HashSet::new());
+    // By size, whether all files there that have it are known.
+    let mut sizes: HashMap<u64, bool> = HashMap::new();
     for file in outside(one.tree, other.tree) {
         inodes.insert(other.tree.key(file));
-        if let Content::Known(content) = other.contents[file.0 as usize] {
+        let content = other.contents[file.0 as usize];
+        if let Content::Known(content) = content {
             contents.insert(content);
         }
+        let size = other.tree.file(file).size;
+        *sizes.entry(size).or_insert(true) &= content != Content::Unknown;
     }
-    let found = |(id, content): (u32, &Content)| match *content {
-        _ if inodes.contains(&one.tree.key(FileId(id))) => Whereabouts::Linked,
-        Content::Known(content) if contents.contains(&content) => Whereabouts::Copied,
-        Content::Known(_) | Content::Alone => Whereabouts::Missing,
-        Content::Unknown => Whereabouts::Unknown,
+    let found = |(id, content): (u32, &Content)| {
+        let file = FileId(id);
+        if inodes.contains(&one.tree.key(file)) {
+            return Whereabouts::Linked;
+        }
+        match (*content, sizes.get(&one.tree.file(file).size)) {
+            (Content::Known(content), _) if contents.contains(&content) => Whereabouts::Copied,
+            (_, None) | (Content::Known(_) | Content::Alone, Some(true)) => Whereabouts::Missing,
+            (Content::Unknown, _) => Whereabouts::Unknown,
+            (_, Some(false)) => Whereabouts::Unsettled,
+        }
     };
     (0u32..).zip(one.contents).map(found).collect()
 }

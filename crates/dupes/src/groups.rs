@@ -119,14 +119,9 @@ fn of_class(
 /// Gives all names of an inode what is known of the one that was read.
 fn spread(work: &Work<'_>, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
-    for name in rest {
-        if work.facts.dropped(first) {
-            work.facts.drop_file(name.0);
-        } else if let Some(head) = work.facts.head(first) {
-            work.facts.set_head(name.0, head);
-            if let Some(content) = work.facts.content(first) {
-                work.facts.set_content(name.0, content);
-            }
+    if work.facts.dropped(first) || work.facts.head(first).is_some() {
+        for name in rest {
+            work.facts.copy(first, name.0);
         }
     }
 }

@@ -23,6 +23,12 @@ pub enum State {
     Offline,
     /// It cannot be looked at.
     Unknown,
+    /// It is what it was, but was not compared with others yet.
+    Pending,
+    /// It is what it was by its metadata, but its bytes were found to be others.
+    Damaged,
+    /// It is what it was by its metadata, but could not be read.
+    Unreadable,
 }
 
 /// Returns the state of each of `files`, in their order, by looking at their metadata.
@@ -166,7 +172,7 @@ pub fn validate(work: &Work<'_>) -> Result<Validated, Interrupted> {
             State::Changed => out.changed.push(file),
             State::Gone => out.gone.push(file),
             State::Offline => out.offline += 1,
-            State::Unknown => unreadable(worker, out, file),
+            _ => unreadable(worker, out, file),
         }
         worker.work.watch.files_done.fetch_add(1, Relaxed);
         Ok(())

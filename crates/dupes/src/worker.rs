@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{ReadError, Scratch};
-use fsops::{File, Interrupted, Op, Stat, Watch};
+use fsops::{File, Interrupted, Op, Stat, Watch, is_gone};
 use walk::{FileId, Opener, Problem, Reason};
 
 use crate::parallel::Work;
@@ -118,7 +118,11 @@ impl Worker<'_> {
     /// Drops a file and notes why. A remembered file that is gone or changed is no problem of
     /// this scan: the catalog learns that it knows nothing of it.
     pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
-        self.work.facts.drop_file(id.0);
+        if is_change(&reason) {
+            self.work.facts.drop_changed(id.0);
+        } else {
+            self.work.facts.drop_file(id.0);
+        }
         if !self.work.tree.is_remembered(id) {
             self.problems.push(Problem { path: self.work.tree.path(id), reason });
         }
@@ -126,5 +130,14 @@ impl Worker<'_> {
 
     fn done(&self, id: FileId) {
         self.work.done([id].into_iter(), self.work.tree.file(id).size);
+    }
+}
+
+/// Returns whether a reason says that the file is not the one that was found any more.
+fn is_change(reason: &Reason) -> bool {
+    match reason {
+        Reason::Changed => true,
+        Reason::Failed { source, .. } => is_gone(source),
+        Reason::Short => false,
     }
 }

@@ -14,6 +14,7 @@ use crate::monitor::Monitor;
 use crate::quantity::{count, counted, size};
 use crate::refusals::{self, Conclusion};
 use crate::settings::{Settings, Workers};
+use crate::unknown::Unknown;
 
 /// Descriptors that a thread needs besides those of directories and of files to compare.
 const RESERVED: usize = 16;
@@ -25,9 +26,17 @@ pub(crate) struct Planned {
     pub(crate) files: u64,
     reclaimable_bytes: u64,
     taken_bytes: u64,
+    /// Files that have no part in it, as it is not known what they are.
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 impl Planned {
+    /// Returns the totals of nothing yet.
+    pub(crate) fn new(unknown: Unknown) -> Planned {
+        Planned { unknown, ..Planned::default() }
+    }
+
     pub(crate) fn add(&mut self, plan: &Plan, kind: Kind) {
         self.groups += 1;
         self.files += plan.others.len() as u64;

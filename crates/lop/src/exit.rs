@@ -21,10 +21,14 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
     (2, "wrong usage"),
-    (3, "done in part: some entries could not be examined, mirrored or removed"),
+    (3, "done in part: some entries could not be examined, mirrored or removed, or are not known"),
     (4, "refused by a safety check: nothing was changed"),
-    (5, "the catalog is missing, locked, unreadable or of a newer version"),
-    (6, "the answer is no: uniques or contains found files without a copy there"),
+    (
+        5,
+        "the catalog is missing, locked, damaged or of another version, or has nothing of what was \
+         asked for",
+    ),
+    (6, "the answer is no: uniques or contains found files that have no copy there"),
     (130, "interrupted"),
 ];
 

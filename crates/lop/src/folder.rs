@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalog::{Catalog, Entry, Known};
+use catalog::{Catalog, Known, Record};
 use content::Digest;
 use device::Io;
 use dupes::State;
@@ -15,8 +15,9 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::look::Looker;
 use crate::monitor::Monitor;
-use crate::remembered::open;
+use crate::remembered::{Waiting, open};
 use crate::settings::{Settings, Workers};
+use crate::unknown::Standing;
 
 /// The files of a directory and their copies.
 pub(crate) struct Folder {
@@ -30,8 +31,8 @@ pub(crate) struct Folder {
 /// since their scan, count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// Whether the catalog knows the file as it is now.
-    pub(crate) known: bool,
+    /// What is known of the file and its copies.
+    pub(crate) standing: Standing,
     /// Other inodes with the same content.
     pub(crate) duplicates: u64,
     /// Whether the content, as a copy or as a hard link, is outside of the directory.
@@ -39,17 +40,23 @@ pub(crate) struct Copies {
     pub(crate) digest: Option<Digest>,
 }
 
-/// Which file a name is of, and whether it is outside of the directory.
-struct Place {
-    inode: (i64, u64),
+/// The files of one content.
+#[derive(Default)]
+struct Content {
+    /// The live, unchanged ones.
+    inodes: HashSet<(i64, u64)>,
+    /// Whether one of them is outside.
     outside: bool,
+    /// Whether a file outside had this content and is not what it was.
+    changed_outside: bool,
+    digest: Option<Digest>,
 }
 
-/// The live, unchanged files of one content.
-struct Content {
-    inodes: HashSet<(i64, u64)>,
-    outside: bool,
-    digest: Option<Digest>,
+impl Copies {
+    /// Returns whether it is known where else the content is.
+    pub(crate) fn known(&self) -> bool {
+        self.standing.is_known()
+    }
 }
 
 impl Folder {
@@ -61,8 +68,15 @@ impl Folder {
     ) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
         let tree = walk_dir(dir, system_dirs, settings)?;
-        let files = Asker::new(&catalog, &tree).ask()?;
+        let files = Asker::new(&catalog, &tree)?.ask()?;
         Ok(Folder { tree, files })
+    }
+
+    /// Returns the sizes together of the files for which `wanted` says so.
+    pub(crate) fn bytes(&self, wanted: impl Fn(&Copies) -> bool) -> u64 {
+        let files = self.tree.files().iter().zip(&self.files);
+        let sizes = files.filter(|(_, copies)| wanted(copies)).map(|(file, _)| file.size);
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// Returns the files for which `wanted` says so, sorted by path.
@@ -116,81 +130,98 @@ struct Asker<'a> {
     dirs: HashSet<FileKey>,
     contents: HashMap<i64, Content>,
     looker: Looker,
+    waiting: Waiting,
 }
 
 impl<'a> Asker<'a> {
-    fn new(catalog: &'a Catalog, tree: &'a Tree) -> Self {
+    fn new(catalog: &'a Catalog, tree: &'a Tree) -> Result<Self, CommandError> {
         let listed = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0);
         let key = |(id, dir): (u32, &walk::DirRecord)| FileKey {
             device: tree.device_of(DirId(id)).number,
             inode: dir.inode,
         };
         let dirs = listed.map(key).collect();
-        Asker { catalog, tree, dirs, contents: HashMap::new(), looker: Looker::default() }
+        let (contents, looker) = (HashMap::new(), Looker::default());
+        Ok(Asker { catalog, tree, dirs, contents, looker, waiting: Waiting::new(catalog)? })
     }
 
     fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
-        let known = self.catalog.known(self.tree)?;
-        let mut files = Vec::with_capacity(known.len());
-        for known in &known {
-            files.push(match known {
-                Some(known) => self.copies(known)?,
-                None => Copies::default(),
+        let records = self.catalog.known(self.tree)?;
+        let mut files = Vec::with_capacity(records.len());
+        for (file, record) in self.tree.files().iter().zip(&records) {
+            let standing = Standing::of(record);
+            files.push(match record.known().filter(|_| standing.is_known()) {
+                Some(known) => self.copies(&known, file.size)?,
+                None => Copies { standing, ..Copies::default() },
             });
         }
-        self.find_links(&known, &mut files)?;
+        self.find_links(&records, &mut files)?;
         Ok(files)
     }
 
-    fn copies(&mut self, known: &Known) -> Result<Copies, CommandError> {
-        let Some(number) = known.content else {
-            return Ok(Copies { known: true, ..Copies::default() });
-        };
+    /// Returns where the copies of a file are that is known as it is.
+    fn copies(&mut self, known: &Known, size: u64) -> Result<Copies, CommandError> {
+        let alone = Copies { standing: Standing::Is(State::Same), ..Copies::default() };
+        let Some(number) = known.content else { return self.unless_waiting(alone, size) };
         if !self.contents.contains_key(&number) {
             let content = self.content(number)?;
             self.contents.insert(number, content);
         }
         let content = &self.contents[&number];
         let is_there = content.inodes.contains(&(known.volume, known.inode));
-        Ok(Copies {
-            known: true,
+        let copies = Copies {
             duplicates: (content.inodes.len() - usize::from(is_there)) as u64,
             outside: content.outside,
             digest: content.digest,
-        })
+            ..alone
+        };
+        if !copies.outside && content.changed_outside {
+            return Ok(Copies { standing: Standing::CopiesChanged, ..copies });
+        }
+        self.unless_waiting(copies, size)
+    }
+
+    /// Returns copies as they are, but for a file without any outside: that is not known as long as a
+    /// file of its size waits to be compared.
+    fn unless_waiting(&mut self, copies: Copies, size: u64) -> Result<Copies, CommandError> {
+        let waits = !copies.outside && self.waiting.has(size, self.catalog, &mut self.looker)?;
+        let standing = if waits { Standing::Is(State::Pending) } else { copies.standing };
+        Ok(Copies { standing, ..copies })
     }
 
     fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
-        let places: Vec<Place> =
-            entries.into_iter().filter_map(|entry| self.place(&entry)).collect();
-        let outside = places.iter().any(|place| place.outside);
-        Ok(Content { inodes: places.iter().map(|place| place.inode).collect(), outside, digest })
+        let mut content = Content { digest, ..Content::default() };
+        for entry in &entries {
+            match self.looker.state(entry) {
+                State::Same => {
+                    content.inodes.insert((entry.volume, entry.inode));
+                    content.outside |= self.is_outside(&entry.path);
+                }
+                // It may have this content all the same.
+                State::Changed | State::Unknown | State::Pending => {
+                    content.changed_outside |= self.is_outside(&entry.path);
+                }
+                State::Gone | State::Offline | State::Damaged | State::Unreadable => {}
+            }
+        }
+        Ok(content)
     }
 
-    /// Returns where a remembered file is, if it still is there.
-    fn place(&mut self, entry: &Entry) -> Option<Place> {
-        if self.looker.state(entry) != State::Same {
-            return None;
-        }
-        let path = &entry.path;
-        // What is in the trash or in a snapshot is no copy that lets another one go.
-        let outside = !in_system_dir(path)
+    /// Returns whether a name that is there is outside of the directory. What is in the trash or in a
+    /// snapshot is no copy that lets another one go.
+    fn is_outside(&mut self, path: &[u8]) -> bool {
+        !in_system_dir(path)
             && !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
-            && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir));
-        Some(Place { inode: (entry.volume, entry.inode), outside })
+            && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir))
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
-    fn find_links(
-        &mut self,
-        known: &[Option<Known>],
-        files: &mut [Copies],
-    ) -> Result<(), CommandError> {
+    fn find_links(&mut self, records: &[Record], files: &mut [Copies]) -> Result<(), CommandError> {
         let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
-        for (at, known) in known.iter().enumerate() {
-            let Some(known) = known.filter(|_| !files[at].outside) else { continue };
+        for (at, record) in records.iter().enumerate() {
+            let Some(known) = record.known().filter(|_| !files[at].outside) else { continue };
             let id = FileId(u32::try_from(at).unwrap_or(u32::MAX));
             let path = self.tree.absolute_path(id);
             if self.looker.stat(&path).is_ok_and(|stat| stat.links > 1) {
@@ -201,8 +232,11 @@ impl<'a> Asker<'a> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            if let Some(place) = self.place(&entry).filter(|place| place.outside) {
-                for &at in linked.get(&place.inode).into_iter().flatten() {
+            // Whatever is in it, it is the same file.
+            let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is(&now));
+            if is_same && self.is_outside(&entry.path) {
+                let names = linked.get(&(entry.volume, entry.inode));
+                for &at in names.into_iter().flatten() {
                     files[at].outside = true;
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use catalog::Entry;
+use catalog::{Entry, FileState};
 use dupes::State;
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
@@ -30,7 +30,7 @@ impl Looker {
     /// Returns what has become of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
         let state = match self.stat(&entry.path) {
-            Ok(now) if entry.is(&now) => return State::Same,
+            Ok(now) if entry.is(&now) => return state_of(entry.state),
             Ok(_) => State::Changed,
             Err(e) if is_gone(&e) => State::Gone,
             Err(_) => return State::Unknown,
@@ -52,5 +52,15 @@ impl Looker {
                 Err(_) => return false,
             }
         }
+    }
+}
+
+/// Returns the state of a file that is what it was by its metadata.
+pub(crate) fn state_of(known: FileState) -> State {
+    match known {
+        FileState::Known => State::Same,
+        FileState::Pending => State::Pending,
+        FileState::Damaged => State::Damaged,
+        FileState::Unreadable => State::Unreadable,
     }
 }

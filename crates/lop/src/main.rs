@@ -36,6 +36,7 @@ mod stalls;
 mod stats;
 mod summary;
 mod tips;
+mod unknown;
 mod usage;
 
 use std::ffi::OsStr;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use action::keep::Rule;
 use action::{Changed, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
 use catalog::{Change, Now};
-use dupes::Attributes;
+use dupes::{Attributes, State};
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::folder::is_below;
 use crate::look::Looker;
 use crate::sources::Source;
+use crate::unknown::Unknown;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -102,6 +103,22 @@ impl Planner {
         }
         groups.retain(|group| group.len() > 1);
         Planner { source, wishes, now, members, groups, protected, left }
+    }
+
+    /// Returns how many files have nothing done with them, as it is not known what they are.
+    pub(crate) fn unknown(&self) -> Unknown {
+        let Some(loaded) = self.loaded() else { return Unknown::default() };
+        let tree = self.source.tree();
+        let is_wanted = |file: FileId| {
+            tree.file(file).size >= self.wishes.min_size
+                && (self.wishes.roots.is_empty() || {
+                    let path = tree.absolute_path(file);
+                    self.wishes.roots.iter().any(|root| is_in(root, &path))
+                })
+        };
+        let members = self.source.members().into_iter().map(|(_, file)| file);
+        let stale = members.filter(|file| self.now[file.0 as usize].is_none() && is_wanted(*file));
+        Unknown::of_catalog(stale.map(|_| State::Changed), loaded.doubts())
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.

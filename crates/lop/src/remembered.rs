@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use catalog::{Catalog, Entry, Loaded, Rows};
+use catalog::{Catalog, Entry, Loaded};
 use content::{ContentId, Digest};
 use dupes::{State, Work};
 use fsops::{Interrupted, Watch};
@@ -11,7 +11,7 @@ use walk::FileId;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::look::Looker;
+use crate::look::{Looker, state_of};
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
@@ -30,6 +30,11 @@ impl From<catalog::Error> for CommandError {
             }
             Error::TooNew { .. } => CommandError::new(exit, message)
                 .hint("use the newer lop, or another catalog: --catalog FILE"),
+            Error::Orphans { .. } => CommandError::new(exit, message)
+                .hint("move it away and scan again, or use another: --catalog FILE"),
+            Error::TooOld { .. } => {
+                CommandError::new(exit, message).hint("the next 'lop scan' brings it up to date")
+            }
             Error::Damaged { source, .. } => {
                 let error = CommandError::new(exit, message)
                     .hint("move it away and scan again, or use another: --catalog FILE");
@@ -77,6 +82,15 @@ pub(crate) struct Live {
     states: Vec<State>,
 }
 
+/// What is left of the groups of a catalog.
+#[derive(Default)]
+pub(crate) struct Groups {
+    /// Those that still hold: two members or more are what they were.
+    pub(crate) live: Vec<LiveGroup>,
+    /// Members of the others that are not what they were.
+    pub(crate) lost: Vec<(FileId, State)>,
+}
+
 /// A group that still holds.
 pub(crate) struct LiveGroup {
     pub(crate) size: u64,
@@ -84,19 +98,20 @@ pub(crate) struct LiveGroup {
     pub(crate) reclaimable: u64,
     /// One name of each inode, sorted by path.
     pub(crate) files: Vec<FileId>,
-    /// Members that changed or are gone, sorted by path.
+    /// Members that are not what they were, sorted by path.
     pub(crate) stale: Vec<(FileId, State)>,
 }
 
 impl Live {
-    /// Loads files of the catalog and looks at each.
-    pub(crate) fn load(which: Rows, settings: &Settings) -> Result<Live, CommandError> {
-        Live::check(open(settings)?.load(which)?, settings)
-    }
-
     /// Looks at each of some remembered files.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
-        let states = work_on(&loaded, settings, |work| dupes::states(work, &files(&loaded.tree)))?;
+        let all = files(&loaded.tree);
+        let mut states = work_on(&loaded, settings, |work| dupes::states(work, &all))?;
+        for (state, &file) in
+            states.iter_mut().zip(&all).filter(|(state, _)| **state == State::Same)
+        {
+            *state = state_of(loaded.state(file));
+        }
         Ok(Live { loaded, states })
     }
 
@@ -115,20 +130,28 @@ impl Live {
         files(&self.loaded.tree).into_iter().filter(|&f| self.state(f) == state).collect()
     }
 
-    /// Returns the groups that still have two members or more, in no particular order.
-    pub(crate) fn groups(&self) -> Vec<LiveGroup> {
-        let facts = &self.loaded.facts;
-        let content = |file: FileId| facts.content(file.0);
+    /// Returns the groups, in no particular order.
+    pub(crate) fn groups(&self) -> Groups {
+        let (facts, loaded) = (&self.loaded.facts, &self.loaded);
+        let before = |file: FileId| loaded.doubt(file).and_then(|doubt| doubt.content);
+        let content = |file: FileId| facts.content(file.0).or_else(|| before(file));
         let mut members: Vec<(ContentId, FileId)> = files(&self.loaded.tree)
             .into_iter()
             .filter_map(|f| content(f).map(|c| (c, f)))
             .collect();
         members.sort_unstable();
         let same = |a: &(ContentId, FileId), b: &(ContentId, FileId)| a.0 == b.0;
-        members.chunk_by(same).filter_map(|group| self.group(group)).collect()
+        let mut groups = Groups::default();
+        for group in members.chunk_by(same) {
+            match self.group(group) {
+                group if group.files.len() < 2 => groups.lost.extend(group.stale),
+                group => groups.live.push(group),
+            }
+        }
+        groups
     }
 
-    fn group(&self, members: &[(ContentId, FileId)]) -> Option<LiveGroup> {
+    fn group(&self, members: &[(ContentId, FileId)]) -> LiveGroup {
         let tree = &self.loaded.tree;
         let mut paths: Vec<(Vec<u8>, FileId)> =
             members.iter().map(|&(_, file)| (tree.path(file), file)).collect();
@@ -141,14 +164,11 @@ impl Live {
                 other => stale.push((file, other)),
             }
         }
-        if files.len() < 2 {
-            return None;
-        }
-        let size = tree.file(files[0]).size;
+        let size = tree.file(members[0].1).size;
         let (digest, stored) = self.loaded.content(members[0].0);
-        let others = size.saturating_mul(files.len() as u64 - 1);
+        let others = size.saturating_mul((files.len() as u64).saturating_sub(1));
         let reclaimable = if stale.is_empty() { stored } else { stored.min(others) };
-        Some(LiveGroup { size, digest, reclaimable, files, stale })
+        LiveGroup { size, digest, reclaimable, files, stale }
     }
 }
 
@@ -166,25 +186,73 @@ pub(crate) fn work_on<T>(
     Ok(done)
 }
 
-/// Who else has a content: the inodes of its files that are there and unchanged.
+/// Sizes of which files wait to be compared: whether another file of such a size is a copy is not known.
+pub(crate) struct Waiting {
+    /// By size, whether there is one; nothing is looked up if none waits at all.
+    sizes: Option<HashMap<u64, bool>>,
+}
+
+impl Waiting {
+    pub(crate) fn new(catalog: &Catalog) -> Result<Waiting, CommandError> {
+        Ok(Waiting { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
+    }
+
+    /// Returns whether a file of this size that is there waits to be compared.
+    pub(crate) fn has(
+        &mut self,
+        size: u64,
+        catalog: &Catalog,
+        looker: &mut Looker,
+    ) -> Result<bool, CommandError> {
+        let Some(sizes) = &mut self.sizes else { return Ok(false) };
+        if let Some(&waits) = sizes.get(&size) {
+            return Ok(waits);
+        }
+        let pending = catalog.pending(size)?;
+        let waits = pending.iter().any(|file| looker.state(file) == State::Pending);
+        sizes.insert(size, waits);
+        Ok(waits)
+    }
+}
+
+/// Who else has the content of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Others {
+    /// Other inodes that have it: those that are there and unchanged.
+    pub(crate) duplicates: u64,
+    /// Whether a file that had it is not what it was.
+    pub(crate) changed: bool,
+}
+
+/// Who has each content.
 #[derive(Default)]
 pub(crate) struct Sharers {
-    looker: Looker,
-    inodes: HashMap<i64, HashSet<(i64, u64)>>,
+    pub(crate) looker: Looker,
+    /// By content, the inodes that have it, and whether a file that had it is not what it was.
+    inodes: HashMap<i64, (HashSet<(i64, u64)>, bool)>,
 }
 
 impl Sharers {
-    /// Returns how many other inodes have the content of a file.
-    pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<u64, CommandError> {
-        let Some(content) = file.content.filter(|_| file.copies > 1) else { return Ok(0) };
+    /// Returns who else has the content of a file.
+    pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
+        let Some(content) = file.content.filter(|_| file.copies > 1) else {
+            return Ok(Others { duplicates: 0, changed: false });
+        };
         if !self.inodes.contains_key(&content) {
-            let mut live = catalog.files_with(content)?;
-            live.retain(|entry| self.looker.state(entry) == State::Same);
-            let inodes = live.iter().map(|entry| (entry.volume, entry.inode)).collect();
-            self.inodes.insert(content, inodes);
+            let (mut inodes, mut changed) = (HashSet::new(), false);
+            for entry in catalog.files_with(content)? {
+                let state = self.looker.state(&entry);
+                if state == State::Same {
+                    inodes.insert((entry.volume, entry.inode));
+                }
+                changed |= matches!(state, State::Changed | State::Unknown);
+            }
+            self.inodes.insert(content, (inodes, changed));
         }
         let own = (file.volume, file.inode);
-        Ok(self.inodes[&content].iter().filter(|inode| **inode != own).count() as u64)
+        let (inodes, changed) = &self.inodes[&content];
+        let others = inodes.iter().filter(|inode| **inode != own).count();
+        Ok(Others { duplicates: others as u64, changed: *changed })
     }
 }
 
@@ -196,5 +264,8 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Gone => Some("gone"),
         State::Offline => Some("offline"),
         State::Unknown => Some("cannot be looked at"),
+        State::Pending => Some("not compared yet"),
+        State::Damaged => Some("damaged"),
+        State::Unreadable => Some("unreadable"),
     }
 }

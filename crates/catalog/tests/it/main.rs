@@ -15,6 +15,7 @@ mod imagined;
 mod interrupted;
 mod linked;
 mod locking;
+mod marking;
 mod opening;
 mod place;
 mod questions;

@@ -201,11 +201,23 @@ fn a_newer_format_is_named_with_both_numbers() {
     place.run("PRAGMA user_version = 77");
     let before = fs::read(place.path()).expect("readable");
     for error in refusals(&place.path()) {
-        assert!(matches!(error, Error::TooNew { found: 77, known: 1, .. }), "{error:?}");
-        let said = "has format 77; this lop knows formats up to 1";
+        assert!(matches!(error, Error::TooNew { found: 77, known: 2, .. }), "{error:?}");
+        let said = "has format 77; this lop knows formats up to 2";
         assert!(error.to_string().ends_with(said), "{error}");
     }
     assert!(fs::read(place.path()).expect("readable") == before);
+}
+
+#[test]
+fn an_older_format_is_named_and_brought_up_to_date_by_a_scan() {
+    let place = Place::new();
+    place.make_dir();
+    place.run(include_str!("../data/v1.sql"));
+    let error = refusal(&place.path());
+    assert!(matches!(error, Error::TooOld { found: 1, known: 2, .. }), "{error:?}");
+    place.scan(&[tree().path()]);
+    assert_eq!(place.query("PRAGMA user_version"), ["2"]);
+    assert_eq!(place.catalog().load(Rows::All).expect("loads").tree.files().len(), 6);
 }
 
 #[test]

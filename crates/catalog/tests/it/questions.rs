@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use catalog::{Entry, Rows};
+use catalog::{Entry, Record, Rows};
 use content::Digest;
 use testkit::{TempTree, TreeBuilder};
 
@@ -146,8 +146,9 @@ fn known_is_what_has_not_changed() {
     assert_eq!(known.len(), 7);
     for (id, known) in ids(&now).zip(known) {
         let name = now.name(id).to_bytes();
-        assert_eq!(known.is_some(), name != b"unlike" && name != b"new", "{name:?}");
-        if let Some(known) = known {
+        assert_eq!(known == Record::Changed, name == b"unlike", "{name:?}");
+        assert_eq!(known == Record::Missing, name == b"new", "{name:?}");
+        if let Some(known) = known.known() {
             assert_eq!(known.inode, now.file(id).inode);
             let compared = [&b"a"[..], b"link", b"copy"].contains(&name);
             assert_eq!(known.content.is_some(), compared, "{name:?}");

@@ -224,5 +224,8 @@ fn a_file_alone_with_its_size_is_remembered_without_a_head() {
     assert_eq!(heads, ["0", "0", "0", "1"]);
     let now = walked(&[tree.path()]);
     let known = place.catalog().known(&now).expect("asks");
-    assert!(known.iter().all(Option::is_some), "that it is unchanged is known all the same");
+    assert!(
+        known.iter().all(|record| record.known().is_some()),
+        "that it is unchanged is known all the same"
+    );
 }

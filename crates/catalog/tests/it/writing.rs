@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::SystemTime;
 
-use catalog::{Copies, Entry};
+use catalog::{Copies, Entry, FileState};
 use testkit::TempTree;
 
 use crate::disk::{ids, let_the_clock_tick, pairs, stat, walked};
@@ -141,7 +141,7 @@ fn a_file_too_young_to_be_trusted_is_written_each_time() {
 }
 
 #[test]
-fn a_file_given_up_loses_what_was_known_of_it() {
+fn a_file_given_up_is_no_copy_any_more() {
     let (place, tree) = (Place::new(), pairs());
     place.scan(&[tree.path()]);
     place.learn(walked(&[tree.path()]), later(), |found, facts| {
@@ -151,9 +151,28 @@ fn a_file_given_up_loses_what_was_known_of_it() {
         copies
     });
     let [a, b] = ["a", "d/b"].map(|name| place.entry(&tree.join(name)).expect("is there"));
-    assert_eq!((a.content, a.copies), (None, 1));
-    assert_eq!((b.content, b.copies), (Some(1), 1));
-    assert_eq!(place.query("SELECT head IS NULL FROM file WHERE name = x'61'"), ["1"]);
+    assert_eq!((a.state, b.state), (FileState::Unreadable, FileState::Known));
+    assert_eq!((b.content, b.copies), (Some(1), 1), "the other one is alone");
+    assert_eq!(a.content, Some(1), "what it was when it could be read is still known");
+    assert_eq!(place.query("SELECT count(*) FROM duplicates"), ["0"]);
+    let scan = place.scan(&[tree.path()]);
+    assert_eq!(scan.known(), ["b", "c"], "the next scan reads it again");
+    let a = place.entry(&tree.join("a")).expect("is there");
+    assert_eq!((a.state, a.content, a.copies), (FileState::Known, Some(1), 2));
+}
+
+/// A file that was changed or removed meanwhile is no unreadable one.
+#[test]
+fn a_file_that_changed_before_it_was_read_is_pending() {
+    let (place, tree) = (Place::new(), pairs());
+    place.scan(&[tree.path()]);
+    place.learn(walked(&[tree.path()]), later(), |found, facts| {
+        let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
+        facts.drop_changed(a.expect("is there").0);
+        Vec::new()
+    });
+    let a = place.entry(&tree.join("a")).expect("is there");
+    assert_eq!(a.state, FileState::Pending);
 }
 
 #[test]

@@ -30,6 +30,17 @@ fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
 }
 
 #[test]
+fn a_file_that_changed_is_dropped_and_not_unreadable() {
+    let facts = Facts::new(3);
+    facts.drop_file(0);
+    facts.drop_changed(1);
+    assert_eq!((facts.dropped(0), facts.unreadable(0)), (true, true));
+    assert_eq!((facts.dropped(1), facts.unreadable(1)), (true, false));
+    facts.copy(1, 2);
+    assert_eq!((facts.dropped(2), facts.unreadable(2)), (true, false));
+}
+
+#[test]
 fn contents_made_by_many_threads_are_all_unlike() {
     let facts = Facts::new(0);
     let numbers: BTreeSet<_> = thread::scope(|scope| {

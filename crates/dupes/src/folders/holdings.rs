@@ -230,8 +230,8 @@ impl Tour<'_> {
             for file in tree.files_in(record) {
                 match states[file as usize] {
                     State::Same => self.hold(FileId(file), place),
-                    State::Changed | State::Unknown | State::Offline => changed += 1,
                     State::Gone => {}
+                    _ => changed += 1,
                 }
             }
         }

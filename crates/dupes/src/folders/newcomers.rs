@@ -17,6 +17,8 @@ pub struct Newcomers {
     /// By [`DirId`]: files that are not empty, directories with such files below them, and what is on
     /// another file system; 1 for a directory that was not or could not be listed.
     pub counts: Vec<u32>,
+    /// All that was found in the directories that were listed.
+    pub found: u64,
     /// Directories that could not be listed.
     pub problems: Vec<Problem>,
 }
@@ -43,10 +45,12 @@ pub fn newcomers(work: &Work<'_>, roots: &[Vec<u8>]) -> Result<Newcomers, Interr
             Ok(())
         })?;
     let mut counts: Vec<u32> = is_scanned.iter().map(|&scanned| u32::from(!scanned)).collect();
+    let mut found = 0;
     for (dir, count) in lists.into_iter().flatten() {
-        counts[dir.0 as usize] = count;
+        found += u64::from(count.unwrap_or(0));
+        counts[dir.0 as usize] = count.unwrap_or(1);
     }
-    Ok(Newcomers { counts, problems })
+    Ok(Newcomers { counts, found, problems })
 }
 
 /// Returns the directories with a file in or below each, which says what device it is on.
@@ -71,7 +75,8 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    fn count(&mut self, worker: &mut Worker<'_>) -> u32 {
+    /// Returns how many there are; nothing if the directory cannot be listed.
+    fn count(&mut self, worker: &mut Worker<'_>) -> Option<u32> {
         let tree = worker.work.tree;
         let found = worker.opener.dir(self.dir).and_then(|dir| {
             self.list(tree, dir)?;
@@ -81,12 +86,12 @@ impl Listing<'_> {
         });
         worker.work.watch.entries.fetch_add(1, Relaxed);
         match found {
-            Ok(count) => count,
-            Err(source) if is_gone(&source) => 0,
+            Ok(count) => Some(count),
+            Err(source) if is_gone(&source) => Some(0),
             Err(source) => {
                 let reason = Reason::Failed { op: Op::List, source };
                 worker.problems.push(Problem { path: tree.dir_path(self.dir), reason });
-                1
+                None
             }
         }
     }

@@ -144,9 +144,10 @@ pub(crate) struct DupsArgs {
 /// Show the files below a directory that have no copy outside it
 ///
 /// The question to ask before deleting a directory: is everything in here also somewhere else?
-/// Every file that is there now is looked at, also those the catalog does not know, which count
-/// as having no copy. The exit code is 0 if each has a copy outside, 6 if some file has none, and
-/// 3 if all that could be examined have one but something could not be examined.
+/// Every file that is there now is looked at. Those that the catalog does not know as they are now,
+/// and those that were found damaged, are listed too, with the reason. The exit code is 0 if each
+/// file has a copy outside, 6 if some file has none, 3 if that is not known of some or something
+/// could not be examined, and 5 if the catalog has none of them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -173,8 +174,8 @@ pub(crate) struct UniquesArgs {
 /// the scan is listed, and one of B does not count. What is in A and in B, because one is in the
 /// other or by a second path, does not count as being in B. A hard link to a file in B does, though
 /// deleting it frees nothing. Empty files are in every directory; links and special files are counted
-/// and not compared. The exit code is 0 if everything in A is in B, 6 if not, and 3 if all that could be
-/// examined is but something could not be examined.
+/// and not compared. The exit code is 0 if everything in A is in B, 6 if not, 3 if that is not known of
+/// some file or something could not be examined, and 5 if the catalog has nothing of A or of B.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

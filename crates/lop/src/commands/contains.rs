@@ -1,12 +1,12 @@
 //! `lop contains`: whether everything in one directory is in another one too.
 
-use catalog::{Catalog, Known};
+use catalog::{Catalog, FileState, Known, Record};
 use dupes::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
 use crate::args::ContainsArgs;
-use crate::commands::uniques::{Listing, print_list};
+use crate::commands::uniques::{Answer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::folder::{SystemDirs, walk_dir};
@@ -14,6 +14,8 @@ use crate::formats::Listed;
 use crate::quantity::{count, counted, size};
 use crate::remembered::open;
 use crate::settings::Settings;
+use crate::sources::files;
+use crate::unknown::{Standing, Unknown};
 
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -25,61 +27,53 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
         return Err(CommandError::usage(message));
     }
     let found = whereabouts(one.walked(), other.walked());
-    let listing = Listing::of(listed(&one.tree, &found));
     let problems: Vec<&Problem> = one.tree.problems.iter().chain(&other.tree.problems).collect();
-    let number = |wanted| found.iter().filter(|&&place| place == wanted).count() as u64;
-    let is_unknown = |file: &FileId| other.contents[file.0 as usize] == Content::Unknown;
-    let skipped = &one.tree.skipped;
-    let summary = Summary {
-        files: found.len() as u64,
-        missing: listing.len(),
-        bytes: listing.bytes(),
-        unknown: number(Whereabouts::Unknown),
-        linked: number(Whereabouts::Linked),
-        unknown_there: outside(&one.tree, &other.tree).iter().filter(|f| is_unknown(f)).count()
-            as u64,
-        empty: skipped.empty,
-        symlinks: skipped.symlinks,
-        special: skipped.fifos + skipped.sockets + skipped.devices,
-        problems: problems.len() as u64,
-    };
-    let answer = if summary.missing > 0 { Exit::No } else { Exit::Done };
-    let said = (&summary, &*summary.text());
-    print_list(&problems, listing, &args.list, settings, said, answer)
+    let summary = Summary::new(&one, &other, &found, problems.len() as u64);
+    let answer =
+        Answer { exit: summary.exit(), why: summary.why(), problems, text: summary.text() };
+    print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
 }
 
 /// One of the two directories as it is now.
 struct Side {
     tree: Tree,
+    records: Vec<Record>,
     contents: Vec<Content>,
 }
 
 impl Side {
     fn look(tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
-        let content = |known: Option<Known>| match known {
-            None => Content::Unknown,
-            Some(Known { content: None, .. }) => Content::Alone,
-            Some(Known { content: Some(number), .. }) => Content::Known(number),
+        let records = catalog.known(&tree)?;
+        let content = |record: &Record| match record.known() {
+            Some(Known { state: FileState::Known, content, .. }) => {
+                content.map_or(Content::Alone, Content::Known)
+            }
+            _ => Content::Unknown,
         };
-        let contents = catalog.known(&tree)?.into_iter().map(content).collect();
-        Ok(Side { tree, contents })
+        let contents = records.iter().map(content).collect();
+        Ok(Side { tree, records, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
         Walked { tree: &self.tree, contents: &self.contents }
     }
+
+    fn standing(&self, file: FileId) -> Standing {
+        Standing::of(&self.records[file.0 as usize])
+    }
 }
 
 /// Returns the files that are not known to be in the other directory, sorted by path.
-fn listed(tree: &Tree, found: &[Whereabouts]) -> Vec<Listed> {
-    let lost = (0u32..).map(FileId).zip(found).filter_map(|(file, place)| match place {
+fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
+    let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
         Whereabouts::Copied | Whereabouts::Linked => None,
         Whereabouts::Missing => Some((file, None)),
-        Whereabouts::Unknown => Some((file, Some("not in the catalog, or changed since the scan"))),
+        Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
+        Whereabouts::Unknown => Some((file, one.standing(file).mark())),
     });
     let listed = |(file, state)| Listed {
-        path: tree.path(file),
-        size: tree.file(file).size,
+        path: one.tree.path(file),
+        size: one.tree.file(file).size,
         duplicates: None,
         digest: None,
         state,
@@ -93,16 +87,22 @@ fn listed(tree: &Tree, found: &[Whereabouts]) -> Vec<Listed> {
 struct Summary {
     /// Files of the first directory.
     files: u64,
-    /// Of these, those that are not known to be in the second.
+    /// Of these, those that are not in the second.
     missing: u64,
     /// Bytes in the missing ones.
     bytes: u64,
-    /// Of the missing ones, those that the catalog does not know as they are now.
-    unknown: u64,
+    /// Of the first directory, files that the catalog does not know as they are now.
+    #[serde(flatten)]
+    unknown: Unknown,
+    /// Of the first directory, files that may be among those of the second that are not known.
+    unsettled: u64,
     /// Files that are in the second directory as another name of the same inode.
     linked: u64,
     /// Files of the second directory that the catalog does not know as they are now.
     unknown_there: u64,
+    /// Whether the catalog has no file of the second directory.
+    #[serde(skip)]
+    nothing_there: bool,
     /// Empty files, which are not compared.
     empty: u64,
     /// Symbolic links, which are not compared.
@@ -113,25 +113,83 @@ struct Summary {
 }
 
 impl Summary {
+    fn new(one: &Side, other: &Side, found: &[Whereabouts], problems: u64) -> Summary {
+        let number = |wanted| found.iter().filter(|&&place| place == wanted).count() as u64;
+        let with = |wanted: Whereabouts| {
+            let all = files(&one.tree).into_iter().zip(found);
+            all.filter(move |(_, place)| **place == wanted).map(|(file, _)| file)
+        };
+        let there = outside(&one.tree, &other.tree);
+        let sizes = with(Whereabouts::Missing).map(|file| one.tree.file(file).size);
+        let skipped = &one.tree.skipped;
+        Summary {
+            files: found.len() as u64,
+            missing: number(Whereabouts::Missing),
+            bytes: sizes.fold(0, u64::saturating_add),
+            unknown: Unknown::of(with(Whereabouts::Unknown).map(|file| one.standing(file))),
+            unsettled: number(Whereabouts::Unsettled),
+            linked: number(Whereabouts::Linked),
+            unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
+            nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
+            empty: skipped.empty,
+            symlinks: skipped.symlinks,
+            special: skipped.fifos + skipped.sockets + skipped.devices,
+            problems,
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        let unanswered = self.unknown.all + self.unsettled;
+        if self.missing > 0 {
+            Exit::No
+        } else if unanswered == 0 {
+            Exit::Done
+        } else if unanswered == self.files && self.nothing_there {
+            Exit::Catalog
+        } else {
+            self.unknown.exit(self.files, Exit::Partial)
+        }
+    }
+
+    /// Returns why not everything has an answer.
+    fn why(&self) -> Vec<String> {
+        self.unknown.lines().into_iter().chain(self.unknown_there()).collect()
+    }
+
+    fn unknown_there(&self) -> Option<String> {
+        let are = if self.unknown_there == 1 { "file there is" } else { "files there are" };
+        let number = count(self.unknown_there);
+        let mut text = format!("{number} {are} not in the catalog or changed since the scan");
+        if self.unsettled > 0 {
+            text.push_str("; run 'lop scan' there");
+        }
+        (self.unknown_there > 0).then_some(text)
+    }
+
     fn text(&self) -> String {
         let files = counted(self.files, "file", "files");
-        let mut text = if self.missing == 0 {
-            format!("{files}: each is also in the second directory")
-        } else {
+        let unanswered = self.unknown.all + self.unsettled;
+        let found = self.files - unanswered;
+        let mut text = if self.missing > 0 {
             let (number, bytes) = (count(self.missing), size(self.bytes));
             let are = if self.missing == 1 { "is" } else { "are" };
             format!("{number} of {files} ({bytes}) {are} not in the second directory")
+        } else if unanswered > 0 {
+            let are = if found == 1 { "is" } else { "are" };
+            format!("{} of {files} {are} also in the second directory", count(found))
+        } else {
+            format!("{files}: each is also in the second directory")
         };
-        let unknown = "not in the catalog or changed since the scan";
+        text.push_str(&self.unknown.text());
+        let there = "as large as files there that are not known";
         for (number, one, many, what) in [
-            (self.unknown, "of these 1 is", "of these {} are", unknown),
+            (self.unsettled, "1 file is", "{} files are", there),
             (
                 self.linked,
                 "1 is a hard link",
                 "{} are hard links",
                 "to there and would free nothing",
             ),
-            (self.unknown_there, "1 file there is", "{} files there are", unknown),
             (self.empty, "1 empty file", "{} empty files", "not compared"),
             (self.symlinks, "1 symbolic link", "{} symbolic links", "not compared"),
             (self.special, "1 special file", "{} special files", "not compared"),
@@ -140,6 +198,9 @@ impl Summary {
                 let who = if number == 1 { one.into() } else { many.replace("{}", &count(number)) };
                 text.push_str(&format!("\n  {who} {what}"));
             }
+        }
+        if let Some(there) = self.unknown_there() {
+            text.push_str(&format!("\n  {there}"));
         }
         text
     }

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let unexamined = !(problems.is_empty() && source.changed().is_empty());
     let now = source.look(settings)?;
     let planner = Planner::new(source, now, wishes);
+    let unknown = planner.unknown();
     tell_left(planner.left_to_programs(), settings);
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
@@ -69,7 +70,17 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
         settings.complain(format!("--keep {rule} matched no file").as_bytes());
     }
-    Ok(if unexamined && exit == Exit::Done { Exit::Partial } else { exit })
+    if !settings.json && settings.verbosity != Verbosity::Quiet {
+        unknown.lines().iter().for_each(|line| settings.note(line));
+    }
+    Ok(match unknown.exit(u64::MAX, exit) {
+        Exit::Done if unexamined => Exit::Partial,
+        Exit::Partial if exit == Exit::Done => {
+            settings.print_exit_record(Exit::Partial, &unknown.lines().join("; "));
+            Exit::Partial
+        }
+        exit => exit,
+    })
 }
 
 /// Says how many files are not acted on although they have duplicates.
@@ -164,12 +175,13 @@ fn carry_on(
     }
     let mut refused = Vec::new();
     let plans = looked_at(plans, kind, absolute(&args.distinct)?, &mut refused);
+    let totals = Planned::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
-        save(plans, kind, file, settings)?
+        save(plans, totals, kind, file, settings)?
     } else {
         let is_whole = has_scope(by, args);
         let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
-        show(plans, kind, apply, settings)?
+        show(plans, totals, kind, apply, settings)?
     };
     refusals::print(&refused, settings);
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
@@ -196,7 +208,8 @@ fn chose(
             settings.note("nothing was changed, and the choices are not saved");
             return Ok(Exit::Done);
         };
-        return save_to(file, chosen.into_iter(), kind, &path, settings);
+        let totals = Planned::new(planner.unknown());
+        return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
     }
     carry_on(chosen.into_iter(), planner, by, args, writer, settings)
 }
@@ -215,11 +228,11 @@ fn looked_at(
 /// Shows plans; `apply` is what has them carried out.
 fn show(
     plans: impl Iterator<Item = Plan>,
+    mut summary: Planned,
     kind: Kind,
     apply: &str,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let mut summary = Planned::default();
     let heard = output::print(|out| {
         let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
         for plan in plans {

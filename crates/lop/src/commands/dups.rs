@@ -1,30 +1,42 @@
 //! `lop dups`: the files below a directory that have a duplicate.
 
+use std::path::Path;
+
 use serde::Serialize;
-use walk::Problem;
 
 use crate::args::DupsArgs;
-use crate::commands::uniques::{Listing, print_list};
+use crate::commands::uniques::{Answer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Folder, SystemDirs};
-use crate::quantity::{counted, size};
+use crate::folder::{Copies, Folder, SystemDirs};
+use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
+use crate::unknown::Unknown;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Folder::look(&args.dir, SystemDirs::LeftOut, settings)?;
-    let listing = Listing::new(&folder, |copies| copies.duplicates > 0, |_| None);
-    let inside = folder.files(|copies| copies.duplicates > 0 && !copies.outside).len() as u64;
+    let is_copy = |copies: &Copies| copies.duplicates > 0;
+    let listing = Listing::new(&folder, is_copy, |_| None);
+    let number = |wanted: &dyn Fn(&Copies) -> bool| {
+        folder.files.iter().filter(|copies| wanted(copies)).count() as u64
+    };
+    let unknown = folder.files.iter().filter(|copies| !is_copy(copies)).map(|c| c.standing);
     let summary = Summary {
         files: folder.files.len() as u64,
-        duplicates: listing.len(),
-        bytes: listing.bytes(),
-        only_inside: inside,
+        duplicates: number(&is_copy),
+        bytes: folder.bytes(is_copy),
+        only_inside: number(&|copies| is_copy(copies) && !copies.outside),
+        unknown: Unknown::of(unknown),
         problems: folder.tree.problems.len() as u64,
     };
-    let problems: Vec<&Problem> = folder.tree.problems.iter().collect();
-    print_list(&problems, listing, &args.list, settings, (&summary, &summary.text()), Exit::Done)
+    let answer = Answer {
+        exit: summary.unknown.exit(summary.files, Exit::Done),
+        why: summary.unknown.lines(),
+        problems: folder.tree.problems.iter().collect(),
+        text: summary.text(&args.dir),
+    };
+    print_list(listing, &summary, &answer, &args.list, settings)
 }
 
 #[derive(Serialize)]
@@ -34,24 +46,30 @@ struct Summary {
     bytes: u64,
     /// Of the duplicates, those whose copies are all below the directory too.
     only_inside: u64,
+    /// Files of which it is not known.
+    #[serde(flatten)]
+    unknown: Unknown,
     problems: u64,
 }
 
 impl Summary {
-    fn text(&self) -> String {
+    fn text(&self, dir: &Path) -> String {
         let files = counted(self.files, "file", "files");
-        if self.duplicates == 0 {
-            return format!("None of {files} has a duplicate");
-        }
-        let mut text = format!(
-            "{} of {files} ({}) have duplicates",
-            crate::quantity::count(self.duplicates),
-            size(self.bytes)
-        );
-        if self.only_inside > 0 {
-            let inside = crate::quantity::count(self.only_inside);
-            text.push_str(&format!("; {inside} of them only in there"));
-        }
+        let mut text = if self.duplicates > 0 {
+            let have = if self.duplicates == 1 { "has a duplicate" } else { "have duplicates" };
+            format!("{} of {files} ({}) {have}", count(self.duplicates), size(self.bytes))
+        } else if self.unknown.all > 0 {
+            format!("None of {files} is known to have a duplicate")
+        } else {
+            format!("None of {files} has a duplicate")
+        };
+        let inside = match self.only_inside {
+            0 => String::new(),
+            n if n == self.duplicates => format!(", all inside {}", dir.display()),
+            n => format!(", {} only inside {}", count(n), dir.display()),
+        };
+        text.push_str(&inside);
+        text.push_str(&self.unknown.text());
         text
     }
 }

@@ -1,5 +1,6 @@
 //! `lop file`: the duplicates of single files.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -13,29 +14,72 @@ use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::formats::{JsonListed, Listed, to_json};
-use crate::look::Looker;
+use crate::look::{Looker, state_of};
 use crate::output;
 use crate::quantity::{counted, size};
-use crate::remembered::{mark, open};
+use crate::remembered::{Waiting, mark, open};
 use crate::settings::Settings;
+use crate::unknown::{Standing, Unknown};
 
 /// What is known of one file.
 struct Answer {
     file: Listed,
+    /// Its other names, the files with the same content and their names.
     others: Vec<Listed>,
+    /// How many of them are further names of a file.
+    hard_links: u64,
+    /// Whether it is not known if there is a copy, as those that there were have changed.
+    copies_changed: bool,
+}
+
+/// Why there is no answer about a file.
+enum Unanswered {
+    /// The catalog does not know.
+    Unknown(Standing),
+    /// The file cannot be looked at.
+    Failed(String),
+}
+
+impl Unanswered {
+    fn text(&self) -> String {
+        let text = match self {
+            Unanswered::Failed(text) => return text.clone(),
+            Unanswered::Unknown(Standing::Missing) => "not in the catalog; scan it first",
+            Unanswered::Unknown(Standing::Is(State::Pending)) => {
+                "not compared with all others yet; run 'lop scan' again"
+            }
+            Unanswered::Unknown(Standing::Is(State::Damaged)) => {
+                "damaged: it differs from what was scanned; scan it again"
+            }
+            Unanswered::Unknown(Standing::Is(State::Unreadable)) => {
+                "could not be read when it was compared; scan it again"
+            }
+            Unanswered::Unknown(_) => "changed since the scan; scan it again",
+        };
+        text.into()
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let (mut answers, mut unanswered) = (Vec::new(), 0);
+    let mut asker =
+        Asker { waiting: Waiting::new(&catalog)?, looker: Looker::default(), catalog: &catalog };
+    let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
-        match answer(&catalog, path)? {
-            Ok(answer) => answers.push(answer),
-            Err(reason) => {
-                unanswered += 1;
+        match asker.answer(path)? {
+            Ok(answer) => {
+                unknown.extend(answer.copies_changed.then_some(Standing::CopiesChanged));
+                answers.push(answer);
+            }
+            Err(why) => {
+                let text = why.text();
                 let path = path.as_os_str().as_bytes();
-                settings.complain(&[path, b": ", reason.as_bytes()].concat());
+                settings.complain(&[path, b": ", text.as_bytes()].concat());
+                match why {
+                    Unanswered::Unknown(standing) => unknown.push(standing),
+                    Unanswered::Failed(_) => failed += 1,
+                }
             }
         }
     }
@@ -45,59 +89,132 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
         }
         answers.iter().try_for_each(|answer| write_text(out, answer, settings))
     })?;
-    if unanswered == 0 {
-        return Ok(Exit::Done);
-    }
-    let files = counted(unanswered, "file", "files");
-    settings.print_exit_record(Exit::Partial, &format!("{files} could not be answered for"));
-    Ok(Exit::Partial)
+    let unknown = Unknown::of(unknown.into_iter());
+    let exit = match unknown.exit(args.paths.len() as u64, Exit::Done) {
+        Exit::Done if failed > 0 => Exit::Partial,
+        exit => exit,
+    };
+    let failed = (failed > 0)
+        .then(|| format!("{} could not be looked at", counted(failed, "file", "files")));
+    let why: Vec<String> = unknown.lines().into_iter().chain(failed).collect();
+    settings.print_exit_record(exit, &why.join("; "));
+    Ok(exit)
 }
 
-/// Returns what the catalog knows of a file, or why there is no answer.
-fn answer(catalog: &Catalog, path: &Path) -> Result<Result<Answer, String>, CommandError> {
-    let now = match Stat::of_path(path) {
-        Ok(now) if now.kind == fsops::Kind::File => now,
-        Ok(_) => return Ok(Err("not a regular file".into())),
-        Err(e) => return Ok(Err(io_text(&e))),
-    };
-    let name = path.file_name().unwrap_or_default();
-    let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let dir = match dir.canonicalize() {
-        Ok(dir) => dir.into_os_string().into_vec(),
-        Err(e) => return Ok(Err(io_text(&e))),
-    };
-    let Some(entry) = catalog.file(&dir, name.as_bytes())? else {
-        return Ok(Err("not in the catalog; scan it first".into()));
-    };
-    if !entry.is(&now) {
-        return Ok(Err("changed since the scan; scan it again".into()));
-    }
-    let others = others(catalog, &entry)?;
-    let linked = |other: &Entry| (other.volume, other.inode) == (entry.volume, entry.inode);
-    let same = others.iter().filter(|(other, state)| *state == State::Same && !linked(other));
-    let mut inodes: Vec<_> = same.map(|(other, _)| (other.volume, other.inode)).collect();
-    inodes.sort_unstable();
-    inodes.dedup();
-    let others = others.iter().map(|(other, state)| {
-        let link = *state == State::Same && linked(other);
-        let state = if link { Some("a hard link to it") } else { mark(*state) };
-        listed(other, other.path.clone(), None, state)
-    });
-    let path = path.as_os_str().as_bytes().to_vec();
-    let file = listed(&entry, path, Some(inodes.len() as u64), None);
-    Ok(Ok(Answer { file, others: others.collect() }))
+struct Asker<'a> {
+    catalog: &'a Catalog,
+    looker: Looker,
+    waiting: Waiting,
 }
 
-fn others(catalog: &Catalog, entry: &Entry) -> Result<Vec<(Entry, State)>, CommandError> {
-    let Some(content) = entry.content else { return Ok(Vec::new()) };
-    let mut others = catalog.files_with(content)?;
-    others.retain(|other| other.path != entry.path);
-    let mut looker = Looker::default();
-    let state = |other: Entry| {
-        let state = looker.state(&other);
-        (other, state)
-    };
-    Ok(others.into_iter().map(state).collect())
+impl Asker<'_> {
+    /// Returns what the catalog knows of a file, or why there is no answer.
+    fn answer(&mut self, path: &Path) -> Result<Result<Answer, Unanswered>, CommandError> {
+        let now = match Stat::of_path(path) {
+            Ok(now) if now.kind == fsops::Kind::File => now,
+            Ok(_) => return Ok(Err(Unanswered::Failed("not a regular file".into()))),
+            Err(e) => return Ok(Err(Unanswered::Failed(io_text(&e)))),
+        };
+        let name = path.file_name().unwrap_or_default();
+        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = match dir.canonicalize() {
+            Ok(dir) => dir.into_os_string().into_vec(),
+            Err(e) => return Ok(Err(Unanswered::Failed(io_text(&e)))),
+        };
+        let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
+            return Ok(Err(Unanswered::Unknown(Standing::Missing)));
+        };
+        let state = if entry.is(&now) { state_of(entry.state) } else { State::Changed };
+        if state != State::Same {
+            return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
+        }
+        let others = Others::find(self.catalog, &mut self.looker, &entry, now.links)?;
+        let duplicates = others.duplicates;
+        if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.looker)? {
+            return Ok(Err(Unanswered::Unknown(Standing::Is(State::Pending))));
+        }
+        let path = path.as_os_str().as_bytes().to_vec();
+        let file = listed(&entry, path, Some(duplicates), None);
+        let copies_changed = others.duplicates == 0 && others.changed;
+        let Others { listed, hard_links, .. } = others;
+        Ok(Ok(Answer { file, others: listed, hard_links, copies_changed }))
+    }
+}
+
+/// The other names of a file and of those with its content.
+#[derive(Default)]
+struct Others {
+    /// The names of an inode behind each other, in the order of their first paths.
+    listed: Vec<Listed>,
+    /// Inodes with its content.
+    duplicates: u64,
+    hard_links: u64,
+    /// Whether a file that had its content is not what it was.
+    changed: bool,
+}
+
+impl Others {
+    /// Finds the others of a file that has this many names.
+    fn find(
+        catalog: &Catalog,
+        looker: &mut Looker,
+        entry: &Entry,
+        links: u32,
+    ) -> Result<Others, CommandError> {
+        let inode = |entry: &Entry| (entry.volume, entry.inode);
+        let mut entries = match entry.content {
+            Some(content) => catalog.files_with(content)?,
+            None => Vec::new(),
+        };
+        let names = entries.iter().filter(|other| inode(other) == inode(entry)).count() as u64;
+        if u64::from(links) > names.max(1) {
+            // Some may have been compared with nothing, and others are not in the catalog.
+            entries.retain(|other| inode(other) != inode(entry));
+            entries.extend(catalog.names_of(&[inode(entry)].into())?);
+        }
+        entries.retain(|other| other.path != entry.path);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
+        let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
+        for other in entries {
+            let state = looker.state(&other);
+            let next = inodes.len();
+            let at = match state {
+                State::Same => *at_of.entry(inode(&other)).or_insert(next),
+                _ => next,
+            };
+            if at == next {
+                inodes.push(Vec::new());
+            }
+            inodes[at].push((other, state));
+        }
+        let mut others = Others::default();
+        for names in inodes {
+            others.add(names, inode(entry));
+        }
+        Ok(others)
+    }
+
+    /// Adds the names of an inode; that of the file asked for is `own`.
+    fn add(&mut self, names: Vec<(Entry, State)>, own: (i64, u64)) {
+        let is_same = names[0].1 == State::Same;
+        let is_own = is_same && (names[0].0.volume, names[0].0.inode) == own;
+        if is_same {
+            let copies = u64::from(!is_own);
+            self.duplicates += copies;
+            self.hard_links += names.len() as u64 - copies;
+        }
+        for (at, (other, state)) in names.into_iter().enumerate() {
+            self.changed |= matches!(state, State::Changed | State::Unknown | State::Pending);
+            let state = match at {
+                _ if is_own => Some("hard link"),
+                1.. => Some("hard link of the copy above"),
+                0 => mark(state),
+            };
+            let path = other.path.clone();
+            self.listed.push(listed(&other, path, None, state));
+        }
+    }
 }
 
 fn listed(
@@ -112,11 +229,15 @@ fn listed(
 fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io::Result<()> {
     let names = settings.stdout.names;
     let (start, end) = settings.stdout.bold();
-    let duplicates = answer.file.duplicates.unwrap_or(0);
-    let heading = match duplicates {
+    let mut heading = match answer.file.duplicates.unwrap_or(0) {
+        0 if answer.copies_changed => "no duplicates that are known to be such".into(),
         0 => "no duplicates".into(),
         n => counted(n, "duplicate", "duplicates"),
     };
+    if answer.hard_links > 0 {
+        heading.push_str(", ");
+        heading.push_str(&counted(answer.hard_links, "hard link", "hard links"));
+    }
     for part in [start, &names.show_line(&answer.file.path), end] {
         out.write_all(part)?;
     }
@@ -141,12 +262,14 @@ struct Document<'a> {
 struct JsonAnswer<'a> {
     #[serde(flatten)]
     file: JsonListed<'a>,
+    hard_links: u64,
     others: Vec<JsonListed<'a>>,
 }
 
 fn document(answers: &[Answer]) -> Document<'_> {
     let files = answers.iter().map(|answer| JsonAnswer {
         file: JsonListed::from(&answer.file),
+        hard_links: answer.hard_links,
         others: answer.others.iter().map(JsonListed::from).collect(),
     });
     Document { files: files.collect() }

@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use catalog::{Catalog, Entry};
+use dupes::State;
 use fsops::{Dir, DirBuffer, Kind, Stat};
 use serde::Serialize;
 
@@ -14,10 +15,12 @@ use crate::args::LsArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::formats::{JsonListed, Listed, to_json};
+use crate::look::state_of;
 use crate::output;
-use crate::quantity::size;
-use crate::remembered::{Sharers, open};
-use crate::settings::Settings;
+use crate::quantity::{counted, size};
+use crate::remembered::{Sharers, Waiting, open};
+use crate::settings::{Settings, Verbosity};
+use crate::unknown::{Standing, Unknown};
 
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -25,8 +28,14 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     let unlisted = |e| CommandError::failed(args.dir.display().to_string()).because(e);
     let absolute = args.dir.canonicalize().map_err(unlisted)?;
     let mut waiting = vec![(args.dir.clone(), absolute)];
-    let mut lister =
-        Lister { catalog: &catalog, files: Vec::new(), sharers: Sharers::default(), failed: 0 };
+    let mut lister = Lister {
+        catalog: &catalog,
+        files: Vec::new(),
+        standings: Vec::new(),
+        sharers: Sharers::default(),
+        waiting: Waiting::new(&catalog)?,
+        failed: 0,
+    };
     while let Some((dir, absolute)) = waiting.pop() {
         let below = match lister.list(&dir, &absolute)? {
             Ok(below) => below,
@@ -50,11 +59,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
         }
         lister.files.iter().try_for_each(|file| write_text(out, file, settings))
     })?;
-    if lister.failed == 0 {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, "some directories could not be listed");
-    Ok(Exit::Partial)
+    Ok(lister.conclude(settings))
 }
 
 #[derive(Serialize)]
@@ -65,7 +70,10 @@ struct Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     files: Vec<Listed>,
+    /// What is known of those files that are not empty.
+    standings: Vec<Standing>,
     sharers: Sharers,
+    waiting: Waiting,
     failed: u64,
 }
 
@@ -107,22 +115,50 @@ impl Lister<'_> {
         now: &Stat,
         entry: Option<&Entry>,
     ) -> Result<Listed, CommandError> {
-        let known = entry.filter(|entry| entry.is(now));
-        let state = match (entry, known) {
-            // Empty files are left out of a scan unless asked for.
-            (None, _) if now.size == 0 => Some("empty"),
-            (None, _) => Some("not in the catalog"),
-            (Some(_), None) => Some("changed since the scan"),
-            (Some(_), Some(_)) => None,
-        };
-        let duplicates = known.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
+        let mut standing = entry.map_or(Standing::Missing, |entry| {
+            Standing::Is(if entry.is(now) { state_of(entry.state) } else { State::Changed })
+        });
+        let same = entry.filter(|_| standing.is_known());
+        let sharers = same.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
+        let none = sharers.filter(|sharers| sharers.duplicates == 0);
+        if none.is_some_and(|sharers| sharers.changed) {
+            standing = Standing::CopiesChanged;
+        } else if none.is_some()
+            && self.waiting.has(now.size, self.catalog, &mut self.sharers.looker)?
+        {
+            standing = Standing::Is(State::Pending);
+        }
+        let duplicates = sharers.filter(|_| standing.is_known()).map(|sharers| sharers.duplicates);
+        // Empty files are left out of a scan unless asked for.
+        let is_left_out = standing == Standing::Missing && now.size == 0;
+        if !is_left_out {
+            self.standings.push(standing);
+        }
         Ok(Listed {
             path: path.into_os_string().into_vec(),
             size: now.size,
             duplicates,
-            digest: known.and_then(|entry| entry.digest),
-            state,
+            digest: same.and_then(|entry| entry.digest),
+            state: if is_left_out { Some("empty") } else { standing.mark() },
         })
+    }
+
+    /// Says of how many files nothing is known, and returns how the run ends.
+    fn conclude(&self, settings: &Settings) -> Exit {
+        let unknown = Unknown::of(self.standings.iter().copied());
+        let unlisted = (self.failed > 0).then(|| {
+            format!("{} could not be listed", counted(self.failed, "directory", "directories"))
+        });
+        if !settings.json && settings.verbosity != Verbosity::Quiet {
+            unknown.lines().iter().for_each(|line| settings.note(line));
+        }
+        let exit = match unknown.exit(self.standings.len() as u64, Exit::Done) {
+            Exit::Done if unlisted.is_some() => Exit::Partial,
+            exit => exit,
+        };
+        let why: Vec<String> = unknown.lines().into_iter().chain(unlisted).collect();
+        settings.print_exit_record(exit, &why.join("; "));
+        exit
     }
 }
 

@@ -5,9 +5,10 @@ mod dirs;
 use std::cmp::Reverse;
 use std::io;
 
-use catalog::Rows;
+use catalog::{Doubts, Rows};
+use dupes::State;
 use serde::Serialize;
-use walk::Tree;
+use walk::{FileId, Tree};
 
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
@@ -15,19 +16,22 @@ use crate::exit::Exit;
 use crate::formats::{GroupHead, GroupWriter, to_json, writer};
 use crate::output;
 use crate::quantity::{counted, size};
-use crate::remembered::{Live, LiveGroup, mark};
+use crate::remembered::{Groups, Live, LiveGroup, mark, open};
 use crate::settings::Settings;
+use crate::unknown::Unknown;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
     if args.dirs {
         return dirs::run(args, settings);
     }
-    let live = Live::load(Rows::Grouped, settings)?;
+    let live = Live::check(open(settings)?.load(Rows::Grouped)?, settings)?;
     let tree = &live.loaded.tree;
-    let mut groups = live.groups();
-    groups.retain(|group| group.size >= args.min_size.unwrap_or(0));
-    let summary = Summary::new(&groups);
+    let Groups { live: mut groups, mut lost } = live.groups();
+    let smallest = args.min_size.unwrap_or(0);
+    groups.retain(|group| group.size >= smallest);
+    lost.retain(|&(file, _)| tree.file(file).size >= smallest);
+    let summary = Summary::new(&groups, &lost, live.loaded.doubts());
     sort(tree, &mut groups, args.sort);
     if let Some(limit) = args.limit {
         groups.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -44,7 +48,9 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
     if heard {
         output::print_summary_aside(format, settings, &summary, &summary.text());
     }
-    Ok(Exit::Done)
+    let exit = summary.unknown.exit(u64::MAX, Exit::Done);
+    settings.print_exit_record(exit, &summary.unknown.lines().join("; "));
+    Ok(exit)
 }
 
 fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
@@ -91,34 +97,34 @@ struct Summary {
     groups: u64,
     redundant_files: u64,
     reclaimable_bytes: u64,
-    /// Members of these groups that changed or are gone since the scan.
-    stale_files: u64,
+    /// Files of groups that are not what they were, and all of which nothing is known.
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 impl Summary {
-    fn new(groups: &[LiveGroup]) -> Summary {
+    fn new(groups: &[LiveGroup], lost: &[(FileId, State)], doubts: &Doubts) -> Summary {
+        let stale = groups.iter().flat_map(|group| &group.stale).chain(lost);
         Summary {
             groups: groups.len() as u64,
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
-            stale_files: groups.iter().map(|g| g.stale.len() as u64).sum(),
+            unknown: Unknown::of_catalog(stale.map(|(_, state)| *state), doubts),
         }
     }
 
     fn text(&self) -> String {
-        if self.groups == 0 {
-            return "No duplicates".into();
-        }
-        let mut text = format!(
-            "{}: {}, {} reclaimable",
-            counted(self.groups, "group", "groups"),
-            counted(self.redundant_files, "redundant file", "redundant files"),
-            size(self.reclaimable_bytes)
-        );
-        if self.stale_files > 0 {
-            let files = counted(self.stale_files, "file", "files");
-            text.push_str(&format!("; {files} changed since the scan"));
-        }
+        let mut text = match (self.groups, self.unknown.all) {
+            (0, 0) => "No duplicates".into(),
+            (0, _) => "No duplicates that are known to be such".into(),
+            (groups, _) => format!(
+                "{}: {}, {} reclaimable",
+                counted(groups, "group", "groups"),
+                counted(self.redundant_files, "redundant file", "redundant files"),
+                size(self.reclaimable_bytes)
+            ),
+        };
+        text.push_str(&self.unknown.text());
         text
     }
 }

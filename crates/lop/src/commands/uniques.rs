@@ -10,36 +10,44 @@ use crate::folder::{Copies, Folder, SystemDirs};
 use crate::formats::{Listed, to_json, write_list};
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
+use crate::unknown::Unknown;
 use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Folder::look(&args.dir, SystemDirs::Entered, settings)?;
-    let unique = |copies: &Copies| {
-        if args.anywhere { copies.duplicates == 0 && !copies.outside } else { !copies.outside }
+    let has_copy = |copies: &Copies| {
+        copies.outside || args.anywhere && copies.known() && copies.duplicates > 0
     };
-    let listing = Listing::new(&folder, unique, |copies| match copies {
-        Copies { known: false, .. } => Some("not in the catalog, or changed since the scan"),
-        Copies { duplicates: 1.., .. } => Some("copies only in this directory"),
-        _ => None,
-    });
-    let matching = |wanted: &dyn Fn(&Copies) -> bool| {
-        folder.files.iter().filter(|c| unique(c) && wanted(c)).count() as u64
-    };
+    let listing = Listing::new(
+        &folder,
+        |copies| !has_copy(copies),
+        |copies| match copies {
+            copies if !copies.known() => copies.standing.mark(),
+            Copies { duplicates: 1.., .. } => Some("copies only in this directory"),
+            _ => None,
+        },
+    );
+    let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
+    let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.standing);
     let summary = Summary {
         files: folder.files.len() as u64,
-        uniques: listing.len(),
-        bytes: listing.bytes(),
-        only_inside: matching(&|copies| copies.known && copies.duplicates > 0),
-        unknown: matching(&|copies| !copies.known),
+        uniques: uniques().count() as u64,
+        bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
+        only_inside: uniques().filter(|copies| copies.duplicates > 0).count() as u64,
+        unknown: Unknown::of(unknown),
         empty: folder.tree.skipped.empty,
         symlinks: folder.tree.skipped.symlinks,
         problems: folder.tree.problems.len() as u64,
     };
-    let text = summary.text(args.anywhere);
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
-    let problems: Vec<&Problem> = folder.tree.problems.iter().collect();
-    print_list(&problems, listing, &args.list, settings, (&summary, &text), answer)
+    let answer = Answer {
+        exit: summary.unknown.exit(summary.files, answer),
+        why: summary.unknown.lines(),
+        problems: folder.tree.problems.iter().collect(),
+        text: summary.text(args.anywhere),
+    };
+    print_list(listing, &summary, &answer, &args.list, settings)
 }
 
 /// Files to print.
@@ -57,7 +65,7 @@ impl Listing {
             Listed {
                 path,
                 size: folder.tree.file(file).size,
-                duplicates: copies.known.then_some(copies.duplicates),
+                duplicates: copies.known().then_some(copies.duplicates),
                 digest: copies.digest,
                 state: state(copies),
             }
@@ -69,25 +77,27 @@ impl Listing {
     pub(crate) fn of(files: Vec<Listed>) -> Listing {
         Listing(files)
     }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.0.iter().fold(0, |sum, file| file.size.saturating_add(sum))
-    }
 }
 
-/// Prints a list of files, what it comes to (as JSON and as text), and what could not be
-/// examined; returns how the run ends if `answer` is its answer.
+/// What a list comes to.
+pub(crate) struct Answer<'a> {
+    /// How the run ends if everything could be looked at.
+    pub(crate) exit: Exit,
+    /// What was not known.
+    pub(crate) why: Vec<String>,
+    /// What could not be looked at.
+    pub(crate) problems: Vec<&'a Problem>,
+    /// The summary for people.
+    pub(crate) text: String,
+}
+
+/// Prints a list of files, what it comes to, and what could not be examined; returns how the run ends.
 pub(crate) fn print_list(
-    problems: &[&Problem],
     Listing(mut files): Listing,
+    summary: &impl Serialize,
+    answer: &Answer<'_>,
     args: &ListArgs,
     settings: &Settings,
-    (summary, text): (&impl Serialize, &str),
-    answer: Exit,
 ) -> Result<Exit, CommandError> {
     if args.sort == ListSort::Size {
         files.sort_by_key(|file| std::cmp::Reverse(file.size));
@@ -99,26 +109,33 @@ pub(crate) fn print_list(
     let format = args.format.unwrap_or(unnamed);
     let heard =
         output::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
-    problems::print(problems, settings);
+    problems::print(&answer.problems, settings);
     if heard {
-        output::print_summary_aside(format, settings, summary, text);
+        output::print_summary_aside(format, settings, summary, &answer.text);
     }
-    if problems.is_empty() || answer != Exit::Done {
-        return Ok(answer);
-    }
-    settings.print_exit_record(Exit::Partial, &problems::message(problems.len() as u64));
-    Ok(Exit::Partial)
+    let Answer { exit, why, problems, .. } = answer;
+    let exit = match exit {
+        Exit::Done if !problems.is_empty() => Exit::Partial,
+        exit => *exit,
+    };
+    let unexamined = (!problems.is_empty()).then(|| problems::message(problems.len() as u64));
+    let why: Vec<&str> = why.iter().chain(&unexamined).map(String::as_str).collect();
+    settings.print_exit_record(exit, &why.join("; "));
+    Ok(exit)
 }
 
 #[derive(Serialize)]
 struct Summary {
     files: u64,
+    /// Files that are known to have no copy.
     uniques: u64,
+    /// Bytes in them.
     bytes: u64,
     /// Of the unique files, those that have copies in the directory itself.
     only_inside: u64,
-    /// Of the unique files, those that the catalog does not know as they are now.
-    unknown: u64,
+    /// Files of which it is not known.
+    #[serde(flatten)]
+    unknown: Unknown,
     /// Empty files, which are not counted.
     empty: u64,
     /// Symbolic links, which are not counted.
@@ -130,21 +147,25 @@ impl Summary {
     fn text(&self, anywhere: bool) -> String {
         let place = if anywhere { "" } else { " outside" };
         let files = counted(self.files, "file", "files");
-        let mut text = if self.uniques == 0 {
-            format!("{files}: each has a copy{place}")
-        } else {
+        let known = self.files - self.unknown.all;
+        let mut text = if self.uniques > 0 {
             let (number, bytes) = (count(self.uniques), size(self.bytes));
             let have = if self.uniques == 1 { "has" } else { "have" };
             format!("{number} of {files} ({bytes}) {have} no copy{place}")
+        } else if self.unknown.all > 0 {
+            let have = if known == 1 { "has" } else { "have" };
+            format!("{} of {files} {have} a copy{place}", count(known))
+        } else {
+            format!("{files}: each has a copy{place}")
         };
-        for (number, what) in [
-            (self.only_inside, "have copies in there"),
-            (self.unknown, "are not in the catalog or changed since the scan"),
-        ] {
-            if number > 0 {
-                text.push_str(&format!("\n  of these {} {what}", count(number)));
-            }
+        if self.only_inside > 0 {
+            let have = if self.only_inside == 1 { "has" } else { "have" };
+            text.push_str(&format!(
+                "\n  of these {} {have} copies in there",
+                count(self.only_inside)
+            ));
         }
+        text.push_str(&self.unknown.text());
         if self.empty > 0 {
             let empty = counted(self.empty, "empty file", "empty files");
             text.push_str(&format!("\n  {empty} not counted"));

@@ -173,8 +173,16 @@ fn paths_limit_what_is_acted_on_and_protected_files_stay() {
 fn what_changed_since_the_scan_is_left_alone() {
     let lop = scanned();
     fs::write(lop.path("c/x"), vec![7; 70_000]).expect("written");
-    lop.run(["dedupe", "--by", "delete", "--apply", "c"]).success();
+    let output = lop.run(["dedupe", "--by", "delete", "--apply", "c"]);
+    output.code(3);
+    let said = "1 file changed since the scan; run 'lop scan' again\n";
+    assert!(output.stderr_str().ends_with(said), "{}", output.stderr_str());
     assert!(lop.path("c/x").exists() && lop.path("c/y").exists());
+    let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
+    output.code(3);
+    assert_eq!(document(&output)["summary"]["stale_files"], 1);
+    // What is not asked for is not asked about.
+    lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 
 #[test]

@@ -14,7 +14,9 @@ use crate::lop::{Lop, assert_exit_record, document, settle};
 /// Returns the answer in JSON, with paths below the working directory.
 #[track_caller]
 fn related(lop: &Lop) -> Vec<Value> {
-    let document = lop.json(["report", "--dirs"]);
+    let output = lop.run(["report", "--dirs", "--json"]);
+    let document = document(&output);
+    output.code(if document["summary"]["unknown"] == 0 { 0 } else { 3 });
     let related = document["related"].as_array().expect("an array").clone();
     let mut answer = related;
     for directory in answer.iter_mut().flat_map(|r| r["directories"].as_array_mut().expect("some"))
@@ -134,8 +136,12 @@ fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
     assert_eq!(told(&lop), ["contained a b"]);
     let directories = &related(&lop)[0]["directories"];
     assert_eq!((&directories[0]["unknown"], &directories[1]["unknown"]), (&0.into(), &1.into()));
+    let summary = document(&lop.run(["report", "--dirs", "--json"]))["summary"].clone();
+    assert_eq!((&summary["unknown"], &summary["stale_files"]), (&1.into(), &0.into()));
     let text = lop.run(["report", "--dirs"]);
     assert!(text.stdout_str().ends_with("/b  (1 not in the catalog)\n"), "{}", text.stdout_str());
+    let said = "\n  1 entry of these directories is not in the catalog; run 'lop scan' there\n";
+    assert!(text.stderr_str().ends_with(said), "{}", text.stderr_str());
     fs::write(lop.path("a/one"), "changed").expect("written");
     assert_eq!(told(&lop), ["equal a/sub/deeper b/sub/deeper", "contained a/sub b/sub"][1..]);
     settle();

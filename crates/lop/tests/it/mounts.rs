@@ -169,8 +169,8 @@ fn one_directory_scanned_by_two_paths_in_turn_is_one() {
     assert_eq!(groups.len(), 1, "{report}");
     assert_eq!(groups[0]["files"].as_array().map(Vec::len), Some(2));
     assert_eq!(groups[0]["reclaimable"], disk_space(lop.path("dir/a")));
-    assert!(lop.run(["file", "mnt/a"]).stdout_str().starts_with("mnt/a: 1 duplicate, 5 B\n"));
-    assert!(lop.run(["file", "dir/a"]).stdout_str().starts_with("dir/a: 1 duplicate, 5 B\n"));
+    assert!(lop.run(["file", "mnt/a"]).stdout_str().starts_with("mnt/a: 1 duplicate, "));
+    assert!(lop.run(["file", "dir/a"]).stdout_str().starts_with("dir/a: 1 duplicate, "));
     drop(bound);
 }
 

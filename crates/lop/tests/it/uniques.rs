@@ -97,7 +97,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
 }
 
 #[test]
-fn files_the_catalog_does_not_know_as_they_are_have_no_copy() {
+fn files_the_catalog_does_not_know_as_they_are_are_listed_and_not_called_unique() {
     let tree = TreeBuilder::new()
         .file("dir/known", "known")
         .file("dir/changed", "change")
@@ -108,13 +108,18 @@ fn files_the_catalog_does_not_know_as_they_are_have_no_copy() {
     lop.remember(["."]);
     fs::write(lop.path("dir/changed"), "CHANGE").expect("written");
     fs::write(lop.path("dir/new"), "new and the same").expect("written");
-    assert_eq!(uniques(&lop, "dir", 6), ["dir/changed", "dir/new"]);
+    assert_eq!(uniques(&lop, "dir", 3), ["dir/changed", "dir/new"]);
     let summary = &document(&lop.run(["uniques", "--json", "dir"]))["summary"];
-    assert_eq!((&summary["files"], &summary["unknown"]), (&3.into(), &2.into()));
+    assert_eq!((&summary["files"], &summary["uniques"]), (&3.into(), &0.into()));
+    assert_eq!((&summary["unknown"], &summary["stale_files"]), (&2.into(), &1.into()));
     let said = lop.run(["uniques", "dir"]);
-    let mark = "dir/new  (not in the catalog, or changed since the scan)\n";
-    assert!(said.stdout_str().contains(mark), "{}", said.stdout_str());
-    assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 6), ["dir/changed", "dir/new"]);
+    let listed = "dir/changed  (changed since the scan)\ndir/new  (not in the catalog)\n";
+    assert_eq!(said.stdout_str(), listed);
+    let text = "1 of 3 files has a copy outside\n  \
+                1 file is not in the catalog; run 'lop scan' there\n  \
+                1 file changed since the scan; run 'lop scan' again\n";
+    assert_eq!(said.stderr_str(), text);
+    assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 3), ["dir/changed", "dir/new"]);
     settle();
     lop.remember(["dir"]);
     assert_eq!(uniques(&lop, "dir", 6), ["dir/changed"]);
@@ -124,7 +129,33 @@ fn files_the_catalog_does_not_know_as_they_are_have_no_copy() {
 fn a_directory_that_was_never_scanned_is_listed_whole() {
     let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("known/b", "alike"));
     lop.remember(["known"]);
-    assert_eq!(uniques(&lop, "dir", 6), ["dir/a"]);
+    assert_eq!(uniques(&lop, "dir", 5), ["dir/a"], "nothing at all is known of it");
+}
+
+/// What a copy that changed has in it now is not known.
+#[test]
+fn a_file_whose_copies_changed_is_not_known_to_have_none() {
+    let tree = TreeBuilder::new().file("dir/a", "alike").file("copy", "alike");
+    let lop = Lop::with(&tree.file("dir/alone", "has no copy"));
+    lop.remember(["."]);
+    fs::File::options()
+        .write(true)
+        .open(lop.path("copy"))
+        .and_then(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH))
+        .expect("set");
+    let output = lop.run(["uniques", "dir"]);
+    output.code(6);
+    let listed = "dir/a  (its copies changed since the scan)\ndir/alone\n";
+    assert_eq!(output.stdout_str(), listed);
+    fs::remove_file(lop.path("dir/alone")).expect("removed");
+    for command in [["uniques", "dir"], ["dups", "dir"], ["ls", "dir"], ["file", "dir/a"]] {
+        lop.run(command).code(3);
+    }
+    let output = lop.run(["file", "dir/a"]);
+    assert!(output.stdout_str().starts_with("dir/a: no duplicates that are known to be such, "));
+    settle();
+    lop.remember(["."]);
+    lop.run(["uniques", "dir"]).success();
 }
 
 #[test]

@@ -19,13 +19,14 @@ use crate::{output, refusals};
 /// Saves plans to a file.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
+    planned: Planned,
     kind: Kind,
     file: &Path,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let failed = |e: io::Error| unwritten(file, e);
     spare_other(file)?;
-    save_to(File::create(file).map_err(failed)?, plans, kind, file, settings)
+    save_to(File::create(file).map_err(failed)?, plans, planned, kind, file, settings)
 }
 
 fn unwritten(file: &Path, error: io::Error) -> CommandError {
@@ -50,12 +51,12 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
+    mut summary: Planned,
     kind: Kind,
     file: &Path,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let failed = |e: io::Error| unwritten(file, e);
-    let mut summary = Planned::default();
     let mut out = BufWriter::new(to);
     for plan in plans {
         summary.add(&plan, kind);
@@ -126,6 +127,6 @@ fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Ex
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     refusals::print(&refused, settings);
-    let exit = show(plans.into_iter(), kind, "--apply", settings)?;
+    let exit = show(plans.into_iter(), Planned::default(), kind, "--apply", settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

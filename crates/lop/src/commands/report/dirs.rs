@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use catalog::Rows;
-use dupes::{Folders, Related, Relation, Remembered, newcomers};
+use dupes::{Folders, Related, Relation, Remembered, State, newcomers};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
@@ -14,6 +14,7 @@ use crate::formats::{GroupHead, to_json, write_related, writer};
 use crate::quantity::{count, counted, size};
 use crate::remembered::{Live, open, work_on};
 use crate::settings::Settings;
+use crate::unknown::{Unknown, indented};
 use crate::{output, problems};
 
 /// Runs the command.
@@ -35,7 +36,11 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
         let mut related = folders.related(work.watch)?;
         related.retain(|related| related.bytes >= args.min_size.unwrap_or(0));
         let together = folders.reclaimable(related.iter());
-        let summary = Summary::new(&related, together, new.problems.len());
+        let states = live.states().iter().copied();
+        let states = states.filter(|state| *state != State::Gone);
+        let mut unknown = Unknown::of_catalog(states, loaded.doubts());
+        unknown.all += new.found;
+        let summary = Summary::new(&related, together, unknown, new.problems.len());
         Ok((related, summary, new.problems))
     })?;
     sort(&loaded.tree, &mut related, args.sort);
@@ -50,11 +55,12 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
         let format = args.format.unwrap_or(unnamed);
         output::print_summary_aside(format, settings, &summary, &summary.text());
     }
-    if all.is_empty() {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, &problems::message(all.len() as u64));
-    Ok(Exit::Partial)
+    let unknown = &summary.unknown;
+    let unexamined = (!all.is_empty()).then(|| problems::message(all.len() as u64));
+    let why: Vec<String> = summary.unknown().into_iter().chain(unexamined).collect();
+    let exit = unknown.exit(u64::MAX, if all.is_empty() { Exit::Done } else { Exit::Partial });
+    settings.print_exit_record(exit, &why.join("; "));
+    Ok(exit)
 }
 
 fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
@@ -116,11 +122,19 @@ struct Summary {
     overlapping: u64,
     /// Bytes that deleting the redundant and the contained ones together would free.
     reclaimable_bytes: u64,
+    /// Files and directories that are not compared, as they are not known.
+    #[serde(flatten)]
+    unknown: Unknown,
     problems: u64,
 }
 
 impl Summary {
-    fn new(related: &[Related], reclaimable_bytes: u64, problems: usize) -> Summary {
+    fn new(
+        related: &[Related],
+        reclaimable_bytes: u64,
+        unknown: Unknown,
+        problems: usize,
+    ) -> Summary {
         let all = |relation| related.iter().filter(move |r| r.relation == relation);
         Summary {
             equal: all(Relation::Equal).count() as u64,
@@ -128,17 +142,23 @@ impl Summary {
             contained: all(Relation::Contained).count() as u64,
             overlapping: all(Relation::Overlapping).count() as u64,
             reclaimable_bytes,
+            unknown,
             problems: problems as u64,
         }
     }
 
+    fn unknown(&self) -> Vec<String> {
+        self.unknown.lines_of(["entry of these directories", "entries of these directories"])
+    }
+
     fn text(&self) -> String {
+        let unknown = indented(&self.unknown());
         if self.equal + self.contained + self.overlapping == 0 {
-            return "No equal, contained or overlapping directories".into();
+            return format!("No equal, contained or overlapping directories{unknown}");
         }
         format!(
             "{} of equal directories, {} contained, {} overlapping\n{} reclaimable without those \
-             that overlap",
+             that overlap{unknown}",
             counted(self.equal, "set", "sets"),
             count(self.contained),
             count(self.overlapping),

@@ -1,0 +1,213 @@
+//! Files of which nobody knows the answer to a question: counted, named, and told from those whose answer is no.
+
+use catalog::{Doubts, Record};
+use dupes::State;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::look::state_of;
+use crate::quantity::count;
+use crate::remembered::mark;
+
+/// What the catalog knows of a file that is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is not in the catalog.
+    #[default]
+    Missing,
+    /// It is in the catalog; all that there is to know is known of [`State::Same`] only.
+    Is(State),
+    /// It is known as it is, but what its only copies are now is not.
+    CopiesChanged,
+}
+
+impl Standing {
+    /// Returns what a record says of the file itself.
+    pub(crate) fn of(record: &Record) -> Standing {
+        match record {
+            Record::Missing => Standing::Missing,
+            Record::Changed => Standing::Is(State::Changed),
+            Record::Known(known) => Standing::Is(state_of(known.state)),
+        }
+    }
+
+    /// Returns whether all is known.
+    pub(crate) fn is_known(self) -> bool {
+        self == Standing::Is(State::Same)
+    }
+
+    /// Returns in a few words why not; nothing if it is.
+    pub(crate) fn mark(self) -> Option<&'static str> {
+        match self {
+            Standing::Missing => Some("not in the catalog"),
+            Standing::Is(state) => mark(state),
+            Standing::CopiesChanged => Some("its copies changed since the scan"),
+        }
+    }
+}
+
+/// How many files have no answer, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Unknown {
+    /// All of them.
+    #[serde(rename = "unknown")]
+    pub(crate) all: u64,
+    /// Of these, those that changed since the scan, are gone or cannot be looked at.
+    pub(crate) stale_files: u64,
+    /// Of these, those that were not compared yet.
+    pub(crate) pending: u64,
+    /// Of these, those that were found damaged or unreadable.
+    pub(crate) damaged: u64,
+    /// Of the stale ones, those that are gone.
+    #[serde(skip)]
+    gone: u64,
+    /// Those whose copies changed.
+    #[serde(skip)]
+    copies_changed: u64,
+}
+
+impl Unknown {
+    /// Counts files of which this is known.
+    pub(crate) fn of(files: impl Iterator<Item = Standing>) -> Unknown {
+        let mut unknown = Unknown::default();
+        for standing in files {
+            unknown.add(standing);
+        }
+        unknown
+    }
+
+    fn add(&mut self, standing: Standing) {
+        let counter = match standing {
+            // What is not mounted is not there, and no copy.
+            Standing::Is(State::Same | State::Offline) => return,
+            Standing::Missing => None,
+            Standing::CopiesChanged => Some(&mut self.copies_changed),
+            Standing::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
+            Standing::Is(State::Gone) => {
+                self.gone += 1;
+                Some(&mut self.stale_files)
+            }
+            Standing::Is(State::Pending) => Some(&mut self.pending),
+            Standing::Is(State::Damaged | State::Unreadable) => Some(&mut self.damaged),
+        };
+        if let Some(counter) = counter {
+            *counter += 1;
+        }
+        self.all += 1;
+    }
+
+    /// Returns files that were in groups together with all those of a catalog of which nothing is known.
+    pub(crate) fn of_catalog(members: impl Iterator<Item = State>, doubts: &Doubts) -> Unknown {
+        // Those that are in doubt are counted wherever they are.
+        let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
+        let members = members.filter(|state| !is_doubt(*state));
+        let mut unknown = Unknown::of(members.map(Standing::Is));
+        unknown.pending = doubts.pending;
+        unknown.damaged = doubts.damaged + doubts.unreadable;
+        unknown.all += unknown.pending + unknown.damaged;
+        unknown
+    }
+
+    /// Returns those that are not in the catalog.
+    fn missing(&self) -> u64 {
+        self.all - self.stale_files - self.pending - self.damaged - self.copies_changed
+    }
+
+    /// Returns a line for each reason that there is, with what to do about it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines_of(["file", "files"])
+    }
+
+    /// Returns the same where those that are not in the catalog are called otherwise, one and several.
+    pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
+        let again = "run 'lop scan' again";
+        let files = ["file", "files"];
+        [
+            (self.missing(), missing, ["is", "are"], "not in the catalog; run 'lop scan' there"),
+            (
+                self.stale_files - self.gone,
+                files,
+                ["", ""],
+                &format!("changed since the scan; {again}"),
+            ),
+            (self.gone, files, ["is", "are"], &format!("gone since the scan; {again}")),
+            (self.copies_changed, files, ["has", "have"], &format!("copies that changed; {again}")),
+            (self.pending, files, ["is", "are"], &format!("not compared yet; {again}")),
+            (
+                self.damaged,
+                files,
+                ["is", "are"],
+                "damaged or unreadable; 'lop validate' names what is",
+            ),
+        ]
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, nouns, verbs, text)| {
+            let form = usize::from(number > 1);
+            let (noun, verb) = (nouns[form], verbs[form]);
+            let verb = if verb.is_empty() { String::new() } else { format!("{verb} ") };
+            format!("{} {noun} {verb}{text}", count(number))
+        })
+        .collect()
+    }
+
+    /// Returns the same as further lines of a summary.
+    pub(crate) fn text(&self) -> String {
+        indented(&self.lines())
+    }
+
+    /// Returns how a question about `files` files ends whose answer is otherwise `answer`.
+    pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
+        if self.all == 0 || answer != Exit::Done {
+            answer
+        } else if self.missing() == files {
+            Exit::Catalog
+        } else {
+            Exit::Partial
+        }
+    }
+}
+
+/// Returns lines to come behind the first one of a summary.
+pub(crate) fn indented(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dupes::State;
+
+    use super::{Standing, Unknown};
+    use crate::exit::Exit;
+
+    #[test]
+    fn each_reason_has_a_line() {
+        let files = [
+            Standing::Missing,
+            Standing::Missing,
+            Standing::Is(State::Same),
+            Standing::Is(State::Changed),
+            Standing::Is(State::Damaged),
+        ];
+        let unknown = Unknown::of(files.into_iter());
+        let counted = Unknown { all: 4, stale_files: 1, damaged: 1, ..Unknown::default() };
+        assert_eq!(unknown, counted);
+        let expected = [
+            "2 files are not in the catalog; run 'lop scan' there",
+            "1 file changed since the scan; run 'lop scan' again",
+            "1 file is damaged or unreadable; 'lop validate' names what is",
+        ];
+        assert_eq!(unknown.lines(), expected);
+    }
+
+    #[test]
+    fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
+        let none = Unknown::default();
+        assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
+        let some = Unknown::of([Standing::Missing, Standing::Is(State::Changed)].into_iter());
+        assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
+        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
+        let missing = Unknown::of([Standing::Missing; 2].into_iter());
+        assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
+    }
+}
