@@ -37,6 +37,9 @@ pub(crate) enum Found {
 
 /// Looks at what there is at `path`; changes nothing.
 ///
+/// Closing a file ends all locks that the process has on it by `fcntl(2)`, those of `SQLite` too: nothing may be
+/// under way on another connection to it in this process.
+///
 /// # Errors
 ///
 /// What is neither a catalog nor empty, and what cannot be read. A FIFO is not opened, as that would wait

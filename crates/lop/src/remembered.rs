@@ -37,7 +37,7 @@ impl From<catalog::Error> for CommandError {
             }
             Error::Damaged { source, .. } => {
                 let error = CommandError::new(exit, message)
-                    .hint("move it away and scan again, or use another: --catalog FILE");
+                    .hint("name another with --catalog FILE; a damaged catalog can be moved away and made anew");
                 match source {
                     Some(source) => error.because(source),
                     None => error,

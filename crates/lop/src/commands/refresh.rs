@@ -40,6 +40,10 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
             writeln!(out, "{}", summary.text())
         }
     })?;
+    if summary.offline > 0 {
+        settings
+            .hint("forget disks that do not come back: lop forget PATH, or lop forget --offline");
+    }
     if summary.problems == 0 {
         return Ok(Exit::Done);
     }
