@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
 
 /// Why a catalog cannot be used. Unless said otherwise the catalog is as it was before.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +78,14 @@ impl Error {
             Error::Database { source, .. } => source.sqlite_error_code() == Some(DiskFull),
             _ => false,
         }
+    }
+}
+
+impl Error {
+    /// Returns whether a commit was cut off that only somebody who may write to the catalog can take back.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Error::Database { source, .. }
+            if source.sqlite_error_code() == Some(ReadOnly))
     }
 }
 

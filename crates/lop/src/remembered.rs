@@ -20,7 +20,7 @@ use device::Io;
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
         use catalog::Error;
-        let (message, full) = (error.to_string(), error.is_full());
+        let (message, full, cut_off) = (error.to_string(), error.is_full(), error.is_cut_off());
         let exit = if full { Exit::Failed } else { Exit::Catalog };
         let room = "its file system is full: make room there, name another place with \
                     --catalog FILE, or use --no-catalog";
@@ -52,10 +52,12 @@ impl From<catalog::Error> for CommandError {
             }
             Error::Database { source, .. } => {
                 let other = "check that you may read it, or name another with --catalog FILE";
-                CommandError::new(exit, message).because(source).hint(if full {
-                    room
-                } else {
-                    other
+                let writable = "a change to it was cut off; any command of somebody who may write \
+                                to it takes that back";
+                CommandError::new(exit, message).because(source).hint(match (full, cut_off) {
+                    (true, _) => room,
+                    (false, true) => writable,
+                    (false, false) => other,
                 })
             }
             _ => CommandError::new(exit, message),

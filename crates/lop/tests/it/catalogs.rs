@@ -259,6 +259,33 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
 }
 
 #[test]
+fn a_commit_that_was_cut_off_is_taken_back_by_who_may_write() {
+    if !is_root() {
+        return skipped("only root can run the rest as somebody without rights");
+    }
+    let lop = scanned();
+    let dir = lop.home().join("shared");
+    fs::create_dir(&dir).expect("made");
+    let path = dir.join("lop.db");
+    let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE file SET size = 1;
+                  CREATE TABLE t (n); INSERT INTO t VALUES (zeroblob(1 << 20))";
+    let database = lop.database();
+    database.execute_batch(change).expect("changed");
+    for suffix in ["", "-journal"] {
+        let (from, to) =
+            (lop.state().join(format!("lop/catalog.db{suffix}")), format!("lop.db{suffix}"));
+        fs::copy(from, dir.join(&to)).expect("copied");
+        fs::set_permissions(dir.join(&to), Permissions::from_mode(0o444)).expect("set");
+    }
+    drop(database);
+    let report = || lop.command().args(["report", "--catalog"]).arg(&path);
+    assert_refused(&report().as_user(NOBODY, NOBODY).run(), &path, "a change to it was cut off");
+    report().run().success();
+    report().as_user(NOBODY, NOBODY).run().success();
+    assert_eq!(names_beside(&path), ["lop.db"]);
+}
+
+#[test]
 fn a_catalog_on_a_read_only_file_system_answers() {
     use testkit::{FileSystem, Mount};
     let mount = match Mount::new(FileSystem::Ext4, 16 << 20) {
