@@ -182,7 +182,7 @@ pub const ENTRANTS: [Entrant; 34] = [
     lop_acts(
         "lop, quarantine",
         Role::Aside,
-        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by quarantine --apply",
+        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by quarantine --apply --all",
     ),
     peer("jdupes", Link, Debian("jdupes"), "jdupes -r -q -L DIR", Nothing),
     peer(

@@ -17,7 +17,7 @@ const SIZE: u64 = 300_000;
 #[track_caller]
 fn mirrored(lop: &Lop, way: Option<Direction>) -> Value {
     let places = (&*lop.path("src"), &*lop.path("dst"));
-    let args = ["--delete", "--reuse"];
+    let args = ["--delete", "--reuse", "--allow-empty-source"];
     let document = if let Some(direction) = way {
         Way::shell().json(lop, direction, &args, places)
     } else {

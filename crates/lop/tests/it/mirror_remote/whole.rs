@@ -13,6 +13,9 @@ use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
 /// Changes after which programs of others judge too: they take their time.
 const JUDGED: usize = 12;
 
+/// Trees become empty here on purpose.
+const DELETE: [&str; 2] = ["--delete", "--allow-empty-source"];
+
 /// Mirrors from `home` in both directions, to where `other` is too, and again after so many changes each time,
 /// until there was every kind of change.
 fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
@@ -30,7 +33,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
         for direction in BOTH {
             let to = other.join(direction.name());
             let told = format!("{what:?}, {} on {whose}", direction.name());
-            let done = way.json(&lop, direction, &["--delete"], (&from, &to));
+            let done = way.json(&lop, direction, &DELETE, (&from, &to));
             let figures =
                 ["files_copied", "linked", "dirs_made", "others_made", "adjusted", "removed"];
             assert!(
@@ -42,7 +45,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
             if (number * at_once).is_multiple_of(JUDGED) {
                 assert_alike(&from, &to);
             }
-            nothing_was_done(&way.json(&lop, direction, &["--delete"], (&from, &to)));
+            nothing_was_done(&way.json(&lop, direction, &DELETE, (&from, &to)));
             assert!(parts(&to).is_empty(), "{told}: {:?}", parts(&to));
         }
     }
@@ -122,9 +125,9 @@ proptest! {
                 let from = place.join(name);
                 std::fs::create_dir(&from).expect("made");
                 tree.make(&from);
-                way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
+                way.run(&lop, direction, &DELETE, (&from, &to)).run().success();
                 alike(&from, &to);
-                nothing_was_done(&way.json(&lop, direction, &["--delete"], (&from, &to)));
+                nothing_was_done(&way.json(&lop, direction, &DELETE, (&from, &to)));
             }
         }
     }
