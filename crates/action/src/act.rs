@@ -11,8 +11,8 @@ use crate::journal::Record;
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::obstacle::unsupported;
+use crate::opening::{Going, Kept, Opened};
 use crate::place::{New, Place, Taken};
-use crate::settle::{Going, Kept, Opened};
 
 impl Worker<'_> {
     /// Does with a file what is to be done; returns how many bytes are free by that.

@@ -19,7 +19,8 @@ use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::manifest::{self, Manifests};
-use crate::store::{Staging, Stores, Used};
+use crate::staging::Staging;
+use crate::store::{Stores, Used};
 use crate::target::Group;
 
 /// How to carry out.

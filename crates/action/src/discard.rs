@@ -23,7 +23,8 @@ use crate::lines::FORMAT;
 use crate::name::Name;
 use crate::numbering::{TREES, create_next, id, journal, name_of, number_of, numbers};
 use crate::runs::now_ms;
-use crate::store::{self, NoStore, Staging, Stores, Used};
+use crate::staging::{self, Staging};
+use crate::store::{NoStore, Stores, Used};
 use crate::trees::{Line, Mark, Noted, Past, Store, lock};
 
 /// Directories kept open.
@@ -338,7 +339,7 @@ fn put_back(left: &Left, reach: &mut Reach) -> io::Result<()> {
 
 /// Returns what is in a private directory and not in the journal.
 fn strangers(past: &Past, store: &Store, reach: &mut Reach) -> Vec<Refusal> {
-    let Ok(staging) = store::open(store.number, &store.path, reach) else { return Vec::new() };
+    let Ok(staging) = staging::open(store.number, &store.path, reach) else { return Vec::new() };
     let mut found = Vec::new();
     let listed = staging.dir.open_below_within(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| {
@@ -362,7 +363,7 @@ fn remove_stores(past: &Past) -> bool {
     let mut reach = Reach::new(OPEN_DIRS);
     let mut all_gone = true;
     for store in &past.stores {
-        all_gone &= store::remove_empty(&store.path, &mut reach);
+        all_gone &= staging::remove_empty(&store.path, &mut reach);
     }
     all_gone
 }
@@ -372,7 +373,7 @@ fn remove_stores(past: &Past) -> bool {
 fn staging(past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Staging, Reason> {
     let store = past.stores.iter().find(|store| store.number == tree.store);
     let Some(store) = store else { return Err(Reason::NoStore) };
-    store::open(store.number, &store.path, reach).map_err(|source| match source.kind() {
+    staging::open(store.number, &store.path, reach).map_err(|source| match source.kind() {
         ErrorKind::NotFound => Reason::NoStore,
         _ => Reason::Failed { op: Op::Open, source },
     })

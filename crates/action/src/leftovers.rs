@@ -11,7 +11,7 @@ use walk::Reach;
 
 use crate::numbering::number_of;
 use crate::past::{Fate, Past};
-use crate::store::{self, Staging};
+use crate::staging::{self, Staging};
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 4;
@@ -22,7 +22,7 @@ pub(crate) fn take_up(past: &mut Past) {
     let mut all = Found::default();
     for (&number, (path, _)) in &past.stores {
         // What cannot be opened now is looked at when it is needed.
-        if let Ok(staging) = store::open(number, path, &mut reach) {
+        if let Ok(staging) = staging::open(number, path, &mut reach) {
             all.look_into(&staging);
         }
     }

@@ -10,13 +10,13 @@
 //! 1. It and the kept file are opened, no link followed, and must be what they were when they were
 //!    planned.
 //! 2. What is about to be done is in the journal, on the disk (`journal`).
-//! 3. The two are compared byte by byte (`settle`).
+//! 3. The two are compared byte by byte, to the end of both (`settle`).
 //! 4. Nobody writes to them now (a lease, where the kernel grants one), and both are still what they
 //!    were.
 //! 5. The name is exchanged with one in a directory that nobody else uses, or moved there (`place`,
-//!    `store`).
+//!    `staging`).
 //! 6. What came is looked at: it must be the file that was compared. The kept file must still have its
-//!    name. If not, all is given back.
+//!    name. Nobody may be waiting to write to the file. If not, all is given back (`act`).
 //! 7. Only then it is removed, from the private directory.
 //!
 //! So at every moment each file has its own name or one that the journal leads to, and nothing that was
@@ -56,6 +56,7 @@ mod means;
 mod name;
 mod numbering;
 mod obstacle;
+mod opening;
 mod past;
 mod place;
 mod plan;
@@ -67,6 +68,7 @@ mod saved;
 mod script;
 mod settle;
 mod shelf;
+mod staging;
 mod store;
 mod target;
 mod tidy;

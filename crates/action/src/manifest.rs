@@ -17,7 +17,7 @@ use walk::Reach;
 use crate::journal::Record;
 use crate::lines::{GO_ON, Lines};
 use crate::name::Name;
-use crate::store::{self, Staging};
+use crate::staging::{self, Staging};
 
 /// The name of a manifest.
 pub(crate) const MANIFEST: &CStr = c"manifest.jsonl";
@@ -88,7 +88,7 @@ impl Manifests {
 
 /// Removes a manifest that nothing is left beside of.
 pub(crate) fn remove_if_alone(path: &[u8], reach: &mut Reach) {
-    let Ok(staging) = store::open(0, path, reach) else { return };
+    let Ok(staging) = staging::open(0, path, reach) else { return };
     let mut is_alone = true;
     let listed = staging.dir.open_below_within(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| is_alone &= item.name == MANIFEST)

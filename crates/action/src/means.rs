@@ -14,7 +14,7 @@ use crate::numbering::name_of;
 use crate::past::{Noted, Past};
 use crate::place::{New, Place, leads_to};
 use crate::recover::{Sites, is, is_inode, new_of};
-use crate::store::Staging;
+use crate::staging::Staging;
 
 /// How a file is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

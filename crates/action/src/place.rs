@@ -12,7 +12,7 @@ use std::rc::Rc;
 use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
 
 use crate::error::Reason;
-use crate::store::Staging;
+use crate::staging::Staging;
 
 /// How often something that keeps changing is given back before that is given up.
 const ATTEMPTS: u32 = 16;

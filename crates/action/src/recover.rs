@@ -19,7 +19,7 @@ use crate::means::{is_kept, what_is_there};
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
-use crate::store::{self, Staging};
+use crate::staging::{self, Staging};
 use crate::target::Version;
 
 /// Directories kept open.
@@ -91,7 +91,7 @@ impl<'a> Sites<'a> {
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
         let path = self.store(number)?;
-        match store::open(number, path, &mut self.reach) {
+        match staging::open(number, path, &mut self.reach) {
             Ok(staging) => Ok(Some(staging)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
@@ -102,15 +102,15 @@ impl<'a> Sites<'a> {
     pub(crate) fn staging_again(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
         let path = self.store(number)?;
-        store::make_again(path, &mut self.reach)?;
-        store::open(number, path, &mut self.reach).map(Some)
+        staging::make_again(path, &mut self.reach)?;
+        staging::open(number, path, &mut self.reach).map(Some)
     }
 
     /// Removes the run's private directories that are empty; returns whether all of those are gone.
     pub(crate) fn tidy(&mut self) -> bool {
         let mut is_tidy = true;
         for (path, _) in self.past.stores.values() {
-            is_tidy &= store::remove_empty(path, &mut self.reach);
+            is_tidy &= staging::remove_empty(path, &mut self.reach);
         }
         is_tidy
     }
@@ -120,7 +120,7 @@ impl<'a> Sites<'a> {
         // It may have been removed, as nothing is in it. If its file system is not mounted nothing was changed.
         let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
         for (path, _) in self.past.stores.values() {
-            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(store::above(path)));
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(staging::above(path)));
             open.extend(dir.ok().map(|dir| (&path[..], dir)));
         }
         let is_tidy = self.tidy();

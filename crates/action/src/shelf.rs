@@ -17,7 +17,7 @@ use crate::leftovers::Found;
 use crate::manifest::MANIFEST;
 use crate::past::Past;
 use crate::purge::{self, Purged, Quarantined};
-use crate::store;
+use crate::staging;
 use crate::undo;
 
 /// Directories kept open.
@@ -153,7 +153,7 @@ fn shelved(
     reach: &mut Reach,
     unreadable: &mut impl FnMut(Error),
 ) -> Result<Option<Shelved>, Error> {
-    let staging = store::open(0, path, reach).context(Op::Open, || shown(path))?;
+    let staging = staging::open(0, path, reach).context(Op::Open, || shown(path))?;
     let mut found = Found::default();
     found.look_into(&staging);
     if found.files.is_empty() {

@@ -32,7 +32,7 @@ use crate::means::{Finder, Means, Prospect, is_as_kept, what_is_there};
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
-use crate::store;
+use crate::staging::Staging;
 
 /// Copies that are made before the disk is waited for.
 const BATCH: usize = 256;
@@ -402,7 +402,7 @@ impl Undo<'_> {
 }
 
 impl Ready<'_> {
-    fn place<'a>(&'a self, staging: &'a store::Staging) -> Place<'a> {
+    fn place<'a>(&'a self, staging: &'a Staging) -> Place<'a> {
         Place::of_undo(&self.site.dir, &self.site.name, staging, self.noted.intent.n)
     }
 }
