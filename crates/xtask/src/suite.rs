@@ -41,6 +41,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
         .args(["test", "--workspace", "--no-fail-fast"])
         .current_dir(root)
         .env("TMPDIR", temporary.path())
+        .env("RUST_TEST_THREADS", threads())
         .stdout(Stdio::piped())
         .spawn()?;
     let mut passed = 0;
@@ -61,6 +62,14 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     complaints.extend(Traces::look(&target, temporary.path()).since(&before));
     println!("{passed} tests passed in all");
     Ok(complaints)
+}
+
+/// Returns how many tests run at a time: more than there are processors, as many of them wait for a disk, another
+/// process or a moment.
+fn threads() -> String {
+    let given = std::env::var("RUST_TEST_THREADS").ok();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    given.unwrap_or_else(|| (2 * processors).to_string())
 }
 
 /// Installs missing tools if that is possible; the tests do without if not.
