@@ -84,6 +84,10 @@ pub use temp::TempTree;
 pub use terminal::Shown;
 pub use tree::{Made, TreeBuilder};
 
+/// How long a test waits for what is sure to come before it gives up: far more than anything takes on a machine that is
+/// busy with other work.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
+
 /// Returns whether this process has root's rights (effective uid 0).
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

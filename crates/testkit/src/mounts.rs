@@ -13,13 +13,12 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::PATIENCE;
 use crate::process::{find_tool, run_tool};
 use crate::temp::TempTree;
 
 pub use views::View;
 
-/// Far longer than a mkfs or a mount of some hundred megabytes takes.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a mount or unmount that finds the device or place busy is tried again.
 const ATTEMPTS: u32 = 20;
 /// The pause between two attempts.

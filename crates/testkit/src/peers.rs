@@ -2,14 +2,11 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
+use crate::PATIENCE;
 use crate::formats::parse_nul;
 use crate::groups::Groups;
 use crate::process::{find_tool, run_tool};
-
-/// Far longer than jdupes needs for any tree of a test.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Returns the groups that jdupes finds below `root`, or `None`, with the reason printed.
 ///

@@ -11,7 +11,7 @@ use crate::output::{Output, Scene};
 use crate::process::{Capture, contains, poll, wait_exit};
 
 /// How long after the program's end its output may stay open: pipes hold no more than 64 KiB.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(30);
 
 /// A moment in a program's run.
 #[derive(Debug, Clone)]

@@ -11,14 +11,12 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::PATIENCE;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 use crate::tree::{Made, TreeBuilder};
-
-/// How long a run may take unless said otherwise: far beyond any test, short of a CI's limit.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The user and group of nobody on Linux.
 pub const NOBODY: u32 = 65534;
@@ -40,7 +38,7 @@ impl Sandbox {
     pub fn new(binary: impl AsRef<Path>) -> Self {
         let root = TempTree::new();
         TreeBuilder::new().dir("home/state").dir("work").dir("tmp").make(&root);
-        Self { binary: binary.as_ref().to_path_buf(), root, timeout: TIMEOUT }
+        Self { binary: binary.as_ref().to_path_buf(), root, timeout: PATIENCE }
     }
 
     /// Sets the time that every run has to end in.

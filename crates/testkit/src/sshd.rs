@@ -8,14 +8,12 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use crate::PATIENCE;
 use crate::forks::spawn;
 use crate::process::{find_tool, poll, run_tool};
 use crate::temp::TempTree;
-
-/// Far longer than a connection to the same machine takes.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often another port is tried: somebody may take it after it was found free.
 const ATTEMPTS: u32 = 5;
@@ -161,9 +159,9 @@ fn start(sshd: &Path, home: &TempTree) -> io::Result<(Child, u16)> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
-    use std::time::Duration;
 
     use super::Sshd;
+    use crate::PATIENCE;
     use crate::process::run_tool;
 
     #[test]
@@ -172,7 +170,7 @@ mod tests {
         let run = |command: &str| {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("{} localhost {command}", server.rsh())]);
-            run_tool(&mut shell, Duration::from_secs(30))
+            run_tool(&mut shell, PATIENCE)
         };
         let said = run("'echo here; exit 7'");
         assert_eq!((said.status.code(), said.stdout), (Some(7), b"here\n".to_vec()));
@@ -182,6 +180,6 @@ mod tests {
         drop(server);
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("{rsh} localhost true")]);
-        assert_eq!(run_tool(&mut shell, Duration::from_secs(30)).status.code(), Some(255));
+        assert_eq!(run_tool(&mut shell, PATIENCE).status.code(), Some(255));
     }
 }

@@ -9,16 +9,14 @@ use std::time::{Duration, Instant};
 
 use action::{Kind, Runs};
 use testkit::{
-    AttackOptions, Attacker, Compare, Snapshot, Swap, TempTree, TreeBuilder, assert_contents_kept,
-    assert_same, skipped,
+    AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder,
+    assert_contents_kept, assert_same, skipped,
 };
 
 use crate::world::{World, apply, plans, undo};
 
 /// How long all races go on together, unless `RACE_SECONDS` says otherwise.
 const BUDGET: Duration = Duration::from_secs(32);
-/// How much longer they may go on until there was enough of everything.
-const LONG: Duration = Duration::from_secs(120);
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
 /// Swaps that leave directories where the run looks for them.
@@ -127,7 +125,7 @@ fn no_content_is_lost_while_somebody_moves_everything_about() {
         if start.elapsed() >= budget() && account.is_enough() {
             break;
         }
-        assert!(start.elapsed() < budget() + LONG, "{account:?}");
+        assert!(start.elapsed() < budget() + PATIENCE, "{account:?}");
     }
     println!("{account:?}");
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use action::{Kind, Runs};
 use fsops::faults::{before_change, was_called};
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder, View, skipped};
+use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
 
 use crate::world::{World, apply, plans};
 
@@ -52,7 +52,7 @@ impl Program {
             deed(&path)
         });
         let task = heard.recv().expect("begins");
-        let patience = Instant::now() + Duration::from_secs(30);
+        let patience = Instant::now() + PATIENCE;
         while !program.is_finished() && !is_waiting(&task) && Instant::now() < patience {
             thread::sleep(Duration::from_millis(1));
         }

@@ -12,8 +12,8 @@ use bench::corpus::Counts;
 use bench::image::{Image, Mounted};
 use bench::scenario::Device;
 use testkit::{
-    Groups, Running, Signal, TempTree, TreeBuilder, When, assert_groups, groups_of, naive_groups,
-    naive_truth, parse_nul, skipped,
+    Groups, PATIENCE, Running, Signal, TempTree, TreeBuilder, When, assert_groups, groups_of,
+    naive_groups, naive_truth, parse_nul, skipped,
 };
 
 use crate::lop::{Lop, settle};
@@ -23,8 +23,6 @@ const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
 const LARGE: u64 = 3 << 20;
-/// Far more than a run takes.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// Long enough for a walk or the contents of some files to be under way when the disk changes.
 const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 

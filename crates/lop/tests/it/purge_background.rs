@@ -4,12 +4,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::TreeBuilder;
+use testkit::{PATIENCE, TreeBuilder};
 
 use crate::lop::{Lop, document};
-
-/// Longer than any of these removals takes on a machine that does something else too.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn one_tree() -> TreeBuilder {
     let files = (0..300).map(|i| format!("tree/{}/{i}", i % 10));

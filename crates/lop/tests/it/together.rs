@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use testkit::{
-    Running, Signal, TreeBuilder, When, assert_groups, groups_of, parse_nul, relative_to,
+    PATIENCE, Running, Signal, TreeBuilder, When, assert_groups, groups_of, parse_nul, relative_to,
 };
 
 use crate::lop::{Lop, settle};
@@ -157,7 +157,7 @@ fn many_scans_at_once_are_all_remembered() {
 
 /// Waits until a file is there.
 fn wait_for(path: &Path) {
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + PATIENCE;
     while !path.exists() {
         assert!(Instant::now() < patience, "{} does not come", path.display());
         std::thread::sleep(Duration::from_millis(1));

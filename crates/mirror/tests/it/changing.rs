@@ -10,12 +10,9 @@ use std::time::{Duration, Instant};
 
 use mirror::{Options, Reason};
 use purge::Throttle;
-use testkit::{TempTree, TreeBuilder};
+use testkit::{PATIENCE, TempTree, TreeBuilder};
 
 use crate::world::{Ends, assert_alike, deleting, run, try_to, usual, with};
-
-/// How long something is tried that happens soon, unless the machine has much to do.
-const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
@@ -35,7 +32,7 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
         });
         let ends = Ends(&done);
         let start = Instant::now();
-        let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { LONG };
+        let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { PATIENCE };
         while start.elapsed() < enough(changed) {
             let outcome = try_to(&from, place.join("to"), &usual());
             for problem in &outcome.problems {

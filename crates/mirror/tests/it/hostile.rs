@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fsops::Watch;
 use mirror::{Options, Roots, Source};
-use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
+use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{
     Broken, Enter, Facts, FromReceiver, FromSender, Have, Incoming, Item, Loss, Meta, Names,
     Outgoing, Record, decode,
@@ -27,9 +27,6 @@ const BUDGET: Duration = Duration::from_secs(6);
 
 /// How long an answer waits for its question where there may be none.
 const SHORT: Duration = Duration::from_millis(50);
-
-/// Longer than any of them takes.
-const LONG: Duration = Duration::from_secs(60);
 
 fn pipe() -> (File, File) {
     let (from, to) = std::io::pipe().expect("there are pipes");
@@ -67,7 +64,7 @@ fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'stat
     let thread = thread::spawn(move || {
         let _waited_for = done.send(act());
     });
-    let result = waits.recv_timeout(LONG);
+    let result = waits.recv_timeout(PATIENCE);
     assert!(result.is_ok() || !thread.is_finished(), "{what}: it panicked");
     result.unwrap_or_else(|_| panic!("{what}: it did not end"))
 }
@@ -326,13 +323,13 @@ fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
         let last = messages.len() - 1;
         // The end comes when there was time for what was listed.
         let messages = messages.into_iter().enumerate().map(|(number, message)| {
-            let end = Instant::now() + if taken { LONG } else { 10 * SHORT };
+            let end = Instant::now() + if taken { PATIENCE } else { 10 * SHORT };
             while number == last && Instant::now() < end && !(taken && made.exists()) {
                 thread::sleep(Duration::from_millis(5));
             }
             message
         });
-        let ended = replay_with(&options, &to, messages, LONG);
+        let ended = replay_with(&options, &to, messages, PATIENCE);
         assert_eq!(made.exists(), taken, "{} {ended:?}", name.escape_ascii());
         let refused = matches!(ended, Err(Broken::Nonsense(_)));
         assert_eq!(refused, !taken, "{} {ended:?}", name.escape_ascii());
@@ -363,7 +360,7 @@ fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
         [&length.to_le_bytes()[..], &message, bytes].concat()
     });
     let messages: Vec<_> = messages.collect();
-    let ended = replay(&place.join("to"), messages.into_iter(), LONG);
+    let ended = replay(&place.join("to"), messages.into_iter(), PATIENCE);
     assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");
     assert_eq!(std::fs::read(place.join("to/new")).expect("it is there"), b"abc");
 }

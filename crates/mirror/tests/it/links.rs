@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mirror::{Options, Reason};
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
+use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};
 
@@ -146,7 +146,7 @@ pub(crate) fn a_number_that_is_used_again_is_another_file() {
         let mut round = 0;
         let is_enough = |round| round >= 20 && reused.load(Relaxed) > 1_000;
         while start.elapsed() < Duration::from_secs(3) || !is_enough(round) {
-            assert!(start.elapsed() < Duration::from_secs(120), "{round} rounds, {reused:?}");
+            assert!(start.elapsed() < PATIENCE, "{round} rounds, {reused:?}");
             let to = ext4.path().join("to");
             let outcome = try_to(&from, &to, &with(1 + round % 3));
             for problem in &outcome.problems {

@@ -3,16 +3,13 @@
 use std::time::{Duration, Instant};
 
 use testkit::{
-    AttackOptions, Attacker, Compare, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
+    AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
 };
 
 use crate::world::{Ends, deleting, try_to, with};
 
 /// How long the attacks go on together.
 const BUDGET: Duration = Duration::from_secs(8);
-
-/// How long they may go on until there were enough.
-const LONG: Duration = Duration::from_secs(120);
 
 fn tree(seed: u64) -> TreeBuilder {
     let mut tree = TreeBuilder::new();
@@ -39,7 +36,7 @@ pub(crate) fn who_swaps_things_for_links_gains_nothing() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
-        assert!(start.elapsed() < LONG, "{swaps} swaps, {links} for links");
+        assert!(start.elapsed() < PATIENCE, "{swaps} swaps, {links} for links");
         for attacked in ["from", "to"] {
             let (place, bait) = (TempTree::new(), TempTree::new());
             let (from, to) = (place.join("from"), place.join("to"));

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::{AttackOptions, Attacker, Swap};
 use crate::snapshot::Kind;
-use crate::{Compare, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same};
-
-/// Far longer than a careless program needs to be caught.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::{
+    Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
+};
 
 /// Directories in directories, in each some files of a content of their own and a pair.
 fn tree() -> TempTree {

@@ -34,16 +34,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::PATIENCE;
 use crate::invocation::Invocation;
 use crate::output::{Ending, Output};
 use crate::process::{find_tool, run_tool};
-
-/// Far longer than a trial of strace takes.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// strace, tried: it is installed and may trace.
 #[derive(Debug, Clone)]

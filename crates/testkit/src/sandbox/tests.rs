@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{NOBODY, Sandbox};
 use crate::{Ending, Signal, TreeBuilder, When, is_root, skipped};
@@ -49,10 +49,8 @@ fn a_program_that_is_missing_is_reported() {
 #[test]
 fn a_program_that_hangs_is_killed_and_reported() {
     let sandbox = shell().with_timeout(Duration::from_millis(300));
-    let started = Instant::now();
-    let message = panic_of(|| drop(sandbox.run(["-c", "echo $$ >pid; echo begun; sleep 50; :"])));
+    let message = panic_of(|| drop(sandbox.run(["-c", "echo $$ >pid; echo begun; sleep 1000; :"])));
     assert!(message.contains("hangs") && message.contains("begun"), "{message}");
-    assert!(started.elapsed() < Duration::from_secs(20));
     let pid = fs::read_to_string(sandbox.path("pid")).expect("the shell wrote its id");
     assert!(!fs::exists(format!("/proc/{}", pid.trim())).expect("a proc file system"));
 }

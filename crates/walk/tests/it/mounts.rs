@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::path::Path;
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
 use device::Io;
 use fsops::{Dir, Stat, Volume, Watch};
-use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder, skipped};
+use testkit::{FileSystem, Mount, PATIENCE, PathBytes, TempTree, TreeBuilder, skipped};
 use walk::{Filter, Options, Tree, from_list, walk};
 
 use crate::found::{actual, expected, found_with, ids, lanes, names, options, problems, workers};
@@ -192,8 +191,7 @@ impl walk::Visitor for Meeting {
             let mut met = self.met.lock().expect("not poisoned");
             *met += 1;
             self.come.notify_all();
-            let patience = Duration::from_secs(20);
-            let waited = self.come.wait_timeout_while(met, patience, |met| *met < 2);
+            let waited = self.come.wait_timeout_while(met, PATIENCE, |met| *met < 2);
             assert!(!waited.expect("not poisoned").1.timed_out(), "one device waits for the other");
         }
         0

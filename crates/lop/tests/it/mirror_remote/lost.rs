@@ -7,7 +7,9 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use testkit::{Ending, Output, Signal, Snapshot, TreeBuilder, When, at_random_moments, kill_after};
+use testkit::{
+    Ending, Output, PATIENCE, Signal, Snapshot, TreeBuilder, When, at_random_moments, kill_after,
+};
 
 use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
 use crate::lop::Lop;
@@ -175,7 +177,7 @@ fn ssh_is_killed_in_the_middle() {
 /// Waits until no process was told of `path`: that the connection is gone the far side of ssh learns a little
 /// later.
 fn until_gone(path: &Path) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + PATIENCE;
     let path = path.as_os_str().as_bytes();
     let is_told = |process: fs::DirEntry| {
         let said = fs::read(process.path().join("cmdline")).unwrap_or_default();
