@@ -19,7 +19,7 @@ use crate::name::{Failure, Name, Settled};
 use crate::node::Node;
 use crate::outcome::{Differs, Reason};
 use crate::site::{Shared, Site, Waiter};
-use crate::worker::Worker;
+use crate::worker::{Worker, joined};
 
 /// Names that a worker takes at once of those that have waited.
 const MANY: usize = 128;
@@ -130,8 +130,9 @@ impl Worker<'_> {
             Next::Nothing => {}
             Next::Begin(node) => self.line_up(far, Arrived::Dir(number, node)),
             Next::Do(site, said) => self.apply(far, site, said),
-            Next::Forget(said) => forget(far, said),
+            Next::Forget(said) => self.miss_far(far, said),
             Next::Close(node, loss) => {
+                self.outcome.unread += u64::from(reason_of(loss).is_some());
                 self.note_loss(&node, b"", loss);
                 self.abandon(&node);
             }
@@ -146,11 +147,12 @@ impl Worker<'_> {
                 self.line_up(far, Arrived::Names(Shared::new(&site, window)));
             }
             Said::Failed(name, loss, _room) => {
-                self.outcome.names += u64::from(!name.is_empty());
+                let is_left_out = matches!(loss, Loss::LeftOut(_));
+                self.outcome.names += u64::from(!name.is_empty() && !is_left_out);
+                self.outcome.unread += u64::from(name.is_empty() && !is_left_out);
                 self.note_loss(&site.node, &name, loss);
             }
-            Said::Left { whole, skipped } => {
-                self.outcome.skipped = self.outcome.skipped.saturating_add(skipped);
+            Said::Left { whole } => {
                 site.whole.store(whole, Relaxed);
                 self.line_up(far, Arrived::Left(site));
             }
@@ -161,10 +163,10 @@ impl Worker<'_> {
 
     /// Notes that something of the source is not to be had.
     fn note_loss(&mut self, node: &Node, name: &[u8], loss: Loss) {
-        match reason_of(loss) {
-            Some(reason) => self.fail(node, name, reason),
-            None if loss == Loss::Destination => self.outcome.skipped += 1,
-            None => self.outcome.vanished += 1,
+        match (reason_of(loss), loss) {
+            (Some(reason), _) => self.fail(node, name, reason),
+            (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || joined(node, name)),
+            (None, _) => self.outcome.vanished += 1,
         }
     }
 
@@ -186,8 +188,30 @@ impl Worker<'_> {
             }
             Err(reason) => {
                 self.fail(node, b"", reason);
-                lose(far, number);
+                self.lose(far, number);
                 self.abandon(node);
+            }
+        }
+    }
+
+    /// Notes that a directory that was listed by this number is not mirrored, and counts what is in it.
+    pub(crate) fn lose(&mut self, far: &Far, number: u64) {
+        for said in far.lost(number) {
+            self.miss_far(far, said);
+        }
+    }
+
+    /// Counts what was said of a directory that is not mirrored, and has directories that were listed in it be none
+    /// either.
+    fn miss_far(&mut self, far: &Far, said: Said) {
+        let mut rest = vec![said];
+        while let Some(said) = rest.pop() {
+            if let Said::Names(window) = said {
+                self.outcome.names += window.len() as u64;
+                self.outcome.missing += window.len() as u64;
+                for number in window.dirs() {
+                    rest.extend(far.lost(number));
+                }
             }
         }
     }
@@ -341,24 +365,5 @@ impl Worker<'_> {
         let inode = ended.inspect_err(|_| making.undo())?;
         self.note_made(name, stat, instead);
         Ok(inode)
-    }
-}
-
-/// Notes that a directory that was listed by this number is not mirrored.
-pub(crate) fn lose(far: &Far, number: u64) {
-    for said in far.lost(number) {
-        forget(far, said);
-    }
-}
-
-/// Has directories that were listed in one that is not mirrored be none either.
-fn forget(far: &Far, said: Said) {
-    let mut rest = vec![said];
-    while let Some(said) = rest.pop() {
-        if let Said::Names(window) = said {
-            for number in window.dirs() {
-                rest.extend(far.lost(number));
-            }
-        }
     }
 }

@@ -95,7 +95,8 @@ impl Asked {
 /// Returns why something of the source is not to be had; nothing if it is just gone.
 pub(crate) fn reason_of(loss: Loss) -> Option<Reason> {
     let (op, error) = match loss {
-        Loss::Vanished | Loss::Destination => return None,
+        Loss::Vanished | Loss::LeftOut(_) => return None,
+        Loss::MadeUp => return Some(Reason::MadeUp),
         Loss::Changed => return Some(Reason::Changed),
         Loss::Failed(op, error) => (op, error),
     };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
+use wire::LeftOut;
 
 use crate::attributes::Attributes;
 use crate::compare::destination;
@@ -22,6 +23,7 @@ use crate::present::{Present, There};
 use crate::put::{is_still, is_taken};
 use crate::rights::{Owner, allowed};
 use crate::site::{Manner, Site};
+use crate::survey::names_below;
 use crate::worker::{Worker, joined};
 
 /// Rights of the owner, without which nothing can be put into a directory.
@@ -45,17 +47,23 @@ impl Worker<'_> {
         let stat = from.stat().map_err(source(Op::Stat))?;
         let roots = self.job.roots;
         if roots.destination.as_ref().is_some_and(|top| top.stat.key() == stat.key()) {
-            self.outcome.skipped += 1;
+            self.outcome.leave_out(LeftOut::Destination, || node.path());
             return Ok(None);
         }
         let attributes = Attributes::read(from.xattrs(), || from.acls());
         let attributes = attributes.map_err(source(Op::Read))?;
-        let is_entered = self.job.enters(stat.device);
         let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
+        let is_made_up = volume.is_synthetic();
+        let is_passed_over = is_made_up && !self.job.source_is_synthetic();
+        if is_passed_over {
+            self.outcome.leave_out(LeftOut::Pseudo, || node.path());
+        }
+        let is_entered = self.job.enters(stat.device) && !is_passed_over;
         let mounts_below = roots.source.as_ref().is_some_and(|source| source.mounts_below);
         let manner = Manner {
             device: self.job.links.device(stat.device),
             tells_inodes: volume.lists_inodes() && !mounts_below,
+            is_made_up,
             ..Manner::default()
         };
         self.begin_at(
@@ -78,6 +86,7 @@ impl Worker<'_> {
             return Err(source(Op::Open)(refused));
         }
         let acls = above.child_acls(node.name()).map_err(source(Op::Read))?;
+        self.outcome.unread += 1;
         self.fail(node, b"", source(Op::Open)(refused));
         let attributes = Attributes::new(acls, true);
         let entered = Entered { stat, attributes, is_listed: false, room: Room::default() };
@@ -226,11 +235,26 @@ impl Worker<'_> {
             }
         };
         let children = site.take_children();
-        if placed && !self.stopped() {
-            for child in children {
-                let state = child_state(node, child.there);
-                self.push(child.inode, Node::child(node, &child.name, state));
+        for child in children {
+            if self.stopped() {
+                break;
             }
+            let inner = Node::child(node, &child.name, child_state(node, child.there));
+            if placed {
+                self.push(child.inode, inner);
+            } else {
+                self.miss(&inner);
+            }
+        }
+        self.release(node);
+    }
+
+    /// Counts a directory, and what is below it, which is not there as the one that it is in is not.
+    fn miss(&mut self, node: &Arc<Node>) {
+        if let Some(source) = self.job.roots.source() {
+            let below = names_below(source, &node.path(), self.job.options, &|| self.stopped());
+            self.outcome.missing += 1 + below;
+            self.outcome.names += below;
         }
         self.release(node);
     }

@@ -94,7 +94,7 @@ pub(crate) enum Said {
     /// Something of it could not be read.
     Failed(Vec<u8>, Loss, Room),
     /// There are no more names.
-    Left { whole: bool, skipped: u64 },
+    Left { whole: bool },
 }
 
 /// What is to be done with something that was said.

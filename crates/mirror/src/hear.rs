@@ -94,6 +94,10 @@ impl Worker<'_> {
                 self.pass_on();
                 far.flush();
             }
+            // Who need not wait for what comes does not look up meanwhile.
+            if job.watch.stopped() {
+                return Err(Broken::Stopped);
+            }
             let message = incoming.next(&|| job.watch.stopped() || far.is_broken())?;
             let length = message.len();
             let (said, bytes) = decode::<FromSender<'_>>(message)?;
@@ -129,8 +133,8 @@ impl Worker<'_> {
                     let room = self.make_room(far, length + ROOM_OF_EACH)?;
                     self.tell_of_dir(far, dir, Said::Failed(name.to_vec(), loss, room))?;
                 }
-                FromSender::Leave { dir, whole, skipped } => {
-                    self.tell_of_dir(far, dir, Said::Left { whole, skipped })?;
+                FromSender::Leave { dir, whole } => {
+                    self.tell_of_dir(far, dir, Said::Left { whole })?;
                 }
                 FromSender::File { request, meta, stable, digest } => {
                     let asked = far.answered(request)?;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use device::{Crew, Lane, Queue, Threads};
 use fsops::{Dir, Interrupted, Stage, Stat, Volume, Watch};
 use walk::STORE_PREFIX;
-use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, decode};
+use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
 
 use crate::arrive::Arrived;
 use crate::claimed::Claimed;
@@ -64,6 +64,8 @@ pub(crate) struct Job<'a> {
     pub(crate) clones: OnceLock<bool>,
     /// Directories that were given their names.
     pub(crate) placed: AtomicU64,
+    /// What has come of it so far, if somebody wants to know meanwhile.
+    pub(crate) so_far: Option<&'a Mutex<Summary>>,
     /// Where the source is, if that is another host.
     pub(crate) far: Option<Arc<Far>>,
     /// What the file systems of the destination keep of metadata.
@@ -115,16 +117,17 @@ pub fn receive(
     user: User<'_>,
     talk: (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
-    receive_for(roots, options, watch, user, false, talk)
+    receive_for(roots, options, watch, user, (false, None), talk)
 }
 
-/// Does the same for a user here, or if `asks_sender` for one on the sender's side.
+/// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
+/// of it.
 pub(crate) fn receive_for(
     roots: &Roots,
     options: &Options,
     watch: &Watch,
     user: User<'_>,
-    asks_sender: bool,
+    (asks_sender, so_far): (bool, Option<&Mutex<Summary>>),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
     watch.enter(Stage::Mirror);
@@ -134,7 +137,8 @@ pub(crate) fn receive_for(
     let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
     let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
     let far = Some(far);
-    let job = Job::new(roots, options, watch, user.tell, (start, device), far.clone());
+    let mut job = Job::new(roots, options, watch, user.tell, (start, device), far.clone());
+    job.so_far = so_far;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
     // One more: who listens does nothing else.
@@ -231,6 +235,7 @@ impl<'a> Job<'a> {
             contents: Contents::default(),
             clones: OnceLock::new(),
             placed: AtomicU64::new(0),
+            so_far: None,
             far,
             kept: Kept::default(),
             put_off: AtomicUsize::new(0),
@@ -277,6 +282,12 @@ impl Job<'_> {
     pub(crate) fn enters(&self, device: u64) -> bool {
         let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
         !self.options.one_file_system || top == Some(device)
+    }
+
+    /// Returns whether the source itself is a file system that the kernel makes up, or in one.
+    pub(crate) fn source_is_synthetic(&self) -> bool {
+        let source = self.roots.source.as_ref();
+        source.is_some_and(|source| source.is_synthetic)
     }
 
     /// Returns the file system that a directory of a device is on.

@@ -77,7 +77,7 @@ pub use report::{Reports, push, receive_and_report};
 pub use roots::{Refusal, Roots, Source};
 pub use send::send;
 pub use survey::{Survey, survey};
-pub use wire::Spared;
+pub use wire::{Cause, LeftOut, Spared};
 
 /// How to mirror.
 #[derive(Clone, Debug)]

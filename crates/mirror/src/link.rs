@@ -9,7 +9,7 @@ use crate::compare::destination;
 use crate::held::Side;
 use crate::links::{Known, Leader, leader};
 use crate::name::{Failure, Name, Settled};
-use crate::outcome::{Differs, Made, What};
+use crate::outcome::{Differs, Made, Outcome, What};
 use crate::put::is_taken;
 use crate::table::Key;
 use crate::worker::{Worker, joined};
@@ -151,7 +151,8 @@ impl Worker<'_> {
             Some(stat) => *stat,
             None => self.source_stat(name)?,
         };
-        let copies = self.outcome.files + self.outcome.others;
+        let copies = |outcome: &Outcome| outcome.files + outcome.symlinks + outcome.specials;
+        let before_this = copies(&self.outcome);
         if name.record.is_some() {
             // What is there may be a copy of its own already.
             job.links.expect_split(key);
@@ -173,7 +174,7 @@ impl Worker<'_> {
         };
         let next = leader(&name.site.node, &name.called_there(&job.parts), inode, &stat);
         job.links.lead(key, &next, before.key());
-        self.outcome.split += self.outcome.files + self.outcome.others - copies;
+        self.outcome.split += copies(&self.outcome) - before_this;
         Ok(())
     }
 }

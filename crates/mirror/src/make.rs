@@ -11,7 +11,7 @@ use crate::compare::destination;
 use crate::held::Side;
 use crate::name::{Failure, Name, Settled};
 use crate::node::TOUCHED;
-use crate::outcome::{Change, Differs, Made, What};
+use crate::outcome::{Change, Differs, Made, Reason, What};
 use crate::put::is_taken;
 use crate::rights::{Owner, allowed};
 use crate::worker::{Worker, joined};
@@ -36,6 +36,9 @@ impl Worker<'_> {
         }
         if let Some(settled) = self.reuse(name, stat, instead)? {
             return Ok(settled);
+        }
+        if name.site.manner.is_made_up && stat.kind == Kind::File && stat.size == 0 {
+            return Err(Some(Reason::MadeUp));
         }
         if stat.kind == Kind::File && stat.size >= WORTH_A_LOOK {
             self.must_be_free(name)?;

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Dir, Kind, Op, Stat};
 use wire::Broken;
 
-use crate::arrive::lose;
 use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
@@ -106,7 +105,7 @@ impl Worker<'_> {
         let far = self.job.far.clone();
         if let Err(failure) = self.must_be_free(name) {
             if let Some(far) = &far {
-                lose(far, inode);
+                self.lose(far, inode);
             }
             return self.done(name, failure);
         }

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fsops::{Dir, DirBuffer, Kind, Stat, Volume};
-use wire::{Broken, Content, Enter, Facts, FromSender, Item, Loss, Meta, Names, Op, Record};
+use wire::{
+    Broken, Content, Enter, Facts, FromSender, Item, LeftOut, Loss, Meta, Names, Op, Record,
+};
 
 use crate::attributes::Attributes;
 use crate::contents::{Hint, SMALLEST};
@@ -38,6 +40,8 @@ struct Place {
     device: u16,
     /// Names with one inode number are names of one file.
     tells_inodes: bool,
+    /// The kernel makes up what is in files while they are read.
+    is_made_up: bool,
 }
 
 /// An inode with its names here.
@@ -72,7 +76,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             match self.enter(number, &node) {
                 Ok(Some(place)) => self.list(&place)?,
                 Ok(None) => {
-                    let left = FromSender::Leave { dir: number, whole: false, skipped: 0 };
+                    let left = FromSender::Leave { dir: number, whole: false };
                     self.sending.out.say(&left, &[])?;
                 }
                 Err(Ok(loss)) => {
@@ -106,22 +110,30 @@ impl<'s, 'a> Walk<'s, 'a> {
         };
         let stat = dir.stat().map_err(failed(Op::Stat))?;
         if self.sending.not_into == Some(stat.key()) {
-            return Err(Ok(Loss::Destination));
+            return Err(Ok(Loss::LeftOut(LeftOut::Destination)));
         }
         let attributes = Attributes::read(dir.xattrs(), || dir.acls()).map_err(failed(Op::Read))?;
         let volume = dir.volume().map_err(failed(Op::Stat))?;
         let device = self.device(&stat);
-        let is_entered =
+        let is_made_up = volume.is_synthetic();
+        let is_passed_over = is_made_up && !source.is_synthetic;
+        let is_inside =
             !self.sending.options.one_file_system || stat.device == source.top.stat.device;
+        let is_entered = is_inside && !is_passed_over;
         let meta = meta_of(&stat, device);
         if self.tell_of_dir(number, meta, &attributes, is_entered)?.is_none() {
             // They are too many for a message.
             let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
             self.tell_of_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
         }
+        if is_passed_over {
+            let loss = Loss::LeftOut(LeftOut::Pseudo);
+            let left_out = FromSender::Failed { dir: number, name: b"", loss };
+            self.sending.out.say(&left_out, &[]).map_err(Err)?;
+        }
         let tells_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
         let node = Arc::clone(node);
-        Ok(is_entered.then_some(Place { number, node, dir, device, tells_inodes }))
+        Ok(is_entered.then_some(Place { number, node, dir, device, tells_inodes, is_made_up }))
     }
 
     /// Tells of a directory; nothing if that is too much for a message.
@@ -162,12 +174,15 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn list(&mut self, place: &Place) -> Result<(), Broken> {
-        let mut skipped = 0;
+        let mut left_out = Vec::new();
         let first = self.rest.len();
         let whole = loop {
-            let listing = (&mut self.listing, &mut skipped);
-            let options = self.sending.options;
-            let (window, more) = Window::fill(&place.dir, &place.node, options, listing);
+            let leave_out = |why, name: &[u8]| left_out.push((why, name.to_vec()));
+            let (options, listing) = (self.sending.options, &mut self.listing);
+            let (window, more) = Window::fill(&place.dir, &place.node, options, listing, leave_out);
+            for (why, name) in left_out.drain(..) {
+                self.fail(place, &name, Loss::LeftOut(why))?;
+            }
             self.offer(place, &window)?;
             match more {
                 Ok(true) => {}
@@ -180,7 +195,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         };
         // They were found in the order of their inodes, in which they are to be gone into.
         self.rest[first..].reverse();
-        self.sending.out.say(&FromSender::Leave { dir: place.number, whole, skipped }, &[])
+        self.sending.out.say(&FromSender::Leave { dir: place.number, whole }, &[])
     }
 
     /// Sends names, in as many listings as there have to be.
@@ -229,6 +244,10 @@ impl<'s, 'a> Walk<'s, 'a> {
             if stat.kind == Kind::Dir {
                 let number = self.found(place, first.name);
                 groups.push(Group { what: What::Dir(number), names: vec![from] });
+                return Ok(end);
+            }
+            if place.is_made_up && stat.kind == Kind::File && stat.size == 0 {
+                self.fail(place, first.name.to_bytes(), Loss::MadeUp)?;
                 return Ok(end);
             }
             let is_named = |index: &usize| {

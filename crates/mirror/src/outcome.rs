@@ -1,17 +1,21 @@
 //! What came of a mirroring, and what changes on the way.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, ErrorKind};
 
 use fsops::{Kind, Op};
-use wire::Spared;
+use wire::{Cause, LeftOut, Spared, Summary};
 
 /// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
 const KEPT: usize = 10_000;
 const KEPT_BYTES: usize = 2 << 20;
 
+/// Entries left out of which the paths are kept.
+const LEFT: usize = 100;
+
 /// What was done, or in a dry run would be, and what could not be.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Outcome {
     /// Names that the source has, directories included, the top one not.
     pub names: u64,
@@ -21,8 +25,10 @@ pub struct Outcome {
     pub bytes: u64,
     /// Directories that were made.
     pub dirs: u64,
-    /// Symbolic links, FIFOs, sockets and devices that were made.
-    pub others: u64,
+    /// Symbolic links that were made.
+    pub symlinks: u64,
+    /// FIFOs, sockets and devices that were made.
+    pub specials: u64,
     /// Names that were linked to a file that the destination has.
     pub linked: u64,
     /// Regular files that were made of content that the destination had already.
@@ -38,14 +44,28 @@ pub struct Outcome {
     pub spared: u64,
     /// Why.
     pub spared_why: Spared,
+    /// Entries that would have been removed, if they stay as they are too many.
+    pub spared_entries: u64,
     /// Times that a file was copied again as no more names can be linked to the copy before.
     pub split: u64,
     /// Names that were gone when they were to be copied.
     pub vanished: u64,
-    /// Entries left out as they are the destination, or lop's own.
-    pub skipped: u64,
+    /// Entries left out, though no pattern says so.
+    pub left_out: u64,
+    /// The first of them: why, and their paths below the top directories.
+    pub left: Vec<(LeftOut, Vec<u8>)>,
     /// Entries that are not what they are to be.
     pub failed: u64,
+    /// Of these, entries that could not be removed.
+    pub unremoved: u64,
+    /// Of these, entries that the destination could not take, whatever they are: by [`Cause`].
+    pub blocked: [u64; 3],
+    /// Whether it may be more in all: a receiver on another host could not say any more what it has done.
+    pub is_least: bool,
+    /// Names below directories that could not be made, which are not there either.
+    pub missing: u64,
+    /// Directories of the source that could not be read: nobody knows how many names are below them.
+    pub unread: u64,
     /// The first of them.
     pub problems: Vec<Problem>,
     /// Whether anything of the source could not be read.
@@ -121,14 +141,24 @@ pub enum Reason {
     #[error("something else has taken the place of the temporary file")]
     Displaced,
     /// The destination has a directory of the name, and something is in it.
-    #[error("a directory is in its place; --delete has it replaced")]
+    #[error("a directory is in the way; --delete replaces it")]
     Obstructed,
     /// The destination has a directory of the name, and nothing is removed this time.
-    #[error("a directory is in its place, and nothing is removed")]
+    #[error("a directory is in the way, and nothing is removed")]
     Kept,
+    /// The kernel makes it up while it is read.
+    #[error("is made up by the kernel while it is read, and was not copied")]
+    MadeUp,
     /// What a receiver on another host says.
-    #[error("{0}")]
-    Said(String),
+    #[error("{text}")]
+    Said {
+        /// Its words.
+        text: String,
+        /// Whether it is the source that something is wrong with.
+        of_source: bool,
+        /// Whether others have the same cause.
+        cause: Option<Cause>,
+    },
     /// It could not be removed.
     #[error(transparent)]
     Unremoved(#[from] purge::Reason),
@@ -136,6 +166,31 @@ pub enum Reason {
 
 fn spelled(other: Option<&CString>) -> String {
     other.map_or_else(|| "another one".into(), |other| other.as_bytes().escape_ascii().to_string())
+}
+
+impl Reason {
+    /// Returns whether it is the source that something is wrong with, and not the destination.
+    pub fn is_of_source(&self) -> bool {
+        match self {
+            Reason::Source { .. } | Reason::Changed | Reason::Attributes | Reason::MadeUp => true,
+            Reason::Said { of_source, .. } => *of_source,
+            _ => false,
+        }
+    }
+
+    /// Returns what keeps the destination from taking anything, if it is that.
+    pub fn cause(&self) -> Option<Cause> {
+        match self {
+            Reason::Destination { source, .. } => match source.kind() {
+                ErrorKind::StorageFull => Some(Cause::Full),
+                ErrorKind::QuotaExceeded => Some(Cause::Quota),
+                ErrorKind::ReadOnlyFilesystem => Some(Cause::ReadOnly),
+                _ => None,
+            },
+            Reason::Said { cause, .. } => *cause,
+            _ => None,
+        }
+    }
 }
 
 /// One thing that was changed, or in a dry run would be.
@@ -223,7 +278,28 @@ impl Outcome {
     pub(crate) fn fail(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
         self.failed += 1;
         self.source_failed |= matches!(reason, Reason::Source { .. });
+        if let Some(cause) = reason.cause() {
+            self.blocked[cause as usize] += 1;
+        }
         self.keep(|| Problem { path: path(), reason });
+    }
+
+    /// Notes that something could not be removed.
+    pub(crate) fn fail_to_remove(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
+        self.unremoved += 1;
+        self.fail(path, reason);
+    }
+
+    /// Notes that something is left out.
+    pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
+        self.left_out = self.left_out.saturating_add(1);
+        self.keep_left(why, path);
+    }
+
+    pub(crate) fn keep_left(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
+        if self.left.len() < LEFT {
+            self.left.push((why, path()));
+        }
     }
 
     /// Counts a name that was made.
@@ -240,14 +316,15 @@ impl Outcome {
                 self.bytes = self.bytes.saturating_add(made.size);
             }
             (_, Kind::Dir) => self.dirs += 1,
-            _ => self.others += 1,
+            (_, Kind::Symlink) => self.symlinks += 1,
+            _ => self.specials += 1,
         }
     }
 
     pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {
         if self.problems.len() < KEPT && self.kept_bytes < KEPT_BYTES {
             let problem = problem();
-            let said = if let Reason::Said(text) = &problem.reason { text.len() } else { 0 };
+            let said = if let Reason::Said { text, .. } = &problem.reason { text.len() } else { 0 };
             self.kept_bytes += problem.path.len() + said;
             self.problems.push(problem);
         }
@@ -255,35 +332,91 @@ impl Outcome {
 
     /// Returns how many things were changed.
     pub fn changes(&self) -> u64 {
-        let made = self.files + self.reused + self.dirs + self.others;
-        made + self.linked + self.adjusted + self.removed
+        let made = [self.files, self.reused, self.dirs, self.symlinks, self.specials];
+        let others = [self.linked, self.adjusted, self.removed];
+        made.into_iter().chain(others).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn add(&mut self, other: Outcome) {
-        self.names += other.names;
-        self.files += other.files;
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.dirs += other.dirs;
-        self.others += other.others;
-        self.linked += other.linked;
-        self.reused += other.reused;
-        self.reused_bytes = self.reused_bytes.saturating_add(other.reused_bytes);
-        self.adjusted += other.adjusted;
-        self.removed += other.removed;
-        self.spared += other.spared;
-        if other.spared > 0 {
-            self.spared_why = other.spared_why;
+        let (mut sum, said) = (self.summary(), other.summary());
+        sum.add(&said);
+        sum.source_failed |= said.source_failed;
+        if said.spared > 0 {
+            sum.spared_why = said.spared_why;
         }
-        self.split += other.split;
-        self.vanished += other.vanished;
-        self.skipped = self.skipped.saturating_add(other.skipped);
-        self.failed += other.failed;
-        self.source_failed |= other.source_failed;
-        self.no_owners |= other.no_owners;
-        self.no_modes |= other.no_modes;
+        self.take(&sum);
         for problem in other.problems {
             self.keep(|| problem);
         }
+        for (why, path) in other.left {
+            self.keep_left(why, || path);
+        }
+    }
+
+    /// Returns the counts.
+    pub(crate) fn summary(&self) -> Summary {
+        Summary {
+            names: self.names,
+            files: self.files,
+            bytes: self.bytes,
+            dirs: self.dirs,
+            symlinks: self.symlinks,
+            specials: self.specials,
+            linked: self.linked,
+            reused: self.reused,
+            reused_bytes: self.reused_bytes,
+            adjusted: self.adjusted,
+            removed: self.removed,
+            spared: self.spared,
+            spared_entries: self.spared_entries,
+            split: self.split,
+            vanished: self.vanished,
+            left_out: self.left_out,
+            failed: self.failed,
+            unremoved: self.unremoved,
+            blocked: self.blocked,
+            missing: self.missing,
+            unread: self.unread,
+            spared_why: self.spared_why,
+            source_failed: self.source_failed,
+            no_owners: self.no_owners,
+            no_modes: self.no_modes,
+            first_time: self.first_time,
+            last_time: self.last_time,
+            matched: 0,
+            stopped: false,
+        }
+    }
+
+    /// Takes counts instead of its own.
+    pub(crate) fn take(&mut self, said: &Summary) {
+        self.names = said.names;
+        self.files = said.files;
+        self.bytes = said.bytes;
+        self.dirs = said.dirs;
+        self.symlinks = said.symlinks;
+        self.specials = said.specials;
+        self.linked = said.linked;
+        self.reused = said.reused;
+        self.reused_bytes = said.reused_bytes;
+        self.adjusted = said.adjusted;
+        self.removed = said.removed;
+        self.spared = said.spared;
+        self.spared_entries = said.spared_entries;
+        self.split = said.split;
+        self.vanished = said.vanished;
+        self.left_out = said.left_out;
+        self.failed = said.failed;
+        self.unremoved = said.unremoved;
+        self.blocked = said.blocked;
+        self.missing = said.missing;
+        self.unread = said.unread;
+        self.spared_why = said.spared_why;
+        self.source_failed = said.source_failed;
+        self.no_owners = said.no_owners;
+        self.no_modes = said.no_modes;
+        self.first_time = said.first_time;
+        self.last_time = said.last_time;
     }
 }
 
@@ -295,7 +428,8 @@ mod tests {
     fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
         let mut outcome = Outcome::default();
         for _ in 0..1000 {
-            let reason = Reason::Said("x".repeat(100_000));
+            let text = "x".repeat(100_000);
+            let reason = Reason::Said { text, of_source: false, cause: None };
             outcome.keep(|| Problem { path: vec![b'p'; 1000], reason });
         }
         assert_eq!(outcome.problems.len(), KEPT_BYTES.div_ceil(101_000));

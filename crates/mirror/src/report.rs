@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Watch};
+use fsops::{FileKey, Stage, Watch};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
 use crate::job::receive_for;
@@ -40,14 +40,20 @@ pub fn push(
                     tell(&Change::heard(change));
                 }
             }
-            FromReceiver::Progress { names, bytes } => {
-                watch.files_done.fetch_max(sane(*names), Relaxed);
-                watch.bytes_done.fetch_max(sane(*bytes), Relaxed);
+            FromReceiver::Progress { names, bytes, removed, so_far } => {
+                watch.files_done.fetch_max(*names, Relaxed);
+                watch.bytes_done.fetch_max(*bytes, Relaxed);
+                if watch.removed_done.fetch_max(*removed, Relaxed) < *removed {
+                    watch.enter(Stage::Purge);
+                }
+                outcome.take(so_far);
             }
-            FromReceiver::Problem(problem) => outcome.keep(|| Problem {
-                path: problem.path.to_vec(),
-                reason: Reason::Said(problem.text.into()),
-            }),
+            FromReceiver::Problem(problem) => {
+                let wire::Problem { path, text, of_source, cause } = *problem;
+                let reason = Reason::Said { text: text.into(), of_source, cause };
+                outcome.keep(|| Problem { path: path.to_vec(), reason });
+            }
+            FromReceiver::LeftOut { why, path } => outcome.keep_left(*why, || path.to_vec()),
             FromReceiver::Finished(summary) => {
                 outcome.take(summary);
                 options.note_matched(summary.matched);
@@ -58,8 +64,11 @@ pub fn push(
     };
     let consent = user.consent.unwrap_or(&|_| true);
     let ended = send_to(source, not_into, options, watch, talk, Some((&hear, consent)));
-    let (outcome, stopped) = heard.into_inner();
-    (outcome, ended.and(if stopped { Err(Broken::Stopped) } else { Ok(()) }))
+    let (mut outcome, stopped) = heard.into_inner();
+    outcome.is_least = ended.is_err() && !stopped;
+    // Who was told to stop over there has ended the conversation.
+    let stopped = if stopped && !watch.stopped() { Err(Broken::StoppedThere) } else { Ok(()) };
+    (outcome, stopped.and(ended))
 }
 
 /// What the user of a lop that [`push`]es wants to hear of.
@@ -83,7 +92,7 @@ pub fn receive_and_report(
     (Reports { lists, asks }, text): (Reports, &dyn Fn(&Reason) -> String),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> Result<(), Broken> {
-    let is_done = AtomicBool::new(false);
+    let (is_done, so_far) = (AtomicBool::new(false), Mutex::default());
     let tell = |change: &Change| {
         // Who does not listen any more is found gone where messages are read.
         let _unheard = out.say(&FromReceiver::Changed(change.said()), &[]);
@@ -94,21 +103,32 @@ pub fn receive_and_report(
                 std::thread::park_timeout(PERIOD);
                 let names = watch.files_done.load(Relaxed);
                 let bytes = watch.bytes_done.load(Relaxed);
-                let _unheard = out.say(&FromReceiver::Progress { names, bytes }, &[]);
+                let removed = watch.removed_done.load(Relaxed);
+                let so_far = *so_far.lock().unwrap_or_else(PoisonError::into_inner);
+                let progress = FromReceiver::Progress { names, bytes, removed, so_far };
+                let _unheard = out.say(&progress, &[]);
                 let _unheard = out.flush();
             }
         });
         let user = if lists { User::told(&tell) } else { User::default() };
-        let received = receive_for(roots, options, watch, user, asks, (incoming, out));
+        let reports = (asks, Some(&so_far));
+        let received = receive_for(roots, options, watch, user, reports, (incoming, out));
         is_done.store(true, Relaxed);
         reporter.thread().unpark();
         received
     });
     for problem in &outcome.problems {
         let text = text(&problem.reason);
-        let problem = wire::Problem { path: &problem.path, text: &text };
+        let (of_source, cause) = (problem.reason.is_of_source(), problem.reason.cause());
+        let problem = wire::Problem { path: &problem.path, text: &text, of_source, cause };
         match out.say(&FromReceiver::Problem(problem), &[]) {
             // Its path is longer than a message; it is counted.
+            Ok(()) | Err(Broken::Nonsense(_)) => {}
+            lost => lost?,
+        }
+    }
+    for (why, path) in &outcome.left {
+        match out.say(&FromReceiver::LeftOut { why: *why, path }, &[]) {
             Ok(()) | Err(Broken::Nonsense(_)) => {}
             lost => lost?,
         }
@@ -168,65 +188,6 @@ impl Differs {
         let Differs { kind, content, time, mode, owner, xattrs, links } = self;
         [kind, content, time, mode, owner, xattrs, links]
     }
-}
-
-impl Outcome {
-    fn summary(&self) -> Summary {
-        Summary {
-            names: self.names,
-            files: self.files,
-            bytes: self.bytes,
-            dirs: self.dirs,
-            others: self.others,
-            linked: self.linked,
-            reused: self.reused,
-            reused_bytes: self.reused_bytes,
-            adjusted: self.adjusted,
-            removed: self.removed,
-            spared: self.spared,
-            spared_why: self.spared_why,
-            split: self.split,
-            vanished: self.vanished,
-            skipped: self.skipped,
-            failed: self.failed,
-            source_failed: self.source_failed,
-            no_owners: self.no_owners,
-            no_modes: self.no_modes,
-            first_time: self.first_time,
-            last_time: self.last_time,
-            matched: 0,
-            stopped: false,
-        }
-    }
-
-    fn take(&mut self, said: &Summary) {
-        self.names = sane(said.names);
-        self.files = sane(said.files);
-        self.bytes = sane(said.bytes);
-        self.dirs = sane(said.dirs);
-        self.others = sane(said.others);
-        self.linked = sane(said.linked);
-        self.reused = sane(said.reused);
-        self.reused_bytes = sane(said.reused_bytes);
-        self.adjusted = sane(said.adjusted);
-        self.removed = sane(said.removed);
-        self.spared = sane(said.spared);
-        self.spared_why = said.spared_why;
-        self.split = sane(said.split);
-        self.vanished = sane(said.vanished);
-        self.skipped = sane(said.skipped);
-        self.failed = sane(said.failed);
-        self.source_failed = said.source_failed;
-        self.no_owners = said.no_owners;
-        self.no_modes = said.no_modes;
-        self.first_time = said.first_time;
-        self.last_time = said.last_time;
-    }
-}
-
-/// Returns a count that can be added to others, whatever the other side said.
-fn sane(count: u64) -> u64 {
-    count.min(1 << 56)
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub struct Source {
     pub(crate) top: Top,
     /// Something is mounted inside.
     pub(crate) mounts_below: bool,
+    /// It is on a file system that the kernel makes up.
+    pub(crate) is_synthetic: bool,
 }
 
 /// A top directory.
@@ -113,7 +115,9 @@ impl Source {
     pub fn open(path: &Path) -> Result<Source, Refusal> {
         let top = opened(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
-        Ok(Source { mounts_below: Mounts::read().any_below(absolute), top })
+        let mounts_below = Mounts::read().any_below(absolute);
+        let is_synthetic = top.dir.volume().is_ok_and(|volume| volume.is_synthetic());
+        Ok(Source { top, mounts_below, is_synthetic })
     }
 
     /// Refuses a source that has nothing in it.

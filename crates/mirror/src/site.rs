@@ -105,6 +105,8 @@ pub(crate) struct Manner {
     pub(crate) there_tells_inodes: bool,
     /// How many names a file of the destination can have, if few.
     pub(crate) most_links: u32,
+    /// The kernel makes up what is in files of the source while they are read.
+    pub(crate) is_made_up: bool,
     /// Files of the source and the destination can share extents.
     pub(crate) clones: bool,
     /// New files get an ACL from the directory.
@@ -119,6 +121,7 @@ impl Default for Manner {
             tells_inodes: false,
             there_tells_inodes: true,
             most_links: u32::MAX,
+            is_made_up: false,
             clones: false,
             hands_down_acl: false,
         }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, Kind, Op};
+use fsops::{Dir, Kind, Op, Stage};
 use purge::{Deed, Guard, Refusal, Selection, Target, Why};
 use wire::Spared;
 
@@ -54,6 +54,7 @@ impl Surplus {
             // It may be in the destination by another mount.
             guard.keep(&source.top.absolute, Why::Source);
         }
+        job.watch.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
         let mut removal = Removal { job, guard, outcome };
         for (node, name) in &self.parts {
             if !job.options.dry_run {
@@ -149,6 +150,7 @@ impl Removal<'_, '_> {
         }
         let entries = self.count(surplus);
         if max_delete.is_some_and(|most| entries > most) {
+            self.outcome.spared_entries = entries;
             return Some(Spared::TooMany);
         }
         let some = surplus.all().take(SOME);
@@ -225,7 +227,7 @@ impl Removal<'_, '_> {
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(source) => {
                 let reason = Reason::Destination { op: Op::Remove, source };
-                self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
             }
             Ok(()) => {}
         }
@@ -241,7 +243,7 @@ impl Removal<'_, '_> {
             Err(e) if e.kind() == ErrorKind::NotFound => return,
             Err(source) => {
                 let reason = Reason::Destination { op: Op::Stat, source };
-                return self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+                return self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
             }
         };
         if stat.kind == Kind::Dir {
@@ -257,7 +259,7 @@ impl Removal<'_, '_> {
         let removed = if self.job.options.dry_run { Ok(()) } else { dir.remove_name(name) };
         if let Err(source) = removed {
             let reason = Reason::Destination { op: Op::Remove, source };
-            return self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            return self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
         }
         self.outcome.removed += 1;
         self.job.watch.removed_done.fetch_add(1, Relaxed);
@@ -275,11 +277,12 @@ impl Removal<'_, '_> {
             Ok(outcome) => outcome,
             Err(refusal) => {
                 let reason = Reason::from(purge::Reason::from(refusal));
-                self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
                 return 0;
             }
         };
         self.outcome.failed += outcome.failed;
+        self.outcome.unremoved += outcome.failed;
         for problem in outcome.problems {
             self.outcome.keep(|| Problem { path: problem.path, reason: problem.reason.into() });
         }

@@ -1,12 +1,13 @@
 //! How much there is to mirror, for who wants to know how long it will take.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use fsops::{Dir, DirBuffer, Kind};
+use fsops::{Dir, DirBuffer, DirItem, Kind};
 
 use crate::Options;
 use crate::job::takes;
+use crate::part::is_part;
 use crate::roots::Source;
 
 /// What there is to mirror.
@@ -18,13 +19,49 @@ pub struct Survey {
     pub bytes: u64,
 }
 
-/// Counts what is to be mirrored; nothing if that takes longer than until `end`.
+/// How long it goes on at a disk with an arm.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Counts what is to be mirrored, ahead of a mirroring or beside it; nothing if it was to stop before it was done, or
+/// takes long at a disk with an arm: beside a mirroring it would send that to and fro.
 ///
 /// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
-pub fn survey(source: &Source, options: &Options, end: Instant) -> Option<Survey> {
+pub fn survey(source: &Source, options: &Options, stop: &dyn Fn() -> bool) -> Option<Survey> {
     let mut survey = Survey::default();
-    let (mut dirs, mut buffer) = (vec![Vec::new()], DirBuffer::default());
+    let (start, lane) = (Instant::now(), options.lanes.of(source.top.stat.device));
+    let is_in_the_way = || start.elapsed() > PATIENCE && lane.is_settled() && lane.has_arm();
+    let stop = || stop() || is_in_the_way();
     let mut linked = HashSet::new();
+    let whole = walk(source, b"", options, &stop, |dir, item| {
+        survey.names += 1;
+        if item.kind != Kind::Dir && !linked.contains(&item.inode) {
+            survey.bytes += size(dir, item, &mut linked);
+        }
+    });
+    whole.then_some(survey)
+}
+
+/// Returns how many names are below a directory of the source that are to be mirrored, as far as it can be read.
+pub(crate) fn names_below(
+    source: &Source,
+    path: &[u8],
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+) -> u64 {
+    let mut names = 0;
+    walk(source, path, options, stop, |_, _| names += 1);
+    names
+}
+
+/// Calls `each` for what is to be mirrored below a directory; returns whether that was all.
+fn walk(
+    source: &Source,
+    path: &[u8],
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+    mut each: impl FnMut(&Dir, &DirItem<'_>),
+) -> bool {
+    let (mut dirs, mut buffer) = (vec![path.to_vec()], DirBuffer::default());
     while let Some(path) = dirs.pop() {
         let opened = if path.is_empty() {
             source.top.dir.open_child(c".")
@@ -32,37 +69,38 @@ pub fn survey(source: &Source, options: &Options, end: Instant) -> Option<Survey
             source.top.dir.open_below(&path)
         };
         let Ok(dir) = opened else { continue };
-        let Ok(stat) = dir.stat() else { continue };
-        if options.one_file_system && stat.device != source.top.stat.device {
+        let (Ok(stat), Ok(volume)) = (dir.stat(), dir.volume()) else { continue };
+        let is_outside = options.one_file_system && stat.device != source.top.stat.device;
+        if is_outside || volume.is_synthetic() && !source.is_synthetic {
             continue;
         }
-        let mut late = false;
+        dir.list_quietly();
+        let (mut seen, mut stopped) = (0u32, false);
         let _listed = dir.for_each(&mut buffer, |item| {
             let name = item.name.to_bytes();
-            let path = [&path[..], name].join(&b'/');
-            let path = path.strip_prefix(b"/").unwrap_or(&path);
+            let path =
+                || if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
             let is_dir = item.kind == Kind::Dir;
-            if late || !takes(options, name, || path.to_vec(), is_dir) {
+            if stopped || is_part(name) || !takes(options, name, path, is_dir) {
                 return;
             }
-            survey.names += 1;
+            each(&dir, &item);
             if is_dir {
-                dirs.push(path.to_vec());
-            } else if !linked.contains(&item.inode) {
-                survey.bytes += size(&dir, &item, &mut linked);
+                dirs.push(path());
             }
-            late = survey.names % 256 == 0 && Instant::now() > end;
+            seen += 1;
+            stopped = seen.is_multiple_of(256) && stop();
         });
-        if late || Instant::now() > end {
-            return None;
+        if stopped || stop() {
+            return false;
         }
     }
-    Some(survey)
+    true
 }
 
 /// Returns the size of a file, and notes it if it has several names. Where another device has the same
 /// number the sum is too small: it is an estimate.
-fn size(dir: &Dir, item: &fsops::DirItem<'_>, linked: &mut HashSet<u64>) -> u64 {
+fn size(dir: &Dir, item: &DirItem<'_>, linked: &mut HashSet<u64>) -> u64 {
     let Ok(stat) = dir.stat_child(item.name) else { return 0 };
     if stat.links > 1 {
         linked.insert(stat.inode);

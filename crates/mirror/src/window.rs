@@ -10,6 +10,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
+use walk::STORE_PREFIX;
+use wire::LeftOut;
 
 use crate::Options;
 use crate::attributes::Attributes;
@@ -86,13 +88,14 @@ pub(crate) struct Record {
 }
 
 impl Window {
-    /// Returns names of a directory of the source, and whether there are more; counts those that are left out
-    /// as they are lop's own.
+    /// Returns names of a directory of the source, and whether there are more; `leave_out` is told of those that are
+    /// left out as they are lop's own.
     pub(crate) fn fill(
         dir: &Dir,
         node: &Node,
         options: &Options,
-        (buffer, skipped): (&mut DirBuffer, &mut u64),
+        buffer: &mut DirBuffer,
+        mut leave_out: impl FnMut(LeftOut, &[u8]),
     ) -> (Window, io::Result<bool>) {
         let mut window = Window::default();
         let more = loop {
@@ -102,8 +105,8 @@ impl Window {
                     kind => kind,
                 };
                 let name = item.name.to_bytes();
-                if is_part(name) {
-                    *skipped += 1;
+                if let Some(why) = is_own(name, kind) {
+                    leave_out(why, name);
                 } else if takes(options, name, || joined(node, name), kind == Kind::Dir) {
                     window.push(&item, kind);
                 }
@@ -216,6 +219,14 @@ impl Window {
         let name = name_at(&self.names, at);
         Listed { name, inode, is_dir, record: self.records.get(record as usize) }
     }
+}
+
+/// Returns why a name of the source is left out as it is lop's own.
+fn is_own(name: &[u8], kind: Kind) -> Option<LeftOut> {
+    let is_store = || kind == Kind::Dir && name.starts_with(STORE_PREFIX.as_bytes());
+    is_part(name)
+        .then_some(LeftOut::Temporary)
+        .or_else(|| is_store().then_some(LeftOut::Quarantine))
 }
 
 fn name_at(names: &[u8], at: u32) -> &CStr {

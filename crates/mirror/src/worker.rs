@@ -2,12 +2,13 @@
 
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use device::Pace;
 use fsops::{Dir, DirBuffer, Op, Watch};
+use wire::Summary;
 
 use crate::buffer::Buffer;
 use crate::held::{Held, Side};
@@ -16,6 +17,7 @@ use crate::node::{GONE, Node};
 use crate::outcome::{Outcome, Reason};
 use crate::present::Present;
 use crate::site::{Shared, Site, Waiter};
+use crate::survey::names_below;
 use crate::table::Key;
 use crate::window::Window;
 
@@ -45,6 +47,8 @@ pub(crate) struct Worker<'a> {
     at: Option<Arc<Shared>>,
     /// What was counted in `job.watch` already: names,
     counted: u64,
+    /// all that it has done,
+    told: Summary,
     /// and bytes of the file that it is at.
     pub(crate) ahead: u64,
 }
@@ -66,6 +70,7 @@ impl<'a> Worker<'a> {
             at_once: false,
             at: None,
             counted: 0,
+            told: Summary::default(),
             ahead: 0,
         }
     }
@@ -124,6 +129,11 @@ impl<'a> Worker<'a> {
     pub(crate) fn count(&mut self) {
         self.job.watch.files_done.fetch_add(self.outcome.names - self.counted, Relaxed);
         self.counted = self.outcome.names;
+        if let Some(so_far) = self.job.so_far {
+            let now = self.outcome.summary();
+            so_far.lock().unwrap_or_else(PoisonError::into_inner).add(&now.since(&self.told));
+            self.told = now;
+        }
     }
 
     pub(crate) fn stopped(&self) -> bool {
@@ -190,6 +200,18 @@ impl<'a> Worker<'a> {
         self.outcome.fail(|| joined(node, name), reason);
     }
 
+    /// Notes that a directory could not be mirrored, and counts what is in it and so is not there either.
+    pub(crate) fn fail_with_all_below(&mut self, node: &Arc<Node>, reason: Reason) {
+        if matches!(reason, Reason::Source { .. }) {
+            self.outcome.unread += 1;
+        } else if let Some(source) = self.job.roots.source() {
+            let below = names_below(source, &node.path(), self.job.options, &|| self.stopped());
+            self.outcome.missing += below;
+            self.outcome.names += below;
+        }
+        self.fail(node, b"", reason);
+    }
+
     /// Mirrors a directory, but for directories in it.
     fn enter(&mut self, node: &Arc<Node>, pace: &mut Pace<'_>) {
         match self.begin(node) {
@@ -201,7 +223,7 @@ impl<'a> Worker<'a> {
             }
             Ok(None) => self.abandon(node),
             Err(reason) => {
-                self.fail(node, b"", reason);
+                self.fail_with_all_below(node, reason);
                 self.abandon(node);
             }
         }
@@ -219,8 +241,10 @@ impl<'a> Worker<'a> {
             }
         };
         loop {
-            let listing = (&mut self.listing, &mut self.outcome.skipped);
-            let (mut window, more) = Window::fill(&dir, &site.node, self.job.options, listing);
+            let Worker { listing, outcome, .. } = self;
+            let leave_out = |why, name: &[u8]| outcome.leave_out(why, || joined(&site.node, name));
+            let (mut window, more) =
+                Window::fill(&dir, &site.node, self.job.options, listing, leave_out);
             site.put_in_order(&mut window);
             let shared = Shared::new(site, window);
             self.take_part(&shared, pace);

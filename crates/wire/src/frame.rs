@@ -38,6 +38,9 @@ pub enum Broken {
     /// Who asked to stop.
     #[error("interrupted")]
     Stopped,
+    /// The other side was told to stop, and said so.
+    #[error("the other side was stopped")]
+    StoppedThere,
 }
 
 /// What is said to the other side; any number of threads may say things.

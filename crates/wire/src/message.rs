@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Change, Problem, Removal, Summary};
+use crate::report::{Change, LeftOut, Problem, Removal, Summary};
 
 /// What the side that was started at the command line wants of the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,8 +99,6 @@ pub enum FromSender<'a> {
         dir: u64,
         /// Whether these are all that it has.
         whole: bool,
-        /// Names left out as they are lop's own.
-        skipped: u64,
     },
     /// A directory that was listed cannot be gone into.
     Closed {
@@ -211,6 +209,10 @@ pub enum FromReceiver<'a> {
         names: u64,
         /// Bytes of files dealt with.
         bytes: u64,
+        /// Entries removed.
+        removed: u64,
+        /// What came of it so far, at least.
+        so_far: Summary,
     },
     /// Something could not be mirrored; after [`FromReceiver::Done`].
     Problem(Problem<'a>),
@@ -219,6 +221,13 @@ pub enum FromReceiver<'a> {
     /// Asks whether this may be removed, if that is to be asked; after [`FromSender::Bye`].
     #[serde(borrow)]
     Ask(Removal<'a>),
+    /// Something was left out, though no pattern says so; after [`FromReceiver::Done`].
+    LeftOut {
+        /// Why.
+        why: LeftOut,
+        /// The path below the top.
+        path: &'a [u8],
+    },
 }
 
 /// A directory.
@@ -349,10 +358,12 @@ pub enum Loss {
     Vanished,
     /// It is something else now.
     Changed,
-    /// It is the destination itself.
-    Destination,
+    /// It is left out, though no pattern says so.
+    LeftOut(LeftOut),
     /// A call failed.
     Failed(Op, Error),
+    /// The kernel makes its content up while it is read, and its size does not tell how much there is.
+    MadeUp,
 }
 
 /// What was tried.
@@ -383,6 +394,7 @@ pub fn is_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FromReceiver, FromSender, Loss, Meta, is_name};
+    use crate::LeftOut;
     use crate::{Removal, Summary, encode};
 
     #[test]
@@ -411,7 +423,7 @@ mod tests {
         let (loss, meta, request, dir) = (Loss::Vanished, Meta::default(), 0, 0);
         let (stable, digest) = (true, None);
         let of_sender = [
-            FromSender::Leave { dir, whole: true, skipped: 0 },
+            FromSender::Leave { dir, whole: true },
             FromSender::Closed { dir, loss },
             FromSender::Failed { dir, name: b"", loss },
             FromSender::File { request, meta, stable, digest },
@@ -427,9 +439,10 @@ mod tests {
             FromReceiver::Fetch { request, window: 0, item: 0, have: None },
             FromReceiver::Release { window: 0 },
             FromReceiver::Done,
-            FromReceiver::Progress { names: 0, bytes: 0 },
+            FromReceiver::Progress { names: 0, bytes: 0, removed: 0, so_far: Summary::default() },
             FromReceiver::Finished(Summary::default()),
             FromReceiver::Ask(Removal::default()),
+            FromReceiver::LeftOut { why: LeftOut::Temporary, path: b"" },
         ];
         let name =
             |debug: String| debug.split([' ', '(', '{']).next().unwrap_or_default().to_string();
@@ -437,7 +450,7 @@ mod tests {
         let heard =
             of_receiver.iter().map(|message| (encode(message), name(format!("{message:?}"))));
         let documented = documented();
-        assert_eq!(documented.len(), 13 + 8);
+        assert_eq!(documented.len(), 13 + 9);
         for (encoded, name) in sent.chain(heard) {
             let row = (encoded.expect("it is encoded")[0], name);
             assert!(documented.contains(&row), "{row:?}");

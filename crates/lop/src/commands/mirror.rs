@@ -1,16 +1,21 @@
 //! `lop mirror`: makes one tree like another.
 
 mod account;
+mod change;
 mod listing;
 mod memory;
+mod problems;
 mod remote;
 mod server;
+mod words;
 
 use std::cell::Cell;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Instant;
 
 use fsops::Watch;
 use mirror::{Options, Refusal, Removal, Roots, Source};
@@ -32,9 +37,8 @@ use crate::settings::{Settings, Verbosity, Workers};
 
 pub(super) use self::server::run as serve;
 
-/// How long it is counted ahead what there is to mirror, for a line of progress that says how long it will
-/// take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// What to do where a tree is to be and a file is.
+const NEEDS_DIRECTORY: &str = "mirror needs a directory; for one file use cp";
 
 /// One run of the command.
 struct Run<'r> {
@@ -82,13 +86,8 @@ impl Run<'_> {
         let base = args.link_dest.as_deref();
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;
         let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
-        if let Some(source) = roots.source() {
-            self.look_ahead(source);
-        }
-        let options = self
-            .with_memory(roots.source().map(Source::absolute), roots.destination())
-            .inspect_err(|_| roots.undo())?;
-        self.carry_out(&mut |user| {
+        let options = self.with_memory(roots.source().map(Source::absolute), roots.destination());
+        self.carry_out(roots.source(), &mut |user| {
             let (outcome, ended) = mirror::mirror(&roots, &options, watch, user);
             (outcome, ended.map_err(CommandError::from))
         })
@@ -98,13 +97,12 @@ impl Run<'_> {
         let watch = &self.watch;
         let source = Source::open(source).map_err(refused)?;
         self.refuse_empty(&source)?;
-        let options = self.with_memory(Some(source.absolute()), None)?;
+        let options = self.with_memory(Some(source.absolute()), None);
         let open = self.open(wire::Role::Receive, host, None);
         let (mut connection, place) = host.connect(self.args, &open)?;
         let not_into = place.map_or(Ok(None), |place| source.suits_place(&place));
         let not_into = not_into.map_err(refused)?;
-        self.look_ahead(&source);
-        self.carry_out(&mut |user| {
+        self.carry_out(Some(&source), &mut |user| {
             let talk = connection.talk();
             let (outcome, ended) =
                 mirror::push(&source, not_into, &options, watch, user, (talk.0, talk.1));
@@ -116,10 +114,10 @@ impl Run<'_> {
         let Run { args, watch, .. } = self;
         let base = args.link_dest.as_deref();
         let roots = Roots::of_far(destination, base, args.dry_run).map_err(refused)?;
-        let options = self.with_memory(None, roots.destination())?;
+        let options = self.with_memory(None, roots.destination());
         let open = self.open(wire::Role::Send, host, roots.place());
         let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
-        self.carry_out(&mut |user| {
+        self.carry_out(None, &mut |user| {
             let talk = connection.talk();
             let (outcome, ended) = mirror::receive(&roots, &options, watch, user, talk);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
@@ -154,29 +152,20 @@ impl Run<'_> {
     }
 
     /// Returns how to mirror, with what is remembered of the trees here if that is wanted.
-    fn with_memory(
-        &self,
-        source: Option<&Path>,
-        destination: Option<&Path>,
-    ) -> Result<Options, CommandError> {
+    fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
         // Nothing is looked for where nothing is made.
         if self.args.reuse && !self.args.dry_run {
-            let is_far = source.is_none() || destination.is_none();
-            options.memory = Some(if is_far {
-                memory::remembered(self.settings, source, destination)
-            } else {
-                memory::memory(self.settings, source, destination)?
-            });
+            options.memory = Some(memory::remembered(self.settings, source, destination));
         }
-        Ok(options)
+        options
     }
 
-    /// Counts what there is to mirror, if somebody wants to know how long it will take.
-    fn look_ahead(&self, source: &Source) {
-        if self.settings.progress
-            && let Some(all) = mirror::survey(source, &self.options, Instant::now() + PATIENCE)
-        {
+    /// Counts what there is to mirror, for a line of progress that says how long it will take.
+    fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
+        fsops::own_descriptor_table();
+        let stop = || is_done.load(Relaxed) || self.watch.stopped();
+        if let Some(all) = mirror::survey(source, &self.options, &stop) {
             self.watch.files_total.store(all.names, Relaxed);
             self.watch.bytes_total.store(all.bytes, Relaxed);
         }
@@ -209,7 +198,24 @@ impl Run<'_> {
         Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
     }
 
-    fn carry_out(&self, work: Work<'_>) -> Result<Exit, CommandError> {
+    /// Does the work, with a look at what there is to do if the source is here, and says what came of it.
+    fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            if let Some(source) = source.filter(|_| self.settings.progress) {
+                scope.spawn(|| self.look_ahead(source, &is_done));
+            }
+            let carried_out = self.carry_out_alone(&mut |user| {
+                let ended = work(user);
+                is_done.store(true, Relaxed);
+                ended
+            });
+            is_done.store(true, Relaxed);
+            carried_out
+        })
+    }
+
+    fn carry_out_alone(&self, work: Work<'_>) -> Result<Exit, CommandError> {
         let Run { args, settings, options, patterns, watch, lists, .. } = self;
         let start = Instant::now();
         let monitor = Monitor::begin(watch, settings)?;
@@ -232,14 +238,14 @@ impl Run<'_> {
         // That a connection is lost on Ctrl-C is what Ctrl-C is for.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
-        let account = Account::new(&outcome, args, patterns, start.elapsed());
+        let account = Account::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
         if args.stats {
             settings.note(&to_json(&Figures::new(&account, options)));
         }
         if ended.is_ok() {
             patterns.tell_unmatched(settings);
         }
-        conclude(&account, &outcome, ended, settings)
+        conclude(&account, &outcome, args, ended, settings)
     }
 }
 
@@ -249,6 +255,9 @@ fn refused(refusal: Refusal) -> CommandError {
         Refusal::Empty { .. } => {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
                 .hint("with --allow-empty-source all of DST is removed")
+        }
+        Refusal::Open { path, source } if source.kind() == io::ErrorKind::NotADirectory => {
+            CommandError::failed(format!("{}: {NEEDS_DIRECTORY}", path.display()))
         }
         Refusal::Open { source, .. }
         | Refusal::Base { source, .. }

@@ -76,6 +76,12 @@ impl<'a> JsonPath<'a> {
         let lossy = matches!(text, Cow::Owned(_));
         JsonPath { path: text, path_base64: lossy.then(|| STANDARD.encode(path)) }
     }
+
+    /// Returns one that borrows nothing.
+    pub(crate) fn owned(path: &[u8]) -> JsonPath<'static> {
+        let JsonPath { path, path_base64 } = JsonPath::new(path);
+        JsonPath { path: Cow::Owned(path.into_owned()), path_base64 }
+    }
 }
 
 #[derive(Serialize)]

@@ -36,7 +36,7 @@ fn a_tree_is_mirrored_and_what_was_done_is_said() {
     let (names, what) = said.split_once("; ").expect("two parts");
     assert!(names.starts_with("6 names in "), "{said}");
     let expected = "3 files copied (9.8 KiB), 1 linked, 1 directory made, \
-                    1 link or special file made, 1 removed\n";
+                    1 symlink made, 1 removed\n";
     assert_eq!(what, expected);
     assert!(output.stdout.is_empty());
     alike(&lop);
@@ -117,15 +117,12 @@ fn how_it_ends_says_how_it_went() {
     fs::create_dir_all(lop.path("dst/a/full")).expect("made");
     let output = lop.run(["mirror", "src", "dst"]);
     output.code(3);
-    let expected = "lop: a: a directory is in its place; --delete has it replaced\n";
+    let expected = "lop: dst/a: a directory is in the way; --delete replaces it\n";
     assert!(output.stderr_str().starts_with(expected), "{}", output.stderr_str());
     let output = lop.run(["mirror", "--delete", "--max-delete", "1", "src", "dst"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(
-        said.contains("2 names that the source does not have were not removed: they are more"),
-        "{said}"
-    );
+    assert!(said.contains("lop: --max-delete 1: 3 entries would be removed; none was\n"), "{said}");
     lop.run(["mirror", "--delete", "src", "dst"]).success();
     alike(&lop);
 }
@@ -153,7 +150,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     let output = run();
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.starts_with("lop: secret: cannot open the source: Permission denied\n"), "{said}");
+    assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
     assert!(
         said.contains("1 name that the source does not have was not removed: not all"),
         "{said}"
@@ -223,6 +220,69 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     }
 }
 
+/// That nothing but a removal failed is no reason to say that all failed.
+#[test]
+fn what_only_could_not_be_removed_has_an_exit_code_of_its_own() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let mut tree = TreeBuilder::new().dir("src/d").file("dst/d/theirs/in", "i");
+    for name in ["src", "src/d", "dst", "dst/d"] {
+        tree = tree.owner(name, 65534, 65534);
+    }
+    let lop = Lop::with(&tree);
+    for args in [&["--delete", "-i"][..], &["--delete", "-i", "--json"]] {
+        let run = lop.command().args(["mirror", "src", "dst"]).args(args);
+        let output = run.as_user(65534, 65534).run();
+        output.code(3);
+        let told = output.stdout_str();
+        assert!(!told.contains("remove ") && !told.contains("\"remove\""), "{told}");
+        let said = output.stderr_str();
+        assert!(
+            said.contains("lop: dst/d/theirs/in: cannot remove: Permission denied\n"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let tree = TreeBuilder::new()
+        .file("src/a", "a")
+        .dir("src/sub/dst")
+        .file("src/.lop-quarantine-0/1/0", "last");
+    let lop = Lop::with(&tree);
+    let output = lop.run(["mirror", "src", "src/sub/dst"]);
+    output.success();
+    let said = output.stderr_str();
+    let expected = "; left out: the destination itself (sub/dst), \
+                    files in quarantine (.lop-quarantine-0)\n";
+    assert!(said.ends_with(expected), "{said}");
+    let output = lop.run(["mirror", "--json", "src", "src/sub/dst"]);
+    output.success();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut left: Vec<String> = document["summary"]["left_out"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|left| format!("{} {}", left["why"], left["path"]))
+        .collect();
+    left.sort();
+    let expected = ["\"destination\" \"sub/dst\"", "\"quarantine\" \".lop-quarantine-0\""];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_file_is_no_tree() {
+    let lop = Lop::with(&TreeBuilder::new().file("file", "f").dir("dst"));
+    for args in [["file", "dst"], ["dst", "file"]] {
+        let output = lop.run(["mirror", args[0], args[1]]);
+        output.code(1);
+        let expected = "lop: file: mirror needs a directory; for one file use cp\n";
+        assert_eq!(output.stderr_str(), expected);
+    }
+}
+
 /// As in the module cache of Go.
 #[test]
 fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
@@ -284,9 +344,21 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
     }
     let lop = Lop::with(&tree);
     let to = mount.path().join("dst");
-    let output = lop.command().args(["mirror", "src"]).arg(&to).run();
+    let run = || lop.command().args(["mirror", "src"]).arg(&to).run();
+    let output = run();
     output.code(3);
-    assert!(output.stderr_str().contains("cannot write the copy: No space left on device"));
+    let full = format!("lop: {} is full: ", to.display());
+    let said = output.stderr_str();
+    assert!(said.starts_with(&full) && said.lines().count() == 2, "{said}");
+    // There is nothing that the next one could do, and it says so each time.
+    let second = run();
+    let first = second.stderr_str();
+    for _ in 0..2 {
+        let next = run();
+        let said = next.stderr_str();
+        assert!(said.starts_with(&full) && said.contains("; nothing changed, "), "{first}{said}");
+        assert_eq!(said.split("; ").nth(1), first.split("; ").nth(1), "{first}{said}");
+    }
     let (from, to) = (Snapshot::of(lop.path("src")), Snapshot::of(&to));
     let copied = to.entries.iter().filter(|(_, entry)| entry.sha256.is_some());
     let mut files = 0;
@@ -413,11 +485,11 @@ fn a_file_whose_owner_cannot_be_given_is_copied_without() {
     if !inside("true", &[]).is_ok_and(|output| output.status.success()) {
         return skipped("no namespace of users can be had");
     }
-    for changes in ["1 file copied (1 B), 1 directory made", "2 given other metadata"] {
+    for changes in ["1 file copied (1 B), 1 directory made", "metadata of 2 updated"] {
         let output = inside(env!("CARGO_BIN_EXE_lop"), &["mirror", "src", "dst"]).expect("ran");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("d/a: cannot set the owner of the copy: Invalid argument"), "{said}");
+        assert!(said.contains("dst/d/a: cannot set the owner: Invalid argument"), "{said}");
         assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
         let there = lop.path("dst/d/a").metadata().expect("copied");
         // Set-id bits are for the owner that it has not.

@@ -169,19 +169,23 @@ fn nothing_was_done(document: &Value) {
         "files_copied",
         "bytes_copied",
         "dirs_made",
-        "others_made",
+        "symlinks_made",
+        "special_files_made",
         "linked",
         "adjusted",
         "removed",
         "spared",
         "split",
         "vanished",
-        "skipped",
         "failed",
+        "missing",
+        "unread_dirs",
     ];
     for figure in figures {
         assert_eq!(summary[figure], 0, "{figure}: {summary}");
     }
+    assert_eq!(summary["left_out"], serde_json::json!([]), "{summary}");
+    assert_eq!(summary["complete"], true, "{summary}");
 }
 
 /// Returns paths below a directory of which some component is the name of something unfinished.

@@ -16,7 +16,7 @@ use mirror::{Options, Roots, Source};
 use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{
     Broken, Enter, Facts, FromReceiver, FromSender, Have, Incoming, Item, Loss, Meta, Names,
-    Outgoing, Record, decode,
+    Outgoing, Record, Summary, decode,
 };
 
 use crate::told::Told;
@@ -262,7 +262,7 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
         wire::encode(&FromSender::Enter(Enter { dir, facts, is_entered: true }))
     };
     let failed = |dir| wire::encode(&FromSender::Failed { dir, name: &value, loss: Loss::Changed });
-    let left = |dir| wire::encode(&FromSender::Leave { dir, whole: true, skipped: u64::MAX });
+    let left = |dir| wire::encode(&FromSender::Leave { dir, whole: true });
     let closed = |dir| wire::encode(&FromSender::Closed { dir, loss: Loss::Changed });
     let (again, closed_again) = (|_| left(1), |_| closed(1));
     let place = TempTree::new();
@@ -289,7 +289,7 @@ fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let item = if is_dir { Item::Dir(1) } else { Item::Other(facts(0o100_644), b"") };
     let records = vec![Record { item, names: vec![name], content: None }];
     let enter = |dir| Enter { dir, facts: facts(0o040_755), is_entered: true };
-    let left = |dir| FromSender::Leave { dir, whole: true, skipped: 0 };
+    let left = |dir| FromSender::Leave { dir, whole: true };
     let mut said =
         vec![FromSender::Enter(enter(0)), FromSender::Names(Names { dir: 0, window: 0, records })];
     if is_dir {
@@ -348,7 +348,7 @@ fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
     let said: [(FromSender<'_>, &[u8]); 7] = [
         (FromSender::Enter(Enter { dir: 0, facts: facts(0o040_755, 0), is_entered: true }), b""),
         (FromSender::Names(Names { dir: 0, window: 0, records }), b""),
-        (FromSender::Leave { dir: 0, whole: false, skipped: 0 }, b""),
+        (FromSender::Leave { dir: 0, whole: false }, b""),
         (FromSender::Begin { request: 0, meta: meta(0o100_644, 40_000), from: 40_000 }, b""),
         (FromSender::Again { request: 0, meta: meta(0o100_644, 3) }, b""),
         (FromSender::Piece { request: 0, at: 0 }, b"abc"),
@@ -407,7 +407,12 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
         let message = match dice.below(60) {
             0 => FromReceiver::Release { window: number(&mut dice) },
             1 => FromReceiver::Done,
-            2 => FromReceiver::Progress { names: number(&mut dice), bytes: 0 },
+            2 => FromReceiver::Progress {
+                names: number(&mut dice),
+                bytes: 0,
+                removed: 0,
+                so_far: Summary::default(),
+            },
             _ => FromReceiver::Fetch {
                 request: if dice.below(9) == 0 { number(&mut dice) } else { request },
                 window: number(&mut dice) % 9,

@@ -7,6 +7,7 @@
 
 mod changing;
 mod child;
+mod counts;
 mod deletion;
 mod faults;
 mod hostile;

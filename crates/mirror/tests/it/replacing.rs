@@ -52,7 +52,7 @@ pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
         let (outcome, told) = mirrored(&place, &options);
         assert!(of(&told, "file").is_none() && of(&told, "link").is_none(), "{told:?}");
         assert_eq!((outcome.failed, outcome.removed, outcome.spared), (2, 0, 2), "{outcome:?}");
-        assert_eq!((outcome.linked, outcome.others), (0, 0), "{outcome:?}");
+        assert_eq!((outcome.linked, outcome.symlinks), (0, 0), "{outcome:?}");
         assert!(parts_in(place.join("to")).is_empty());
         assert!(place.join("to/file/precious").exists());
     }
@@ -62,7 +62,7 @@ pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
         let what = |path| of(&told, path).map(|change| change.what);
         assert_eq!((what("file"), what("link")), (Some(What::Linked), Some(What::Replaced)));
         assert_eq!((outcome.failed, outcome.removed), (0, 4), "{outcome:?}");
-        assert_eq!(outcome.others, 1, "{outcome:?}");
+        assert_eq!(outcome.symlinks, 1, "{outcome:?}");
     }
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -84,7 +84,7 @@ pub(crate) fn what_cannot_be_put_in_place_leaves_nothing_and_is_not_counted() {
     let (Ok(one), Ok(other)) = mounts else { return skipped("nothing can be mounted") };
     for _ in 0..2 {
         let (outcome, told) = mirrored(&place, &deleting());
-        assert_eq!((outcome.files, outcome.others, outcome.bytes), (0, 0, 0), "{outcome:?}");
+        assert_eq!((outcome.files, outcome.symlinks, outcome.bytes), (0, 0, 0), "{outcome:?}");
         assert!(of(&told, "a").is_none() && of(&told, "b").is_none(), "{told:?}");
         assert!(outcome.failed >= 2, "{outcome:?}");
         assert!(parts_in(place.join("to")).is_empty());

@@ -113,7 +113,7 @@ fn who_is_not_heard_any_more_was_not_interrupted() {
     let facts = Facts { meta, xattrs: Vec::new(), partial: false };
     let enter = FromSender::Enter(Enter { dir: 0, facts, is_entered: true });
     says.say(&enter, &[]).expect("said");
-    let left = FromSender::Leave { dir: 0, whole: true, skipped: 0 };
+    let left = FromSender::Leave { dir: 0, whole: true };
     says.say(&left, &[]).and_then(|()| says.flush()).expect("said");
     let ended = received(&place, (said, to_sender), |_| ());
     assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");

@@ -95,6 +95,12 @@ ways! {
         where_capitals_do_not_count_no_name_takes_the_place_of_another
         a_name_that_was_spelled_otherwise_is_not_removed
     }
+    counts {
+        names_below_what_could_not_be_made_are_counted
+        runs_to_a_full_disk_do_not_alternate
+        what_is_left_out_is_named
+        what_the_kernel_makes_up_is_not_taken_for_files
+    }
     replacing {
         a_file_that_gives_way_to_a_directory_is_told_as_replaced
         what_has_to_stay_is_not_told_as_replaced_nor_counted

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use mirror::{Change, Consent, Outcome, Removal, Tell, User};
 
-use super::account::{Account, Line, line};
+use super::account::Account;
+use super::change::{Line, line};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::formats::to_json;
@@ -65,7 +66,9 @@ pub(super) fn listed_as_json(
         let consent: Consent<'_> = &consent;
         let tell = lists.then_some(&tell as Tell<'_>);
         let (outcome, end) = work(User { tell, consent: consents.map(|_| consent) });
-        let summary = to_json(&Account::new(&outcome, args, patterns, start.elapsed()));
+        let complete = end.is_ok();
+        let account = Account::new((&outcome, complete), args, patterns, start.elapsed());
+        let summary = to_json(&account);
         let before = if lists { "\n],\n" } else { "" };
         lines.write(format!("{before}\"summary\":{summary}}}\n").as_bytes());
         ended = Some((outcome, end));

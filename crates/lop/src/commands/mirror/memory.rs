@@ -28,16 +28,21 @@ struct OfSource {
     files: HashMap<Vec<u8>, Held>,
 }
 
-/// Returns what the catalog remembers of those trees that are on this host.
-///
-/// # Errors
-///
-/// That there is no catalog, or why it cannot be read.
-pub(super) fn memory(
+/// Returns what the catalog remembers of those trees that are on this host; nothing if there is none that can be
+/// read: it would be hints, and the other host's may be of use.
+pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,
     destination: Option<&Path>,
-) -> Result<Arc<dyn Memory>, CommandError> {
+) -> Arc<dyn Memory> {
+    Arc::new(read(settings, source, destination).unwrap_or_default())
+}
+
+fn read(
+    settings: &Settings,
+    source: Option<&Path>,
+    destination: Option<&Path>,
+) -> Result<Remembered, CommandError> {
     let path = settings.catalog()?;
     let holdings = |top: &Path| {
         let catalog = Catalog::open(&path)?;
@@ -48,16 +53,7 @@ pub(super) fn memory(
     let (source, destination) = both.map_err(|e: catalog::Error| CommandError::from(e))?;
     let source =
         source.map(|holdings| Mutex::new(OfSource { holdings, dir: None, files: HashMap::new() }));
-    Ok(Arc::new(Remembered { source, destination: destination.map(Mutex::new) }))
-}
-
-/// Returns what the catalog remembers, or nothing if there is none that can be read: the other host's may be of use.
-pub(super) fn remembered(
-    settings: &Settings,
-    source: Option<&Path>,
-    destination: Option<&Path>,
-) -> Arc<dyn Memory> {
-    memory(settings, source, destination).unwrap_or_else(|_| Arc::new(Remembered::default()))
+    Ok(Remembered { source, destination: destination.map(Mutex::new) })
 }
 
 impl OfSource {

@@ -179,6 +179,7 @@ impl Connection {
         match broken {
             Broken::Stopped => CommandError::from(fsops::Interrupted),
             Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
+            Broken::StoppedThere => CommandError::failed(format!("the lop on {host} was stopped")),
             Broken::Failed(e) => {
                 CommandError::failed(format!("the connection to {host} failed: {e}"))
             }

@@ -14,9 +14,9 @@ use purge::Throttle;
 use walk::Globs;
 use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
 
-use super::account::reason_text;
 use super::memory::remembered;
-use super::path_of;
+use super::problems::reason_text;
+use super::{NEEDS_DIRECTORY, path_of};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::Monitor;
@@ -101,6 +101,9 @@ fn receive(
 
 fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
     let cause = match refusal {
+        Refusal::Open { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+            format!(": {NEEDS_DIRECTORY}")
+        }
         Refusal::Open { source, .. } | Refusal::Create { source, .. } => {
             format!(": {}", io_text(source))
         }

@@ -275,6 +275,67 @@ fn a_large_file_is_gone_on_with_or_begun_again_but_never_half() {
     }
 }
 
+/// Sends a signal to the far side once there are names at the destination, and returns what the near side says.
+fn signalled(lop: &Lop, direction: Direction, signal: &str, args: &[&str]) -> Output {
+    let script = format!(
+        "(until [ -n \"$(ls {dst} 2>/dev/null)\" ]; do sleep 0.01; done; sleep 0.3; kill -{signal} $$) \
+         >/dev/null 2>&1 & exec $*",
+        dst = lop.path("dst").display()
+    );
+    let way = Way::script(&script);
+    let places = (&*lop.path("src"), &*lop.path("dst"));
+    way.run(lop, direction, args, places).run()
+}
+
+/// Many small files, which come slowly enough for somebody to end that, and never pause.
+fn many() -> TreeBuilder {
+    (0..3_000)
+        .fold(TreeBuilder::new(), |tree, i| tree.seeded(format!("src/{}/{i}", i % 30), i, 1_000))
+}
+
+#[test]
+fn a_far_side_that_is_told_to_stop_does_so_and_the_near_side_says_what_was_done() {
+    let lop = Lop::with(&many());
+    for direction in BOTH {
+        for args in [&["--bwlimit", "1M"][..], &["--bwlimit", "300k"]] {
+            drop(fs::remove_dir_all(lop.path("dst")));
+            let output = signalled(&lop, direction, "TERM", args);
+            let said = output.stderr_str();
+            output.code(1);
+            let summary = said.lines().find(|line| line.contains("names in ")).expect("a summary");
+            assert!(summary.contains(" before it was cut off; "), "{said}");
+            assert!(summary.ends_with("; run it again to go on"), "{said}");
+            assert!(summary.contains("copied ("), "{direction:?}: {said}");
+            // Who had to be killed could not say that.
+            let why = match direction {
+                Direction::Push => format!("lop: the lop on {HOST} was stopped\n"),
+                Direction::Pull => format!("lop: the connection to {HOST} was lost\n"),
+            };
+            assert!(said.ends_with(&why), "{direction:?}: {said}");
+        }
+        converges(&Way::shell(), &lop, direction);
+    }
+}
+
+#[test]
+fn what_was_done_before_the_connection_was_lost_is_counted() {
+    let lop = Lop::with(&many());
+    for direction in BOTH {
+        drop(fs::remove_dir_all(lop.path("dst")));
+        let output = signalled(&lop, direction, "KILL", &["--bwlimit", "300k", "--json"]);
+        output.code(1);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let summary = &document["summary"];
+        assert_eq!(summary["complete"], false, "{summary}");
+        let copied = summary["files_copied"].as_u64().expect("a number");
+        let there = Snapshot::of(lop.path("dst")).entries;
+        let there = there.values().filter(|entry| entry.sha256.is_some()).count() as u64;
+        // Some may have been copied in the last moment, or not have got their names.
+        assert!(copied > 0 && copied <= there, "{direction:?}: {copied} of {there}: {summary}");
+        converges(&Way::shell(), &lop, direction);
+    }
+}
+
 #[test]
 fn what_a_killed_run_left_there_goes() {
     for direction in BOTH {

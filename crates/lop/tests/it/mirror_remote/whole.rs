@@ -34,8 +34,15 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
             let to = other.join(direction.name());
             let told = format!("{what:?}, {} on {whose}", direction.name());
             let done = way.json(&lop, direction, &DELETE, (&from, &to));
-            let figures =
-                ["files_copied", "linked", "dirs_made", "others_made", "adjusted", "removed"];
+            let figures = [
+                "files_copied",
+                "linked",
+                "dirs_made",
+                "symlinks_made",
+                "special_files_made",
+                "adjusted",
+                "removed",
+            ];
             assert!(
                 figures.iter().any(|figure| done["summary"][figure] != 0),
                 "{told}: {}",

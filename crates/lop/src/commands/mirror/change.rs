@@ -1,0 +1,75 @@
+//! A change, as it is listed: a line of text, or an object of JSON.
+
+use mirror::{Change, Differs, What};
+use serde::Serialize;
+
+use crate::formats::JsonPath;
+use crate::names::Names;
+
+/// A change as an object of JSON.
+#[derive(Serialize)]
+pub(super) struct Line<'a> {
+    what: &'static str,
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<JsonPath<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differs: Vec<&'static str>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn of(change: &'a Change) -> Line<'a> {
+        Line {
+            what: word(change.what),
+            path: JsonPath::new(&change.path),
+            to: change.to.as_deref().map(JsonPath::new),
+            differs: words(change.differs),
+        }
+    }
+}
+
+/// Returns a change as a line of text.
+pub(super) fn line(change: &Change, names: Names) -> Vec<u8> {
+    let shown = |path: &[u8]| {
+        let path = if path.is_empty() { b"." } else { path };
+        names.show_line(path).into_owned()
+    };
+    let mut line = format!("{:8} ", word(change.what)).into_bytes();
+    line.extend_from_slice(&shown(&change.path));
+    if let Some(to) = &change.to {
+        line.extend_from_slice(b" => ");
+        line.extend_from_slice(&shown(to));
+    }
+    let differs = words(change.differs);
+    if !differs.is_empty() && change.what != What::Linked {
+        line.extend_from_slice(format!(" ({})", differs.join(", ")).as_bytes());
+    }
+    line.push(b'\n');
+    line
+}
+
+fn word(what: What) -> &'static str {
+    match what {
+        What::New => "new",
+        What::Replaced => "replace",
+        What::Linked => "link",
+        What::Adjusted => "adjust",
+        What::Removed => "remove",
+        What::Reused => "reuse",
+    }
+}
+
+fn words(differs: Differs) -> Vec<&'static str> {
+    let Differs { kind, content, time, mode, owner, xattrs, links } = differs;
+    let all = [
+        (kind, "kind"),
+        (content, "content"),
+        (time, "time"),
+        (mode, "mode"),
+        (owner, "owner"),
+        (xattrs, "attributes"),
+        (links, "links"),
+    ];
+    all.into_iter().filter(|(differs, _)| *differs).map(|(_, word)| word).collect()
+}

@@ -1,0 +1,118 @@
+//! What could not be mirrored, a line for each name, and one line for each cause that many names have.
+
+use std::ffi::OsStr;
+use std::io::Error;
+use std::os::unix::ffi::OsStrExt;
+
+use mirror::{Cause, Outcome, Problem, Reason};
+
+use crate::args::MirrorArgs;
+use crate::error::io_text;
+use crate::quantity::{count, counted};
+use crate::refusals::SHOWN;
+use crate::settings::{Settings, Verbosity};
+
+/// Returns why something could not be mirrored, for people.
+pub(super) fn reason_text(reason: &Reason) -> String {
+    let said = |verb: &str, source: &Error| {
+        // The path that is before it says of what.
+        let verb = verb.strip_suffix(" of").unwrap_or(verb);
+        format!("cannot {verb}: {}", io_text(source))
+    };
+    match reason {
+        Reason::Source { op, source }
+        | Reason::Destination { op, source }
+        | Reason::Unremoved(purge::Reason::Failed { op, source }) => said(op.verb(), source),
+        other => other.to_string(),
+    }
+}
+
+/// Prints what could not be mirrored as `lop: PATH: reason`, with the path as it begins on the side that something is
+/// wrong with.
+pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
+    let all = settings.verbosity == Verbosity::Verbose;
+    let is_told = |problem: &&Problem| all || problem.reason.cause().is_none();
+    let told = outcome.problems.iter().filter(is_told);
+    let mut shown = 0;
+    for problem in told.take(if all { usize::MAX } else { SHOWN }) {
+        let top = if problem.reason.is_of_source() { &args.source } else { &args.destination };
+        let (path, reason) = (path(top, &problem.path), reason_text(&problem.reason));
+        settings.complain(&[&path, &b": "[..], reason.as_bytes()].concat());
+        shown += 1;
+    }
+    let blocked: u64 = outcome.blocked.iter().sum();
+    let rest = outcome.failed.saturating_sub(if all { 0 } else { blocked }).saturating_sub(shown);
+    if rest > 0 {
+        let hint = if all { "" } else { " (-v shows all)" };
+        settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
+    }
+    for cause in [Cause::Full, Cause::Quota, Cause::ReadOnly] {
+        let names = outcome.blocked[cause as usize];
+        if names > 0 {
+            settings.complain(&blocked_text(cause, &args.destination, names, outcome.missing));
+        }
+    }
+}
+
+/// Returns what keeps the destination from taking names.
+fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> Vec<u8> {
+    let why = match cause {
+        Cause::Full => "is full",
+        Cause::Quota => "has used up the disk quota",
+        Cause::ReadOnly => "is read-only",
+    };
+    let names = counted(names, "name", "names");
+    let below =
+        if missing > 0 { format!(", and {} below them", count(missing)) } else { String::new() };
+    let text = format!(" {why}: {names} not mirrored{below}");
+    [path(destination, b"").as_slice(), text.as_bytes()].concat()
+}
+
+/// Returns a path below the top as it begins there.
+fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
+    let top = top.as_bytes();
+    if below.is_empty() {
+        return top.to_vec();
+    }
+    // What is behind a colon is relative to the home directory there.
+    let is_open = top.ends_with(b"/") || top.ends_with(b":");
+    [top, if is_open { &b""[..] } else { b"/" }, below].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use mirror::Cause;
+
+    use super::{blocked_text, path};
+
+    #[test]
+    fn a_path_begins_as_it_was_typed() {
+        for (top, below, whole) in [
+            ("perm", "secret", "perm/secret"),
+            ("perm/", "secret", "perm/secret"),
+            ("/", "a", "/a"),
+            ("nas:", "a/b", "nas:a/b"),
+            ("nas:x", "a", "nas:x/a"),
+            ("perm", "", "perm"),
+        ] {
+            assert_eq!(path(OsStr::new(top), below.as_bytes()), whole.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let said = |cause, names, missing| {
+            String::from_utf8(blocked_text(cause, OsStr::new("/mnt/small"), names, missing))
+        };
+        assert_eq!(
+            said(Cause::Full, 495, 0).unwrap(),
+            "/mnt/small is full: 495 names not mirrored"
+        );
+        assert_eq!(
+            said(Cause::Full, 1, 2_190).unwrap(),
+            "/mnt/small is full: 1 name not mirrored, and 2,190 below them"
+        );
+    }
+}

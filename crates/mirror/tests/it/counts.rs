@@ -1,0 +1,126 @@
+//! What was not mirrored is in a number, and what is left out is named.
+
+use std::fs;
+use std::path::Path;
+
+use mirror::{Cause, LeftOut, Reason};
+use testkit::{FileSystem, Mount, TreeBuilder, skipped};
+
+use crate::world::{assert_alike, deleting, is_from_afar, part_of, run, try_to, usual};
+
+/// Directories that could not be made have names below them which are not there either.
+#[test]
+pub(crate) fn names_below_what_could_not_be_made_are_counted() {
+    let small = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
+        Ok(small) => small,
+        Err(reason) => return skipped(&reason),
+    };
+    let mut tree = TreeBuilder::new().file("a", "a");
+    for at in 0..8 {
+        for number in 0..20 {
+            tree = tree.file(format!("d{at}/e/{number}"), "n");
+        }
+    }
+    let place = tree.make_temp();
+    // The top directory, the destination, and one name more.
+    if let Err(reason) = small.remount("nr_inodes=3") {
+        return skipped(&reason);
+    }
+    let to = small.path().join("to");
+    for _ in 0..3 {
+        let outcome = try_to(place.path(), &to, &usual());
+        let all = 1 + 8 * (1 + 1 + 20);
+        assert_eq!(outcome.names, all, "{outcome:?}");
+        let made = outcome.changes() - outcome.adjusted;
+        let is_there = u64::from(to.join("a").exists() || fs::read_dir(&to).unwrap().count() > 0);
+        assert!(made <= 1, "{outcome:?}");
+        assert_eq!(outcome.failed + outcome.missing, all - is_there, "{outcome:?}");
+        assert_eq!(outcome.blocked[Cause::Full as usize], outcome.failed, "{outcome:?}");
+        assert!(outcome.problems.iter().all(|problem| {
+            problem.reason.cause() == Some(Cause::Full) && !problem.reason.is_of_source()
+        }));
+    }
+    small.remount("nr_inodes=1000").expect("mounted");
+    run(place.path(), &to, &usual());
+    assert_alike(place.path(), &to);
+}
+
+/// Nothing is tried in vain that the next run sees as a change.
+#[test]
+pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
+    let small = match Mount::new(FileSystem::Ext4, 16 << 20) {
+        Ok(small) => small,
+        Err(reason) => return skipped(&reason),
+    };
+    let mut tree = TreeBuilder::new();
+    for at in 0..60 {
+        tree = tree.seeded(format!("d{}/f{at}", at % 5), at, 700_000);
+    }
+    let (place, to) = (tree.make_temp(), small.path().join("to"));
+    // A file may fit later, as blocks that are free are free for others a little later; there is nothing else to do.
+    for _ in 0..6 {
+        let outcome = try_to(place.path(), &to, &usual());
+        let copied = outcome.files + outcome.dirs;
+        assert_eq!(outcome.changes(), copied, "{outcome:?}");
+        assert!(outcome.failed > 10 && outcome.blocked[0] == outcome.failed, "{outcome:?}");
+    }
+}
+
+#[test]
+pub(crate) fn what_is_left_out_is_named() {
+    let place = TreeBuilder::new()
+        .file("from/a", "a")
+        .file("from/d/.lop-quarantine-1000/1/0", "in quarantine")
+        .file(format!("from/d/{}", part_of("x")), "half")
+        .file("to/.lop-quarantine-0/1/0", "of the destination")
+        .make_temp();
+    let from = place.join("from");
+    let expected = [
+        (LeftOut::Quarantine, b"d/.lop-quarantine-1000".to_vec()),
+        (LeftOut::Temporary, [b"d/", part_of("x").as_bytes()].concat()),
+    ];
+    for _ in 0..2 {
+        let outcome = run(&from, place.join("to"), &deleting());
+        let mut left = outcome.left.clone();
+        left.sort();
+        assert_eq!(left, expected, "{outcome:?}");
+        assert_eq!((outcome.left_out, outcome.names), (2, 2), "{outcome:?}");
+        // What the destination keeps of its own is neither removed nor mixed with anything.
+        let kept = place.join("to/.lop-quarantine-0/1/0");
+        assert_eq!(fs::read_to_string(kept).expect("there"), "of the destination");
+        assert!(!place.join("to/d/.lop-quarantine-1000").exists());
+    }
+    let (from, inside) = (place.path(), place.join("to"));
+    let outcome = run(from, &inside, &usual());
+    assert!(outcome.left.contains(&(LeftOut::Destination, b"to".to_vec())), "{outcome:?}");
+}
+
+#[test]
+pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
+    let place = TreeBuilder::new().file("a", "a").dir("proc").make_temp();
+    let mounted = match Mount::bind("/proc/sys", place.join("proc")) {
+        Ok(mounted) => mounted,
+        Err(reason) => return skipped(&reason),
+    };
+    let to = testkit::TempTree::new();
+    TreeBuilder::new().file("proc/kept", "k").make(to.path());
+    let outcome = run(place.path(), to.path(), &deleting());
+    assert_eq!(outcome.left, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
+    assert_eq!(outcome.names, 2);
+    assert!(to.join("proc/kept").exists());
+    drop(mounted);
+    // Of one that is named itself, what has no size cannot be had.
+    let from = Path::new("/proc/sys/kernel/random");
+    if !from.join("boot_id").exists() {
+        return skipped("there is no /proc/sys/kernel/random");
+    }
+    let outcome = try_to(from, to.join("random"), &usual());
+    let is_made_up = |problem: &mirror::Problem| match &problem.reason {
+        Reason::MadeUp => true,
+        Reason::Said { text, .. } => text.contains("made up"),
+        _ => false,
+    };
+    assert!(outcome.failed > 0 && outcome.files == 0, "{outcome:?}");
+    assert!(outcome.problems.iter().any(is_made_up), "{}: {outcome:?}", is_from_afar());
+    assert!(!to.join("random/boot_id").exists());
+}
