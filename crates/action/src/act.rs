@@ -28,7 +28,7 @@ impl Worker<'_> {
     ) -> Result<u64, Reason> {
         let file = &one.opened.file;
         let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
-        if !lease.holds() {
+        if let Lease::Written = lease {
             return Err(Reason::Written);
         }
         let now = file.stat().map_err(Reason::failed(Op::Stat))?;
