@@ -236,10 +236,13 @@ fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
 
 /// Makes sure that what was taken out is what was compared: the file that is open, and unchanged.
 ///
-/// It is asked for its number again, which a rename may have changed (overlayfs).
+/// As it is open nothing else can have its number. If the number is another one, it is asked for again: a rename
+/// may have changed it (overlayfs).
 fn check_taken(taken: &Taken, opened: &Opened<'_>) -> Result<(), Reason> {
-    let held = opened.file.stat_now().map_err(Reason::failed(Op::Stat))?;
-    match held.key() == taken.stat.key() {
+    let key = taken.stat.key();
+    let is_held = key == opened.stat.key()
+        || opened.file.stat_now().map_err(Reason::failed(Op::Stat))?.key() == key;
+    match is_held {
         true if same_bytes(&taken.stat, &opened.stat) => Ok(()),
         true => Err(Reason::Changed),
         false => Err(Reason::Swapped),

@@ -1,7 +1,9 @@
-//! `lop dedupe` on file systems that know less than others, or show files that are elsewhere too.
+//! `lop dedupe` does nothing with files that are not equal, whatever says so, or that are not two files; nor what
+//! a file system cannot do.
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::process::Command;
 
 use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, View, assert_same, skipped};
@@ -25,6 +27,44 @@ fn scanned_on(kind: FileSystem, tree: &TreeBuilder) -> Option<(Lop, Mount)> {
     let lop = Lop::new();
     lop.remember([mount.path()]);
     Some((lop, mount))
+}
+
+#[test]
+fn a_file_that_has_grown_since_the_report_stays() {
+    for kind in ["delete", "hardlink", "symlink", "quarantine"] {
+        let lop = Lop::with(&TreeBuilder::new().file("a", "line 1\n").file("b", "line 1\n"));
+        lop.remember(["."]);
+        let report = lop.state().join("report.json");
+        let text = lop.run(["report", "--format", "json"]);
+        fs::write(&report, &text.success().stdout).expect("written");
+        let grown = fs::OpenOptions::new().append(true).open(lop.path("b"));
+        grown.expect("opens").write_all(b"line 2\n").expect("written");
+        let before = Snapshot::of(lop.work());
+        let file = report.to_str().expect("UTF-8");
+        for last in ["--apply", "--color=never"] {
+            let output = lop.run(["dedupe", "--by", kind, "--report", file, last]);
+            output.code(3);
+            let said = output.stderr_str();
+            assert!(said.contains("b: changed since it was planned"), "{said}");
+        }
+        assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
+    }
+}
+
+#[test]
+fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
+    let tree = TreeBuilder::new()
+        .file("a", "line 1\n")
+        .file("a2", "line 1\n")
+        .file("b", "line 1\nline 2\n")
+        .file("b2", "line 1\nline 2\n");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let one = "UPDATE file SET content = (SELECT min(content) FROM file)";
+    assert_eq!(lop.database().execute(one, []).expect("is changed"), 4);
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
+    let left = Snapshot::of(lop.work());
+    assert!(left.get(b"a").is_some() && left.get(b"b").is_some(), "{left:?}");
 }
 
 #[test]

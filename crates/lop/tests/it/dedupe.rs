@@ -1,7 +1,6 @@
 //! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -258,44 +257,6 @@ fn a_report_is_compared_again_whatever_it_says() {
     assert_ne!(inode(&lop, "lone"), inode(&lop, "c/y"));
     lop.run(["undo"]).success();
     assert_same(&before, &snapshot(&lop), BACK);
-}
-
-#[test]
-fn a_file_that_has_grown_since_the_report_stays() {
-    for kind in ["delete", "hardlink", "symlink", "quarantine"] {
-        let lop = Lop::with(&TreeBuilder::new().file("a", "line 1\n").file("b", "line 1\n"));
-        lop.remember(["."]);
-        let report = lop.state().join("report.json");
-        let text = lop.run(["report", "--format", "json"]);
-        fs::write(&report, &text.success().stdout).expect("written");
-        let grown = fs::OpenOptions::new().append(true).open(lop.path("b"));
-        grown.expect("opens").write_all(b"line 2\n").expect("written");
-        let before = snapshot(&lop);
-        let file = report.to_str().expect("UTF-8");
-        for last in ["--apply", "--color=never"] {
-            let output = lop.run(["dedupe", "--by", kind, "--report", file, last]);
-            output.code(3);
-            let said = output.stderr_str();
-            assert!(said.contains("b: changed since it was planned"), "{said}");
-        }
-        assert_same(&before, &snapshot(&lop), Compare::ALL);
-    }
-}
-
-#[test]
-fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
-    let tree = TreeBuilder::new()
-        .file("a", "line 1\n")
-        .file("a2", "line 1\n")
-        .file("b", "line 1\nline 2\n")
-        .file("b2", "line 1\nline 2\n");
-    let lop = Lop::with(&tree);
-    lop.remember(["."]);
-    let one = "UPDATE file SET content = (SELECT min(content) FROM file)";
-    assert_eq!(lop.database().execute(one, []).expect("is changed"), 4);
-    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
-    let left = snapshot(&lop);
-    assert!(left.get(b"a").is_some() && left.get(b"b").is_some(), "{left:?}");
 }
 
 #[test]
