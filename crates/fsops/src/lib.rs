@@ -2,7 +2,7 @@
 //!
 //! This is the bottom layer. It is the only crate with `unsafe` code and the only one that may
 //! change a file system. Everything here is relative to a held directory descriptor and follows
-//! no link, except [`Dir::open`] and [`File::open`], which take a path that the user typed.
+//! no link, except [`Dir::open`], [`Dir::open_operand`] and [`File::open`], which take a path that the user typed.
 //!
 //! It deliberately knows nothing of trees, digests or catalogs, never prints, never exits and
 //! never reads the environment.
@@ -27,6 +27,7 @@ mod log;
 mod mark;
 pub mod memory;
 mod mounts;
+mod operand;
 mod place;
 mod priority;
 mod publish;
@@ -54,6 +55,7 @@ pub use limits::{
 pub use log::{Log, check_private};
 pub use mark::Mark;
 pub use mounts::{Mounts, Place, boot_id};
+pub use operand::Unopened;
 pub use place::{groups, umask};
 pub use priority::{idle_io_class, keep_open_files_to_itself};
 pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, DirBuffer, FileKey, Kind, Mark, Mounts, Stat};
+use fsops::{Dir, DirBuffer, FileKey, Kind, Mark, Mounts, Stat, Unopened};
 use walk::STORE_PREFIX;
 
 impl Refusal {
@@ -85,6 +85,18 @@ pub enum Refusal {
     Empty {
         /// The source.
         path: PathBuf,
+    },
+    /// On the way to the destination, or to the tree whose files may be linked to, is a link of somebody else.
+    #[error(
+        "{} is a symbolic link of user {owner}, who can have it lead anywhere; \
+         name the directory itself",
+        link.display()
+    )]
+    ForeignLink {
+        /// The link.
+        link: PathBuf,
+        /// The number of its owner.
+        owner: u32,
     },
     /// They are one directory.
     #[error("the source and the destination are one directory")]
@@ -224,10 +236,10 @@ impl Roots {
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
         // Before anything is made.
         let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
-        if missing && !dry_run {
-            make(destination)?;
+        if missing {
+            make(destination, dry_run)?;
         }
-        let there = if missing && dry_run { None } else { Some(opened(destination)?) };
+        let there = if missing && dry_run { None } else { Some(Top::open_operand(destination)?) };
         if let Some(there) = &there {
             source.as_ref().map_or(Ok(()), |source| source.suits_top(there))?;
             is_no_store(there)?;
@@ -312,18 +324,34 @@ impl Drop for Roots {
 
 impl Top {
     fn open(path: &Path) -> io::Result<Top> {
-        let dir = Dir::open(path)?;
-        let stat = dir.stat()?;
-        Ok(Top { dir, stat, absolute: path.canonicalize()? })
+        Top::of(Dir::open(path)?, path)
+    }
+
+    /// Opens a directory that is written to: whoever has a link on the way must not choose which.
+    fn open_operand(path: &Path) -> Result<Top, Refusal> {
+        let failed = |source| Refusal::Open { path: path.into(), source };
+        let dir = Dir::open_operand(path).map_err(|e| unopened(e, failed))?;
+        Top::of(dir, path).map_err(failed)
+    }
+
+    fn of(dir: Dir, path: &Path) -> io::Result<Top> {
+        let (stat, absolute) = (dir.stat()?, path.canonicalize()?);
+        // Somebody may have changed where the path leads.
+        if Stat::of_path(&absolute)?.key() != stat.key() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Top { dir, stat, absolute })
     }
 }
 
-fn make(destination: &Path) -> Result<(), Refusal> {
+/// Makes the destination, or looks whether that can be done.
+fn make(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let above = Dir::open_to_reach(above(destination)).map_err(failed)?;
+    let above = Dir::open_operand_to_reach(above(destination));
+    let above = above.map_err(|e| unopened(e, failed))?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
-    above.make_dir(&name).map_err(failed)
+    if dry_run { Ok(()) } else { above.make_dir(&name).map_err(failed) }
 }
 
 /// Returns the directory that a path is in.
@@ -340,7 +368,16 @@ fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refu
         Ok(rest) if missing => above(destination).join(rest),
         _ => destination.join(path),
     };
-    Dir::open(&from).map_err(|source| Refusal::Base { path: from, source })
+    let failed = |source| Refusal::Base { path: from.clone(), source };
+    Dir::open_operand(&from).map_err(|e| unopened(e, failed))
+}
+
+/// Returns why an operand could not be opened.
+fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
+    match error {
+        Unopened::Failed(source) => failed(source),
+        Unopened::Foreign { link, owner } => Refusal::ForeignLink { link, owner },
+    }
 }
 
 fn is_no_store(there: &Top) -> Result<(), Refusal> {

@@ -202,6 +202,42 @@ fn what_cannot_end_well_is_refused() {
     assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Store)));
 }
 
+/// Whoever can make a link on the way to the destination must not choose where root writes.
+#[test]
+fn a_link_of_somebody_else_does_not_say_where_to_write() {
+    if !testkit::is_root() {
+        return testkit::skipped("only root makes links of others");
+    }
+    let place = TreeBuilder::new()
+        .file("from/a", "a")
+        .dir("secret/in")
+        .symlink("theirs", "secret")
+        .owner("theirs", 4711, 4711)
+        .symlink("mine", "secret")
+        .make_temp();
+    let check = |to: &str, base: Option<&str>, dry_run| {
+        let base = base.map(|base| place.join(base));
+        Roots::check(&place.join("from"), &place.join(to), base.as_deref(), dry_run)
+    };
+    for dry_run in [true, false] {
+        for (to, base) in [
+            ("theirs", None),
+            ("theirs/in", None),
+            ("theirs/new", None),
+            ("secret", Some("theirs")),
+            ("secret", Some("theirs/in")),
+        ] {
+            let refused = check(to, base, dry_run);
+            let is_it = matches!(&refused, Err(Refusal::ForeignLink { owner: 4711, .. }));
+            assert!(is_it, "{to} {base:?}: {refused:?}");
+        }
+    }
+    assert!(!place.join("secret/new").exists());
+    assert!(check("mine/new", Some("mine/in"), false).is_ok() && place.join("secret/new").exists());
+    // What is only read may be reached by it.
+    assert!(Roots::check(&place.join("theirs"), &place.join("to"), None, true).is_ok());
+}
+
 #[test]
 pub(crate) fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
     let place = TreeBuilder::new().file("a", "a").file("d/b", "b").dir("d/backup").make_temp();

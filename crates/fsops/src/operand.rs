@@ -1,0 +1,192 @@
+//! Opening a directory that the user typed, without being led elsewhere by somebody else's link.
+//!
+//! Who may make links in a directory on the way, such as `/tmp`, can have a path lead wherever they like. A link of root
+//! or of the user themselves is one that they want to be followed.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dir::{DIR_FLAGS, Dir};
+use crate::limits::effective_user;
+use crate::stat::{Kind, Stat};
+
+/// Links that are followed, as the kernel has it (`MAXSYMLINKS`).
+const MOST_LINKS: u32 = 40;
+
+/// Why a directory was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Unopened {
+    /// A call failed.
+    #[error(transparent)]
+    Failed(#[from] io::Error),
+    /// On the way is a symbolic link of somebody else.
+    #[error("{} is a symbolic link of user {owner}", link.display())]
+    Foreign {
+        /// The link, as it was come to.
+        link: PathBuf,
+        /// The number of its owner.
+        owner: u32,
+    },
+}
+
+impl From<Errno> for Unopened {
+    fn from(error: Errno) -> Unopened {
+        Unopened::Failed(error.into())
+    }
+}
+
+impl Dir {
+    /// Opens the directory at `path` for reading, following only links that root owns, or the process's user.
+    ///
+    /// # Errors
+    ///
+    /// [`Unopened::Foreign`] for any other link.
+    pub fn open_operand(path: &Path) -> Result<Dir, Unopened> {
+        let dir = walk(path, effective_user())?;
+        Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
+    }
+
+    /// Does the same to reach what is in the directory: it need not be readable.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_operand`].
+    pub fn open_operand_to_reach(path: &Path) -> Result<Dir, Unopened> {
+        let dir = walk(path, effective_user())?;
+        match rustix::fs::openat(&dir, c".", DIR_FLAGS, Mode::empty()) {
+            Err(Errno::ACCESS) => Ok(Dir::from(dir)),
+            opened => Ok(Dir::from(opened?)),
+        }
+    }
+}
+
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Returns the directory at a path, not opened for reading.
+fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
+    let mut rest: Vec<OsString> = Vec::new();
+    let mut links = 0;
+    let mut come_to = PathBuf::new();
+    let mut here = start(path, &mut rest)?;
+    if path.is_absolute() {
+        come_to.push("/");
+    }
+    while let Some(name) = rest.pop() {
+        // As a directory, so that one is mounted that is to be when somebody comes.
+        let opened = rustix::fs::openat(&here, &name, FLAGS | OFlags::DIRECTORY, Mode::empty());
+        let at = come_to.join(&name);
+        match opened {
+            Ok(dir) => {
+                here = dir;
+                come_to = at;
+                continue;
+            }
+            Err(Errno::NOTDIR | Errno::LOOP) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let link = rustix::fs::openat(&here, &name, FLAGS, Mode::empty())?;
+        let stat = Stat::of(&link, c"", AtFlags::EMPTY_PATH)?;
+        if stat.kind != Kind::Symlink {
+            return Err(Errno::NOTDIR.into());
+        }
+        if stat.uid != 0 && stat.uid != user {
+            return Err(Unopened::Foreign { link: at, owner: stat.uid });
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        let target = rustix::fs::readlinkat(&link, c"", Vec::new())?.into_bytes();
+        let target = PathBuf::from(OsString::from_vec(target));
+        if target.is_absolute() {
+            here = start(&target, &mut rest)?;
+            come_to = PathBuf::from("/");
+        } else {
+            push(&target, &mut rest);
+        }
+    }
+    Ok(here)
+}
+
+/// Opens the directory that a path begins at, and puts its components before the rest.
+fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, Unopened> {
+    push(path, rest);
+    let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
+    let flags = FLAGS | OFlags::DIRECTORY;
+    Ok(rustix::fs::openat(CWD, first.as_bytes(), flags, Mode::empty())?)
+}
+
+fn push(path: &Path, rest: &mut Vec<OsString>) {
+    let named = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    rest.extend(named);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{lchown, symlink};
+    use std::path::Path;
+
+    use super::{Unopened, walk};
+    use crate::{Dir, effective_user};
+
+    fn key(path: &Path) -> crate::FileKey {
+        Dir::open(path).and_then(|dir| dir.stat()).expect("it is there").key()
+    }
+
+    #[test]
+    fn a_path_leads_where_it_leads_for_the_kernel() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| temp.path().join(name);
+        let top = Dir::open(temp.path()).expect("there");
+        top.make_dir(c"a").expect("made");
+        top.open_child(c"a").and_then(|a| a.make_dir(c"b")).expect("made");
+        symlink("a/b", at("relative")).expect("made");
+        symlink(at("a"), at("absolute")).expect("made");
+        symlink("relative/../../a/./b", at("chain")).expect("made");
+        symlink("loop", at("loop")).expect("made");
+        for name in ["a", "a/b", "relative", "absolute/b", "chain", "absolute/b/..", "a//b/", "."] {
+            let opened = Dir::open_operand(&at(name)).expect("it is opened");
+            assert_eq!(opened.stat().expect("it is open").key(), key(&at(name)), "{name}");
+        }
+        for (name, errno) in [("loop", libc::ELOOP), ("none", libc::ENOENT)] {
+            match Dir::open_operand(&at(name)) {
+                Err(Unopened::Failed(e)) => assert_eq!(e.raw_os_error(), Some(errno), "{name}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        top.create_file_with(c"file", 0o600).expect("made");
+        assert!(matches!(Dir::open_operand(&at("file")), Err(Unopened::Failed(_))));
+        let relative = walk(Path::new("."), effective_user()).expect("it is there");
+        assert_eq!(Dir::from(relative).stat().expect("open").key(), key(Path::new(".")));
+    }
+
+    #[test]
+    fn a_link_of_somebody_else_is_not_followed() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| temp.path().join(name);
+        Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("made");
+        symlink("a", at("theirs")).expect("made");
+        if lchown(at("theirs"), Some(4711), None).is_err() {
+            // Only root gives files away.
+            return;
+        }
+        symlink("theirs", at("mine")).expect("made");
+        for name in ["theirs", "mine", "theirs/.."] {
+            match Dir::open_operand(&at(name)) {
+                Err(Unopened::Foreign { link, owner: 4711 }) => assert_eq!(link, at("theirs")),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        assert!(walk(&at("theirs"), 4711).is_ok());
+    }
+}
