@@ -7,6 +7,7 @@ use fsops::Volume;
 use crate::dirs::{Dirs, TOP};
 use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::state::FileState;
 
 /// What a catalog knows, in numbers.
 #[derive(Debug, Default)]
@@ -30,6 +31,10 @@ pub struct Tally {
     pub bytes: u64,
     /// Names of files whose content has a digest.
     pub digested: u64,
+    /// Names of files that were not compared yet.
+    pub pending: u64,
+    /// Names of files that were found damaged or unreadable.
+    pub damaged: u64,
 }
 
 impl Tally {
@@ -37,6 +42,8 @@ impl Tally {
         self.files += other.files;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.digested += other.digested;
+        self.pending += other.pending;
+        self.damaged += other.damaged;
     }
 }
 
@@ -47,6 +54,8 @@ pub struct Scanned {
     pub path: Vec<u8>,
     /// When its last scan ended, milliseconds since the epoch.
     pub finished_ms: i64,
+    /// Whether that scan looked at everything; otherwise it was interrupted.
+    pub complete: bool,
     /// The options of that scan that decided what was looked at.
     pub options: String,
     /// What is remembered below it now.
@@ -86,7 +95,7 @@ impl Catalog {
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let digested = query.query_map([], |row| row.get(0)).and_then(Iterator::collect);
         let digested: HashSet<i64> = digested.at(&self.path)?;
-        let sql = "SELECT dir, volume, size, content FROM file";
+        let sql = "SELECT dir, volume, size, content, state FROM file";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let mut rows = query.query([]).at(&self.path)?;
         let mut tallies: HashMap<(i64, i64), Tally> = HashMap::new();
@@ -95,7 +104,11 @@ impl Catalog {
             let bytes = row.get::<_, i64>(2).at(&self.path)?.cast_unsigned();
             let content: Option<i64> = row.get(3).at(&self.path)?;
             let digested = content.is_some_and(|content| digested.contains(&content)).into();
-            tallies.entry(place).or_default().add(Tally { files: 1, bytes, digested });
+            let state = FileState::of(row.get(4).at(&self.path)?);
+            let pending = (state == FileState::Pending).into();
+            let damaged = state.is_bad().into();
+            let tally = Tally { files: 1, bytes, digested, pending, damaged };
+            tallies.entry(place).or_default().add(tally);
         }
         Ok(tallies)
     }
@@ -115,12 +128,17 @@ impl Catalog {
         for (&(dir, _), &tally) in tallies {
             of_dir.entry(dir).or_default().add(tally);
         }
-        let sql = "SELECT path, finished_ms, options FROM root JOIN scan ON scan.id = root.scan \
+        let sql = "SELECT path, finished_ms, options, complete FROM root JOIN scan ON scan.id = root.scan \
                    ORDER BY path";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let roots = query.query_map([], |row| {
-            let (path, finished_ms, options) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Scanned { path, finished_ms, options, remembered: Tally::default() })
+            Ok(Scanned {
+                path: row.get(0)?,
+                finished_ms: row.get(1)?,
+                options: row.get(2)?,
+                complete: row.get(3)?,
+                remembered: Tally::default(),
+            })
         });
         let mut roots: Vec<Scanned> = roots.and_then(Iterator::collect).at(&self.path)?;
         for root in &mut roots {

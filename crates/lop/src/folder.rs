@@ -37,6 +37,8 @@ pub(crate) struct Copies {
     pub(crate) duplicates: u64,
     /// Whether the content, as a copy or as a hard link, is outside of the directory.
     pub(crate) outside: bool,
+    /// Whether there was a copy on a disk that is not mounted.
+    pub(crate) offline: bool,
     pub(crate) digest: Option<Digest>,
 }
 
@@ -49,6 +51,8 @@ struct Content {
     outside: bool,
     /// Whether a file outside had this content and is not what it was.
     changed_outside: bool,
+    /// Whether one was on a disk that is not mounted.
+    offline: bool,
     digest: Option<Digest>,
 }
 
@@ -172,6 +176,7 @@ impl<'a> Asker<'a> {
         let copies = Copies {
             duplicates: (content.inodes.len() - usize::from(is_there)) as u64,
             outside: content.outside,
+            offline: content.offline,
             digest: content.digest,
             ..alone
         };
@@ -203,7 +208,8 @@ impl<'a> Asker<'a> {
                 State::Changed | State::Unknown | State::Pending => {
                     content.changed_outside |= self.is_outside(&entry.path);
                 }
-                State::Gone | State::Offline | State::Damaged | State::Unreadable => {}
+                State::Offline => content.offline = true,
+                State::Gone | State::Damaged | State::Unreadable => {}
             }
         }
         Ok(content)

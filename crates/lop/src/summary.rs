@@ -133,7 +133,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         reason("too_large", too_large, "too large", "too large"),
         reason("excluded", excluded, "excluded", "excluded"),
         reason("hidden", hidden, "hidden", "hidden"),
-        reason("symlinks", symlinks, "link", "links"),
+        reason("symlinks", symlinks, "symbolic link", "symbolic links"),
         reason("fifos", fifos, "FIFO", "FIFOs"),
         reason("sockets", sockets, "socket", "sockets"),
         reason("devices", devices, "device", "devices"),
@@ -156,12 +156,16 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }
 
-/// Returns the reasons on one line of at most 70 columns, the most frequent first; those that
-/// do not fit are added up.
+/// Reasons to leave out whole trees.
+const TREES: [&str; 4] =
+    ["directories", "other_file_systems", "pseudo_file_systems", "system_dirs"];
+
+/// Returns the reasons on one line of at most 70 columns, those to leave out trees first and then the most
+/// frequent ones; those that do not fit are added up.
 fn skipped_text(reasons: &[Reason]) -> String {
     const COLUMNS: usize = 70;
     let mut order: Vec<&Reason> = reasons.iter().collect();
-    order.sort_by_key(|reason| std::cmp::Reverse(reason.number));
+    order.sort_by_key(|reason| (!TREES.contains(&reason.key), std::cmp::Reverse(reason.number)));
     let lines = (0..=order.len()).rev().map(|named| {
         let (named, rest) = order.split_at(named);
         let mut parts: Vec<String> =
@@ -193,7 +197,8 @@ mod tests {
 
     #[test]
     fn everything_is_said_in_a_few_lines() {
-        let mut summary = summary(&Skipped { empty: 1204, symlinks: 1, ..Skipped::default() });
+        let mut summary =
+            summary(&Skipped { empty: 1204, symlinks: 1, system_dirs: 2, ..Skipped::default() });
         summary.files = 203_114;
         summary.bytes = 13_314_398_618;
         (summary.groups, summary.redundant_files) = (8120, 21_032);
@@ -203,12 +208,15 @@ mod tests {
 Scanned   203,114 files, 12.4 GiB in 0.42 s
 Found     8,120 groups: 21,032 redundant files, 1.2 GiB reclaimable
 Elsewhere 1 file with copies outside of what was scanned
-Skipped   1,204 empty, 1 link
+Skipped   2 system folders, 1,204 empty, 1 symbolic link
 Problems  2 entries could not be examined
 ";
         assert_eq!(summary.text(), expected);
         let json = serde_json::to_value(&summary).expect("serialises");
-        assert_eq!(json["skipped"], serde_json::json!({ "empty": 1204, "symlinks": 1 }));
+        assert_eq!(
+            json["skipped"],
+            serde_json::json!({ "empty": 1204, "symlinks": 1, "system_dirs": 2 })
+        );
         assert_eq!(json["seconds"], 0.42);
     }
 

@@ -58,12 +58,21 @@ pub(crate) struct Unknown {
     pub(crate) pending: u64,
     /// Of these, those that were found damaged or unreadable.
     pub(crate) damaged: u64,
+    /// Besides these, those on a disk that is not mounted.
+    #[serde(skip_serializing_if = "is_zero")]
+    offline: u64,
     /// Of the stale ones, those that are gone.
     #[serde(skip)]
     gone: u64,
     /// Those whose copies changed.
     #[serde(skip)]
     copies_changed: u64,
+}
+
+/// As `serde` asks it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Unknown {
@@ -78,8 +87,12 @@ impl Unknown {
 
     fn add(&mut self, standing: Standing) {
         let counter = match standing {
-            // What is not mounted is not there, and no copy.
-            Standing::Is(State::Same | State::Offline) => return,
+            Standing::Is(State::Same) => return,
+            // What is not mounted is known not to be there, and no copy.
+            Standing::Is(State::Offline) => {
+                self.offline += 1;
+                return;
+            }
             Standing::Missing => None,
             Standing::CopiesChanged => Some(&mut self.copies_changed),
             Standing::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
@@ -139,6 +152,7 @@ impl Unknown {
                 ["is", "are"],
                 "damaged or unreadable; 'lop validate' names what is",
             ),
+            (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
         ]
         .into_iter()
         .filter(|(number, ..)| *number > 0)
@@ -188,14 +202,17 @@ mod tests {
             Standing::Is(State::Same),
             Standing::Is(State::Changed),
             Standing::Is(State::Damaged),
+            Standing::Is(State::Offline),
         ];
         let unknown = Unknown::of(files.into_iter());
-        let counted = Unknown { all: 4, stale_files: 1, damaged: 1, ..Unknown::default() };
+        let counted =
+            Unknown { all: 4, stale_files: 1, damaged: 1, offline: 1, ..Unknown::default() };
         assert_eq!(unknown, counted);
         let expected = [
             "2 files are not in the catalog; run 'lop scan' there",
             "1 file changed since the scan; run 'lop scan' again",
             "1 file is damaged or unreadable; 'lop validate' names what is",
+            "1 file is on a disk that is not mounted",
         ];
         assert_eq!(unknown.lines(), expected);
     }

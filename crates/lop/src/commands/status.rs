@@ -115,15 +115,26 @@ impl Status<'_> {
         };
         let path = show(self.path.as_os_str().as_encoded_bytes());
         line("Catalog", &[&path, format!(", {}", size(self.bytes)).as_bytes()].concat())?;
-        let digests = counted(all.digested, "has a digest", "have a digest");
-        line("Remembered", format!("{}; {digests}", tally(*all)).as_bytes())?;
+        let mut text = tally(*all);
+        for (number, one, many) in [
+            (all.digested, "has a digest", "have a digest"),
+            (all.pending, "is not compared yet", "are not compared yet"),
+            (all.damaged, "is damaged or unreadable", "are damaged or unreadable"),
+        ] {
+            if number > 0 {
+                text.push_str(&format!("; {}", counted(number, one, many)));
+            }
+        }
+        line("Remembered", text.as_bytes())?;
         let mut titles = std::iter::once("Scanned").chain(std::iter::repeat(""));
         let texts = aligned(roots.iter().map(|root| tally(root.remembered)));
         for (root, text) in roots.iter().zip(texts) {
             let text = format!("{}  {text}  ", utc(root.finished_ms));
             let options = &root.options;
-            let options = if options.is_empty() { String::new() } else { format!("  ({options})") };
-            let text = [text.as_bytes(), &show(&root.path), options.as_bytes()].concat();
+            let mut notes =
+                if options.is_empty() { String::new() } else { format!("  ({options})") };
+            notes.push_str(if root.complete { "" } else { "  (interrupted: scan it again)" });
+            let text = [text.as_bytes(), &show(&root.path), notes.as_bytes()].concat();
             line(titles.next().unwrap_or_default(), &text)?;
         }
         let mut titles = std::iter::once("Disks").chain(std::iter::repeat(""));
@@ -226,11 +237,13 @@ struct JsonTally {
     files: u64,
     bytes: u64,
     digested: u64,
+    pending: u64,
+    damaged: u64,
 }
 
 impl From<Tally> for JsonTally {
-    fn from(Tally { files, bytes, digested }: Tally) -> JsonTally {
-        JsonTally { files, bytes, digested }
+    fn from(Tally { files, bytes, digested, pending, damaged }: Tally) -> JsonTally {
+        JsonTally { files, bytes, digested, pending, damaged }
     }
 }
 
@@ -239,6 +252,7 @@ struct JsonRoot<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
     finished_ms: i64,
+    complete: bool,
     options: &'a str,
     #[serde(flatten)]
     remembered: JsonTally,
@@ -249,6 +263,7 @@ impl<'a> From<&'a Scanned> for JsonRoot<'a> {
         JsonRoot {
             path: JsonPath::new(&root.path),
             finished_ms: root.finished_ms,
+            complete: root.complete,
             options: &root.options,
             remembered: root.remembered.into(),
         }

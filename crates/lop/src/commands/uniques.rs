@@ -24,6 +24,7 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
         |copies| !has_copy(copies),
         |copies| match copies {
             copies if !copies.known() => copies.standing.mark(),
+            Copies { offline: true, .. } => Some("a copy is on a disk that is not mounted"),
             Copies { duplicates: 1.., .. } => Some("copies only in this directory"),
             _ => None,
         },

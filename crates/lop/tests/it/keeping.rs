@@ -230,6 +230,18 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
     assert!(output.stdout_str().contains(&format!("{}  (offline)\n", on_disk("a"))));
     fs::remove_file(disk.mount.path().join("a")).expect("removed");
     assert_eq!(document(&disk.run(&["validate", "--json"]))["summary"]["offline"], 4);
+    // What is known not to be there is not unknown, but said.
+    let line = "4 files are on a disk that is not mounted\n";
+    for command in [&["report"][..], &["dedupe", "--by", "hardlink"], &["report", "--dirs"]] {
+        let output = disk.run(command);
+        let said = output.success().stderr_str();
+        assert!(said.contains(line), "{command:?}: {said}");
+    }
+    assert_eq!(document(&disk.run(&["report", "--json"]))["summary"]["offline"], 4);
+    let output = disk.run(&["uniques", "."]);
+    output.code(6);
+    let line = "home  (a copy is on a disk that is not mounted)\n";
+    assert!(output.stdout_str().contains(line), "{}", output.stdout_str());
     drop(away);
     let output = disk.run(&["file", "home"]);
     assert!(!output.stdout_str().contains("offline"), "{}", output.stdout_str());

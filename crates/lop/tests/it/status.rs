@@ -30,17 +30,23 @@ fn all_that_is_remembered_is_counted_by_root_and_by_disk() {
     let bytes = fs::metadata(lop.catalog()).expect("there").len();
     let catalog = json!({ "path": lop.catalog().to_str(), "bytes": bytes });
     assert_eq!(status["catalog"], catalog);
-    assert_eq!(status["remembered"], json!({ "files": 4, "bytes": 56, "digested": 2 }));
+    assert_eq!(
+        status["remembered"],
+        json!({
+            "files": 4, "bytes": 56, "digested": 2, "pending": 0, "damaged": 0,
+        })
+    );
     for root in status["roots"].as_array_mut().expect("a list") {
         let finished = root.as_object_mut().and_then(|root| root.remove("finished_ms"));
         assert!(finished.and_then(|ms| ms.as_u64()) > Some(1_600_000_000_000));
     }
-    let x =
-        json!({ "path": path(&lop, "x"), "options": "", "files": 2, "bytes": 10, "digested": 2 });
-    let options = "--min-size 10";
-    let y = json!({
-        "path": path(&lop, "y"), "options": options, "files": 2, "bytes": 46, "digested": 0,
-    });
+    let root = |name: &str, options: &str, files: u64, bytes: u64, digested: u64| {
+        json!({
+            "path": path(&lop, name), "options": options, "complete": true, "files": files,
+            "bytes": bytes, "digested": digested, "pending": 0, "damaged": 0,
+        })
+    };
+    let (x, y) = (root("x", "", 2, 10, 2), root("y", "--min-size 10", 2, 46, 0));
     assert_eq!(status["roots"], json!([x, y]));
     let disks = status["disks"].as_array().expect("a list");
     assert_eq!(disks.len(), 1);
@@ -109,6 +115,30 @@ fn a_disk_that_is_not_mounted_is_offline() {
     let output = lop.run(["status"]);
     assert!(output.success().stdout_str().contains(&line), "{}", output.stdout_str());
     drop(away);
+}
+
+#[test]
+fn what_is_not_certain_is_told() {
+    let lop = scanned();
+    let change = "UPDATE file SET state = 1 WHERE name = CAST('a' AS BLOB);
+                  UPDATE file SET state = 2 WHERE name = CAST('c' AS BLOB);
+                  UPDATE scan SET complete = 0 WHERE id = 1";
+    lop.database().execute_batch(change).expect("changed");
+    let status = lop.json(["status"]);
+    assert_eq!(
+        (&status["remembered"]["pending"], &status["remembered"]["damaged"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        (&status["roots"][0]["complete"], &status["roots"][1]["complete"]),
+        (&false.into(), &true.into())
+    );
+    let output = lop.run(["status"]);
+    let text = output.success().stdout_str();
+    let line = "; 1 is not compared yet; 1 is damaged or unreadable\n";
+    assert!(text.contains(line), "{text}");
+    let line = format!("{}  (interrupted: scan it again)\n", path(&lop, "x"));
+    assert!(text.contains(&line), "{text}");
 }
 
 #[test]
