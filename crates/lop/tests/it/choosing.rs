@@ -130,6 +130,7 @@ fn choices_are_saved_as_a_plan_and_not_lost() {
     assert_eq!(names(&lop, "three"), ["a", "b", "c"]);
     lop.run(["dedupe", "--plan", "chosen.jsonl", "--apply"]).success();
     assert_eq!(names(&lop, "three"), ["b"]);
+    lop.remember(["."]);
     let dialogue = [(KEEP, "2\n"), ("not at all] ", "\n")];
     let shown = talk(&lop, &["twelve"], &dialogue, 0);
     assert!(shown.text.contains("nothing was changed, and the choices are not"), "{}", shown.text);
