@@ -60,6 +60,11 @@ impl Deeds {
         Deeds { past, numbers: numbers.into_iter() }
     }
 
+    /// Returns those of some files of a run.
+    pub(crate) fn of(past: Past, numbers: Vec<u64>) -> Deeds {
+        Deeds { past, numbers: numbers.into_iter() }
+    }
+
     fn deed(&self, n: u64) -> Result<Deed, Error> {
         let Noted { intent, .. } = self.past.noted(n)?;
         let state = match self.past.entries.get(&n).map(|entry| entry.fate) {

@@ -177,6 +177,21 @@ impl Runs {
         Ok((summary(run, &past), Deeds::all(past)))
     }
 
+    /// Returns what a run did with the files that an undo of it has restored.
+    pub fn undone(folder: &Path, run: u64, undone: &Undone) -> Result<Deeds, Error> {
+        let past = Past::read(&journal(folder, run, FILES))?.ok_or(Error::NoRun(run))?;
+        Ok(Deeds::of(past, undone.back.clone()))
+    }
+
+    /// Returns what runs did with the files that were given their names back, run by run.
+    pub fn restored(folder: &Path, restored: &Restored) -> Result<Vec<Deeds>, Error> {
+        let of = |(run, back): &(u64, Vec<u64>)| {
+            let past = Past::read(&journal(folder, *run, FILES))?.ok_or(Error::NoRun(*run))?;
+            Ok(Deeds::of(past, back.clone()))
+        };
+        restored.back.iter().map(of).collect()
+    }
+
     /// Returns the files in quarantine, those of the oldest run first; `unreadable` is told of journals that
     /// were passed over.
     pub fn quarantined(
@@ -224,7 +239,7 @@ impl Runs {
             let Some(past) = past else { continue };
             let journal = Journal::open(self.path(run), past.next())?;
             let (undone, ended) = undo::undo(&past, paths, &journal, watch)?;
-            all.add(undone);
+            all.add(run, undone);
             if ended.is_err() {
                 return Ok((all, ended));
             }

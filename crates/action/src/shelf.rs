@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use fsops::{Context, DirBuffer, Kind as Entry, Op, Watch, check_private};
 use walk::{Reach, STORE_PREFIX, split};
 
+use crate::deeds::Deeds;
 use crate::error::{Error, Refusal};
 use crate::journal::Journal;
 use crate::leftovers::Found;
@@ -45,6 +46,8 @@ pub struct Restored {
     pub refused: Vec<Refusal>,
     /// Paths that were named and that no file in the store was at or below.
     pub unmatched: Vec<Vec<u8>>,
+    /// The first, by run (in a shelf: by its place there) and number of the intent.
+    pub(crate) back: Vec<(u64, Vec<u64>)>,
 }
 
 impl Shelf {
@@ -104,15 +107,25 @@ impl Shelf {
         watch: &Watch,
     ) -> Result<(Restored, Result<(), Error>), Error> {
         let mut all = Restored { unmatched: paths.to_vec(), ..Restored::default() };
-        for Shelved { manifest, past } in &self.runs {
+        for (at, Shelved { manifest, past }) in (0..).zip(&self.runs) {
             let journal = Journal::open(manifest.clone(), past.next())?;
             let (undone, ended) = undo::undo(past, paths, &journal, watch)?;
-            all.add(undone);
+            all.add(at, undone);
             if ended.is_err() {
                 return Ok((all, ended));
             }
         }
         Ok((all, Ok(())))
+    }
+
+    /// Returns what the runs did with the files that were given their names back.
+    pub fn restored(self, restored: &Restored) -> Vec<Deeds> {
+        let runs = (0..).zip(self.runs);
+        let of = |(at, Shelved { past, .. }): (u64, Shelved)| {
+            let back = restored.back.iter().find(|(run, _)| *run == at);
+            Deeds::of(past, back.map(|(_, back)| back.clone()).unwrap_or_default())
+        };
+        runs.map(of).collect()
     }
 
     /// Removes files for good that were moved there before `before_ms`, milliseconds since the epoch.
@@ -140,7 +153,8 @@ impl Shelf {
 }
 
 impl Restored {
-    pub(crate) fn add(&mut self, undone: undo::Undone) {
+    pub(crate) fn add(&mut self, run: u64, undone: undo::Undone) {
+        self.back.push((run, undone.back));
         self.done += undone.done;
         self.refused.extend(undone.refused);
         self.unmatched.retain(|path| undone.unmatched.contains(path));

@@ -51,6 +51,8 @@ pub struct Undone {
     pub damaged: u64,
     /// Paths that were named and that no file of the run is at or below.
     pub unmatched: Vec<Vec<u8>>,
+    /// The files that are what they were, by the numbers of their intents.
+    pub(crate) back: Vec<u64>,
 }
 
 /// A copy that is ready to take a place.
@@ -244,6 +246,7 @@ impl Undo<'_> {
 
     fn is_back(&mut self, noted: &Noted, dir: &Rc<Dir>) {
         self.undone.done += 1;
+        self.undone.back.push(noted.intent.n);
         self.watch.files_done.fetch_add(1, Relaxed);
         let Intent { n, store, .. } = noted.intent;
         let unsynced = self.unsynced.entry(store.unwrap_or_default()).or_insert_with(|| Unsynced {

@@ -277,7 +277,7 @@ impl Catalog {
 }
 
 impl Catalog {
-    fn next_id(&self, table: &str) -> Result<i64, Error> {
+    pub(crate) fn next_id(&self, table: &str) -> Result<i64, Error> {
         let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
         self.db.query_row(&sql, [], |row| row.get(0)).at(&self.path)
     }

@@ -24,6 +24,7 @@ mod commit;
 mod delta;
 mod dirs;
 mod error;
+mod follow;
 mod forget;
 mod header;
 mod holdings;
@@ -42,6 +43,7 @@ mod volumes;
 
 pub use commit::{Copies, Findings, ScanRecord};
 pub use error::Error;
+pub use follow::{Deed, Live, Version};
 pub use holdings::{Held, Holdings};
 pub use load::{Doubt, Loaded, Rows};
 pub use marks::{Mark, Marker};

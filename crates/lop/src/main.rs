@@ -5,6 +5,7 @@
 //! It holds no algorithm.
 
 mod acting;
+mod aftermath;
 mod args;
 mod chooser;
 mod commands;

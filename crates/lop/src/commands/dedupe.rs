@@ -18,7 +18,7 @@ use crate::quantity::{counted, size};
 use crate::remembered::{open, waiting};
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
-use crate::{chooser, output, problems, refusals};
+use crate::{aftermath, chooser, output, problems, refusals};
 
 /// Directories kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
@@ -280,9 +280,9 @@ fn apply(
         by_lane(plans.map(Into::into), &workers)
     };
     let work = work(kind, lots, args)?;
-    carry_out(work, &workers, settings, |_, outcome| match writer.zip(planner.loaded()) {
+    carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
-        None => Ok(()),
+        None => aftermath::follow_run(run, settings),
     })
 }
 

@@ -10,6 +10,7 @@ use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
 
+use crate::aftermath;
 use crate::args::{
     QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, QuarantineRestoreArgs, StoreArgs,
 };
@@ -81,18 +82,20 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         unreadable += 1;
     };
     let watch = Arc::new(Watch::default());
-    let (restored, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+    let folder = Catalog::runs(&settings.catalog()?);
+    let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
         let monitor = Monitor::begin(&watch, settings)?;
         let (restored, ended) = shelf.restore(&paths, &watch)?;
-        (restored, ended, monitor)
+        let deeds = shelf.restored(&restored);
+        (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+        let runs = refusals::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&watch, settings)?;
         let (restored, ended) = runs.restore(&paths, &watch, &mut skip)?;
-        (restored, ended, monitor)
+        let deeds = Runs::restored(&folder, &restored);
+        (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
-    let ended = ended.and(monitor.finish().map_err(Into::into));
     for path in &restored.unmatched {
         settings.complain(&[path, &b": nothing in quarantine was there"[..]].concat());
         unreadable += 1;
@@ -101,7 +104,8 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     let summary = Restored { restored: restored.done, left };
     let conclusion =
         Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
-    let exit = conclusion.say(ended, || Ok(()), settings)?;
+    let update = || aftermath::follow(deeds?.into_iter().flatten(), settings);
+    let exit = conclusion.say(ended, update, settings)?;
     if exit == Exit::Done && unreadable > 0 {
         settings.print_exit_record(Exit::Partial, &summary.text());
         return Ok(Exit::Partial);

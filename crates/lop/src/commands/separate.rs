@@ -11,6 +11,7 @@ use fsops::{FileKey, Watch};
 use walk::{Problem, Tree};
 
 use crate::acting::{Planned, Work, by_lane, carry_out};
+use crate::aftermath;
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
         let directory_times = args.preserve_dir_times;
         let (kind, distinct) = (Kind::Separate, Vec::new());
         let work = Work { kind, lots, directory_times, distinct, one_way };
-        carry_out(work, &workers, settings, |_, _| Ok(()))?
+        carry_out(work, &workers, settings, |run, _| aftermath::follow_run(run, settings))?
     } else {
         show(&plans, settings)?
     };

@@ -4,11 +4,12 @@ mod preview;
 
 use std::sync::Arc;
 
-use action::{Reason, Refusal, Undone};
+use action::{Reason, Refusal, Runs, Undone};
 use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
 
+use crate::aftermath;
 use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -25,8 +26,8 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         return preview::show(args.run, &paths, settings);
     }
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let catalog = settings.catalog()?;
-    let runs = refusals::open_runs(&Catalog::runs(&catalog), settings)?;
+    let folder = Catalog::runs(&settings.catalog()?);
+    let runs = refusals::open_runs(&folder, settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let mut unreadable = 0;
@@ -42,7 +43,10 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let summary = Summary { run, undone: done, other_owner, left, damaged };
     let (text, refused) = (summary.text(), &undone.refused);
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
-    let exit = conclusion.say(ended, || Ok(()), settings)?;
+    // Whoever has the catalog may be waiting for these.
+    drop(runs);
+    let update = || aftermath::follow(Runs::undone(&folder, run, &undone)?, settings);
+    let exit = conclusion.say(ended, update, settings)?;
     let ignored = complain(run, damaged, unmatched, settings) + unreadable;
     if exit == Exit::Done && ignored > 0 {
         settings.print_exit_record(Exit::Partial, &text);

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use testkit::{
@@ -109,6 +110,34 @@ fn a_first_scan_that_finds_no_room_leaves_no_half_catalog() {
     fs::remove_file(small.mount.path().join("filler")).expect("removed");
     small.run(&["scan", "few"]).success();
     small.assert_old_answers();
+}
+
+#[test]
+fn what_was_done_is_said_before_there_is_no_room_to_remember_it() {
+    let Ok(mount) = Mount::new(FileSystem::Tmpfs, 4 << 20).map_err(skipped) else { return };
+    let name = |n: u32| format!("d/a file with quite a long name, number {n}");
+    let lop = Lop::with(&(0..300).fold(TreeBuilder::new(), |tree, n| tree.file(name(n), "same")));
+    let small = Small { lop, mount };
+    // Room for the journal, and at some point not for the catalog.
+    for room in (150_000..600_000).step_by(25_000) {
+        small.run(&["scan", "d"]).success();
+        small.fill(room);
+        let output = small.run(&["dedupe", "--by", "hardlink", "--apply", "--all"]);
+        let said = output.stderr_str();
+        let linked = fs::metadata(small.lop.path(name(7))).expect("is there").nlink() > 1;
+        let (done, failed) = (said.find(" hard linked"), said.find("the catalog was not updated"));
+        assert!(done.is_some() || !linked, "at {room}: {said}");
+        if let (Some(done), Some(failed)) = (done, failed) {
+            // 1 if the journal has no room for its last line either.
+            assert!(matches!(output.ending, testkit::Ending::Code(1 | 3)), "{output:?}");
+            assert!(said.contains("'lop undo ") && done < failed, "at {room}: {said}");
+            assert!(said.contains("hint: what was done stays done"), "{said}");
+            return;
+        }
+        fs::remove_file(small.mount.path().join("filler")).expect("removed");
+        drop(small.run(&["undo"]));
+    }
+    panic!("there was room for the catalog whenever there was for the journal");
 }
 
 #[test]

@@ -81,6 +81,26 @@ fn scan(lop: &Lop, random: &mut Random) {
     }
 }
 
+/// Acts on duplicates, from the catalog or from a list, and perhaps takes it back.
+fn act(lop: &Lop, random: &mut Random) {
+    let kinds = ["delete", "hardlink", "symlink", "quarantine"];
+    let by = kinds[random.below(kinds.len())];
+    let command = lop.command().args(["dedupe", "--by", by, "--apply", "-q"]);
+    let output = if random.below(2) == 0 {
+        command.arg("--all").run()
+    } else {
+        let dir = DIRS[random.below(DIRS.len())];
+        let list = [0, 1, 2, 3, 4, 5].map(|n| format!("{dir}/f{n}\na/f{n}\n")).concat();
+        command.args(["--files-from", "-"]).stdin(list).run()
+    };
+    assert!(matches!(output.ending, testkit::Ending::Code(0 | 1 | 3)), "{output:?}");
+    assert_contents_are_true(lop);
+    if random.below(3) > 0 {
+        let output = lop.run(["undo", "-q"]);
+        assert!(matches!(output.ending, testkit::Ending::Code(0 | 1 | 3)), "{output:?}");
+    }
+}
+
 /// A row of `file` whose file is as it was when the row was written.
 struct Live {
     path: PathBuf,
@@ -127,7 +147,7 @@ fn is_live(path: &Path, version: &[i64; 4]) -> bool {
 }
 
 /// What docs/catalog.md promises of contents.
-fn assert_contents_are_true(lop: &Lop) {
+pub(crate) fn assert_contents_are_true(lop: &Lop) {
     let mut numbers: BTreeMap<(i64, i64), blake3::Hash> = BTreeMap::new();
     let mut contents: BTreeMap<(i64, String), i64> = BTreeMap::new();
     for row in live_rows(lop) {
@@ -178,6 +198,11 @@ fn history(seed: u64) {
         // Now and then the scan is so close that new files cannot be trusted yet.
         if random.below(3) > 0 {
             settle();
+        }
+        if random.below(3) == 0 {
+            act(&lop, &mut random);
+            assert_contents_are_true(&lop);
+            assert_report_is_true(&lop);
         }
         scan(&lop, &mut random);
         assert_contents_are_true(&lop);

@@ -16,6 +16,7 @@ mod defaults;
 mod disks;
 mod exits;
 mod folders;
+mod followed;
 mod forgetting;
 mod formats;
 mod full;

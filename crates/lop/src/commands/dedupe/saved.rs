@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::plans::absolute;
 use crate::settings::{Settings, Verbosity, Workers};
-use crate::{output, refusals};
+use crate::{aftermath, output, refusals};
 
 /// Saves plans to a file.
 pub(super) fn save(
@@ -104,7 +104,9 @@ pub(super) fn of_saved(
     may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, lots, args)?, &workers, settings, |_, _| Ok(()))
+    carry_out(work(saved.kind, lots, args)?, &workers, settings, |run, _| {
+        aftermath::follow_run(run, settings)
+    })
 }
 
 /// Says that all lines were taken out of a plan.

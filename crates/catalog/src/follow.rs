@@ -1,0 +1,355 @@
+//! Follows files through what lop itself did with them, told by path: by runs whose files did not come from the
+//! catalog (a saved plan, a list, a report), and by undos. A scan would have to read again what is known already.
+//!
+//! Nothing is believed that the catalog cannot tell by itself: a content is taken over only from a row that
+//! describes the file as it was, or from the row of the file that it was compared with, if that has the digest that
+//! was found. What does not fit is left for the next scan.
+
+use std::collections::{HashMap, HashSet};
+
+use content::Digest;
+use rusqlite::{OptionalExtension, Row, params};
+use walk::{Device, split};
+
+use crate::delta::is_recent;
+use crate::dirs::{TOP, components};
+use crate::error::{At, Error};
+use crate::open::{Catalog, Writer};
+use crate::volumes::Volumes;
+
+/// A version of a file, apart from the file system that it is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Inode number.
+    pub inode: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+}
+
+/// A file as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// The file system that it is on.
+    pub device: Device,
+    /// What it is.
+    pub version: Version,
+    /// Bytes that it takes on the disk.
+    pub allocated: u64,
+}
+
+/// What became of a file by something that lop did.
+#[derive(Clone, Debug)]
+pub struct Deed {
+    /// The absolute path of the file.
+    pub path: Vec<u8>,
+    /// What it was before.
+    pub was: Version,
+    /// Bytes that it took on the disk before.
+    pub allocated: u64,
+    /// The absolute path of the file that it was compared with.
+    pub kept: Vec<u8>,
+    /// What that file was.
+    pub kept_was: Version,
+    /// Whether it is known to have the same bytes as then, although names that were made or removed have changed its
+    /// status.
+    pub is_kept: bool,
+    /// The digest of what both had in them, if it is known.
+    pub digest: Option<Digest>,
+    /// Bytes that it does not take any more although it is still there.
+    pub unshared: u64,
+}
+
+impl Writer {
+    /// Takes over what became of files. `look` looks at the regular file at an absolute path, nothing if there is
+    /// none. `looked_ns` is a time before that, nanoseconds since the epoch: what has times as recent that a further
+    /// change might not show in them is read again by the next scan.
+    ///
+    /// # Errors
+    ///
+    /// The catalog is then as it was before.
+    pub fn follow<E: From<Error>>(
+        &self,
+        deeds: impl Iterator<Item = Result<Deed, E>>,
+        look: impl FnMut(&[u8]) -> Option<Live>,
+        looked_ns: i64,
+    ) -> Result<(), E> {
+        let catalog = &self.catalog;
+        catalog.run("BEGIN IMMEDIATE")?;
+        let followed =
+            Follower::new(catalog, look, looked_ns).map_err(E::from).and_then(|mut follower| {
+                for deed in deeds {
+                    follower.follow(&deed?)?;
+                }
+                Ok(follower.finish()?)
+            });
+        match followed {
+            Ok(()) => Ok(catalog.run("COMMIT")?),
+            Err(error) => {
+                // The error says why; if it has ended the transaction already, there is nothing to go back to.
+                let _ended = catalog.run("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What is remembered of a name.
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    volume: i64,
+    version: Version,
+    head: Option<i64>,
+    content: Option<i64>,
+}
+
+struct Follower<'c, L> {
+    catalog: &'c Catalog,
+    look: L,
+    volumes: Volumes,
+    looked_ns: i64,
+    /// Rows of directories by their paths; 0 for those that are not remembered.
+    dirs: HashMap<Vec<u8>, i64>,
+    next_dir: i64,
+    /// Directories that have lost a file.
+    emptied: HashSet<i64>,
+    contents: HashMap<i64, Touched>,
+    /// Inodes whose status was changed, by volume and number.
+    inodes: HashSet<(i64, u64)>,
+}
+
+/// A content that gained or lost files.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    /// Inodes that had it, and bytes that keeping one of them would free.
+    inodes: u32,
+    reclaimable: u64,
+    /// Bytes that a copy takes.
+    allocated: u64,
+    unshared: u64,
+}
+
+impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
+    fn new(catalog: &'c Catalog, look: L, looked_ns: i64) -> Result<Self, Error> {
+        Ok(Follower {
+            catalog,
+            look,
+            volumes: Volumes::load(catalog)?,
+            looked_ns,
+            dirs: HashMap::new(),
+            next_dir: catalog.next_id("dir")?,
+            emptied: HashSet::new(),
+            contents: HashMap::new(),
+            inodes: HashSet::new(),
+        })
+    }
+
+    fn follow(&mut self, deed: &Deed) -> Result<(), Error> {
+        let row = self.row(&deed.path)?;
+        let kept = self.row(&deed.kept)?;
+        if let Some(row) = &row {
+            self.inodes.insert((row.volume, deed.was.inode));
+        }
+        let Some(now) = (self.look)(&deed.path) else {
+            return row.map_or(Ok(()), |row| self.forget(deed, row));
+        };
+        // Without a doubt, as it is said to be there.
+        let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
+        let own = row.filter(|row| self.describes(row, deed.was));
+        let known = match (own, kept) {
+            (None, Some(kept)) if is_link(&kept, volume, now.version) => Some(kept),
+            (None, Some(kept)) if self.is_as_compared(&kept, deed)? => Some(kept),
+            (own, _) => own,
+        };
+        // Without a content nothing would tell that others have the same one.
+        let Some(Remembered { head, content: Some(content), .. }) = known else { return Ok(()) };
+        if let Some(kept) = kept.filter(|_| deed.is_kept) {
+            self.inodes.insert((kept.volume, kept.version.inode));
+        }
+        for content in row.and_then(|row| row.content).into_iter().chain([content]) {
+            self.touch(content, now.allocated, deed.unshared)?;
+        }
+        let remembered = Remembered { volume, version: now.version, head, content: Some(content) };
+        self.inodes.insert((volume, now.version.inode));
+        self.write(&deed.path, &remembered)
+    }
+
+    /// Returns whether a row describes a file as it was, but perhaps for a status that lop has changed already by
+    /// what it did with other names of it.
+    fn describes(&self, row: &Remembered, was: Version) -> bool {
+        let is_status_ours = || self.inodes.contains(&(row.volume, row.version.inode));
+        row.version == was
+            || Version { ctime_ns: was.ctime_ns, ..row.version } == was && is_status_ours()
+    }
+
+    /// Returns whether what is remembered of the kept file is what it had in it when it was compared.
+    fn is_as_compared(&self, kept: &Remembered, deed: &Deed) -> Result<bool, Error> {
+        let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
+        let was = deed.kept_was;
+        if (inode, size, mtime_ns) != (was.inode, was.size, was.mtime_ns) {
+            return Ok(false);
+        }
+        let Some((content, digest)) = kept.content.zip(deed.digest) else {
+            return Ok(ctime_ns == was.ctime_ns);
+        };
+        let sql = "SELECT digest FROM content WHERE id = ?1";
+        let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        let known = query.query_row([content], |row| row.get::<_, Option<[u8; 32]>>(0)).optional();
+        let known = known.at(&self.catalog.path)?.flatten();
+        Ok(known.map_or(ctime_ns == was.ctime_ns, |known| Digest(known) == digest))
+    }
+
+    fn forget(&mut self, deed: &Deed, row: Remembered) -> Result<(), Error> {
+        let (dir, name) = split(&deed.path);
+        let dir = self.dir(dir, false)?;
+        self.catalog.delete_files(std::iter::once((dir, name)))?;
+        self.emptied.insert(dir);
+        row.content.map_or(Ok(()), |content| self.touch(content, deed.allocated, 0))
+    }
+
+    /// Notes that a content gains or loses a file.
+    fn touch(&mut self, content: i64, allocated: u64, unshared: u64) -> Result<(), Error> {
+        if !self.contents.contains_key(&content) {
+            let sql = "SELECT inodes, reclaimable FROM content WHERE id = ?1";
+            let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+            let before = query.query_row([content], |row| {
+                let reclaimable = row.get::<_, i64>(1)?.cast_unsigned();
+                Ok(Touched { inodes: row.get(0)?, reclaimable, ..Touched::default() })
+            });
+            let before = before.optional().at(&self.catalog.path)?.unwrap_or_default();
+            self.contents.insert(content, before);
+        }
+        if let Some(touched) = self.contents.get_mut(&content) {
+            touched.allocated = touched.allocated.max(allocated);
+            touched.unshared += unshared;
+        }
+        Ok(())
+    }
+
+    /// Returns what is remembered of a path.
+    fn row(&mut self, path: &[u8]) -> Result<Option<Remembered>, Error> {
+        let (dir, name) = split(path);
+        let dir = self.dir(dir, false)?;
+        let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content FROM file \
+                   WHERE dir = ?1 AND name = ?2";
+        let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        query.query_row(params![dir, name], remembered).optional().at(&self.catalog.path)
+    }
+
+    fn write(&mut self, path: &[u8], file: &Remembered) -> Result<(), Error> {
+        let (dir, name) = split(path);
+        let dir = self.dir(dir, true)?;
+        let Version { inode, size, mtime_ns, ctime_ns } = file.version;
+        let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.looked_ns));
+        let sql = "INSERT OR REPLACE INTO file \
+                   (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let mut insert = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        let (inode, size) = (inode.cast_signed(), size.cast_signed());
+        let values =
+            params![dir, name, file.volume, inode, size, mtime_ns, ctime_ns, head, file.content];
+        insert.execute(values).at(&self.catalog.path)?;
+        Ok(())
+    }
+
+    /// Returns the row of the directory at an absolute path, 0 if there is none; one that is wanted is made.
+    fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
+        /// Paths that are kept at hand.
+        const MOST: usize = 10_000;
+        if let Some(&row) = self.dirs.get(path).filter(|&&row| row != 0 || !wanted) {
+            return Ok(row);
+        }
+        let row = match self.catalog.dir_row(path)? {
+            Some(row) => row,
+            None if wanted => self.make_dir(path)?,
+            None => 0,
+        };
+        if self.dirs.len() >= MOST {
+            self.dirs.clear();
+        }
+        self.dirs.insert(path.to_vec(), row);
+        Ok(row)
+    }
+
+    fn make_dir(&mut self, path: &[u8]) -> Result<i64, Error> {
+        let db = &self.catalog.db;
+        let sql = "SELECT id FROM dir WHERE parent = ?1 AND name = ?2";
+        let mut find = db.prepare_cached(sql).at(&self.catalog.path)?;
+        let sql = "INSERT INTO dir (id, parent, name) VALUES (?1, ?2, ?3)";
+        let mut insert = db.prepare_cached(sql).at(&self.catalog.path)?;
+        let mut at = TOP;
+        for name in components(path) {
+            let found = find.query_row(params![at, name], |row| row.get(0)).optional();
+            at = if let Some(row) = found.at(&self.catalog.path)? {
+                row
+            } else {
+                insert.execute(params![self.next_dir, at, name]).at(&self.catalog.path)?;
+                self.next_dir += 1;
+                self.next_dir - 1
+            };
+        }
+        Ok(at)
+    }
+
+    /// Brings further names of changed inodes, and the numbers of copies, up to date.
+    fn finish(mut self) -> Result<(), Error> {
+        let (mut counts, mut copies) = (Vec::new(), HashMap::new());
+        for (content, touched) in std::mem::take(&mut self.contents) {
+            self.renew_names(content)?;
+            let inodes = self.catalog.count_inodes(content)?;
+            let own = |number: u32| touched.allocated.saturating_mul(u64::from(number));
+            let more = own(inodes.saturating_sub(touched.inodes));
+            let less = own(touched.inodes.saturating_sub(inodes)).saturating_add(touched.unshared);
+            let reclaimable = touched.reclaimable.saturating_add(more).saturating_sub(less);
+            counts.push((content, inodes));
+            copies.insert(content, (inodes, if inodes > 1 { reclaimable } else { 0 }));
+        }
+        self.catalog.write_counts(&counts, &copies)?;
+        self.catalog.delete_empty_dirs(self.emptied)
+    }
+
+    /// Takes over new status change times for all names of changed inodes that have a content, if nothing else of
+    /// them has changed.
+    fn renew_names(&mut self, content: i64) -> Result<(), Error> {
+        let (catalog, path) = (self.catalog, &self.catalog.path);
+        let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content, dir, name \
+                   FROM file WHERE content = ?1";
+        let mut query = catalog.db.prepare_cached(sql).at(path)?;
+        let sql = "UPDATE file SET ctime_ns = ?3, head = CASE WHEN ?4 THEN head END \
+                   WHERE dir = ?1 AND name = ?2";
+        let mut update = catalog.db.prepare_cached(sql).at(path)?;
+        let mut names: Vec<(i64, Vec<u8>, Remembered)> = Vec::new();
+        let mut rows = query.query([content]).at(path)?;
+        while let Some(row) = rows.next().at(path)? {
+            let file = remembered(row).at(path)?;
+            if self.inodes.contains(&(file.volume, file.version.inode)) {
+                names.push((row.get(7).at(path)?, row.get(8).at(path)?, file));
+            }
+        }
+        for (dir, name, file) in names {
+            let Some(now) = (self.look)(&catalog.path_in(dir, &name)?) else { continue };
+            let Version { mtime_ns, ctime_ns, .. } = now.version;
+            let is_it = self.volumes.find(&now.device) == Some(file.volume);
+            if is_it && now.version != file.version && is_link(&file, file.volume, now.version) {
+                let settled = !is_recent(mtime_ns, ctime_ns, self.looked_ns);
+                update.execute(params![dir, name, ctime_ns, settled]).at(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a file is the very one that a row describes, but for its status.
+fn is_link(row: &Remembered, volume: i64, now: Version) -> bool {
+    row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
+}
+
+fn remembered(row: &Row<'_>) -> rusqlite::Result<Remembered> {
+    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    let (inode, size) = (bits(1)?, bits(2)?);
+    let version = Version { inode, size, mtime_ns: row.get(3)?, ctime_ns: row.get(4)? };
+    Ok(Remembered { volume: row.get(0)?, version, head: row.get(5)?, content: row.get(6)? })
+}

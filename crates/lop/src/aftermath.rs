@@ -1,0 +1,72 @@
+//! Tells the catalog what a run or an undo did with files, as their journal has it, so that it need not be found out by a
+//! scan.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use action::{Deed, Kind, Runs, State};
+use catalog::{Catalog, Live, Version, Writer};
+use fsops::Stat;
+use walk::{Device, Reach};
+
+use crate::error::CommandError;
+use crate::remembered::waiting;
+use crate::settings::Settings;
+
+/// Directories kept open.
+const OPEN_DIRS: usize = 64;
+
+/// After this long the times of files tell every further change (see `catalog`): what was done in the last moment would
+/// have to be read again by the next scan.
+const SETTLED: Duration = Duration::from_millis(15);
+
+/// Tells the catalog what a run did with files that did not come from it.
+pub(crate) fn follow_run(run: u64, settings: &Settings) -> Result<(), CommandError> {
+    let (_, deeds) = Runs::deeds(&Catalog::runs(&settings.catalog()?), run)?;
+    let is_done = |deed: &Result<Deed, _>| !matches!(deed, Ok(deed) if deed.state != State::Done);
+    follow(deeds.filter(is_done), settings)
+}
+
+/// Tells the catalog of files, if there is one. The folder with the journals must not be locked: whoever has the
+/// catalog may be waiting for it.
+pub(crate) fn follow<D>(deeds: D, settings: &Settings) -> Result<(), CommandError>
+where
+    D: Iterator<Item = Result<Deed, action::Error>>,
+{
+    let path = settings.catalog()?;
+    if !path.exists() {
+        return Ok(());
+    }
+    let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
+    std::thread::sleep(SETTLED);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let looked_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+    let mut reach = Reach::new(OPEN_DIRS);
+    let deeds = deeds.map(|deed| Ok::<_, CommandError>(told(deed?)));
+    writer.follow(deeds, |path| live(path, &mut reach), looked_ns)
+}
+
+/// Returns what a journal tells as the catalog takes it.
+fn told(deed: Deed) -> catalog::Deed {
+    let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
+    // Without a digest nothing but its size and time says that the kept file is what it was.
+    let is_kept = deed.digest.is_some() || deed.kind == Kind::Separate;
+    let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
+    let (was, kept_was) = (version(&was), version(&kept_was));
+    let unshared = if is_shared { allocated } else { 0 };
+    catalog::Deed { path, was, allocated, kept, kept_was, is_kept, digest, unshared }
+}
+
+fn version(version: &action::Version) -> Version {
+    let &action::Version { inode, size, mtime_ns, ctime_ns, .. } = version;
+    Version { inode, size, mtime_ns, ctime_ns }
+}
+
+/// Returns the regular file at a path.
+fn live(path: &[u8], reach: &mut Reach) -> Option<Live> {
+    let (dir, name) = reach.site(path).ok()?;
+    let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
+    let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
+    let Stat { inode, size, ctime_ns, allocated, .. } = stat;
+    let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
+    Some(Live { device, version, allocated })
+}

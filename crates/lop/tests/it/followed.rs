@@ -1,0 +1,143 @@
+//! What the catalog says after a run or an undo, without a scan in between.
+
+use std::fs;
+
+use testkit::{Content, TreeBuilder};
+
+use crate::histories::assert_contents_are_true;
+use crate::lop::{Lop, settle};
+
+const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
+
+/// Two groups; of one, files have several names.
+fn tree() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("a/1", 1, 9000)
+        .seeded("b/2", 1, 9000)
+        .seeded("b/3", 1, 9000)
+        .hard_links(Content::Seeded { seed: 2, len: 70_000 }, &["c/x", "e/link"])
+        .hard_links(Content::Seeded { seed: 2, len: 70_000 }, &["c/y", "d/z"])
+        .seeded("lone", 3, 500)
+}
+
+fn scanned() -> Lop {
+    let lop = Lop::with(&tree());
+    lop.remember(["."]);
+    lop
+}
+
+/// Returns what is reported of all, and asserts that nothing in it is stale.
+#[track_caller]
+fn reported(lop: &Lop) -> String {
+    let output = lop.run(["report"]);
+    let text = output.success().stdout_str().to_owned();
+    assert!(!text.contains("changed since"), "{text}");
+    text
+}
+
+/// The ways to have a run; the last takes its files from the catalog.
+fn sources(lop: &Lop, kind: &str) -> Vec<Vec<String>> {
+    let path = |name: &str| lop.state().join(name).display().to_string();
+    let report = lop.run(["report", "--format", "json"]).success().stdout.clone();
+    fs::write(path("report"), report).expect("written");
+    let names = ["a/1", "b/2", "b/3", "c/x", "c/y", "d/z", "e/link"];
+    fs::write(path("list"), names.join("\n")).expect("written");
+    lop.run(["dedupe", "--by", kind, "--save-plan", &path("plan")]).success();
+    [
+        vec!["--plan", &path("plan")],
+        vec!["--by", kind, "--report", &path("report")],
+        vec!["--by", kind, "--files-from", &path("list")],
+        vec!["--by", kind, "--all"],
+    ]
+    .map(|args| args.into_iter().map(String::from).collect())
+    .into()
+}
+
+#[test]
+fn after_an_undo_the_catalog_says_what_it_said_before_the_run() {
+    for kind in KINDS {
+        for source in 0..4 {
+            let lop = scanned();
+            let before = reported(&lop);
+            let args = sources(&lop, kind).swap_remove(source);
+            let command = ["dedupe", "--apply"].into_iter().chain(args.iter().map(String::as_str));
+            lop.run(command).success();
+            // The run itself is known, too: each content is one file now, but for a name that is in no report.
+            let text = reported(&lop);
+            assert_eq!(text.matches("reclaimable").count(), usize::from(source == 1), "{text}");
+            assert_contents_are_true(&lop);
+            lop.run(["undo"]).success();
+            let after = reported(&lop);
+            // A link to a name that is in no report cannot be made again.
+            assert!(after == before || source == 1, "{args:?}: {after}");
+            assert_contents_are_true(&lop);
+            settle();
+            lop.scan_figures(["."]).assert_nothing_read();
+            assert_eq!(reported(&lop), after, "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_restored_in_part_is_known_in_part() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
+    lop.run(["undo", "1", "b/2"]).success();
+    let text = reported(&lop);
+    assert!(text.contains("/b/2\n") && !text.contains("/b/3") && !text.contains("/c/y"), "{text}");
+    assert_contents_are_true(&lop);
+    // What has changed since is not taken for what it was.
+    fs::write(lop.path("a/1"), vec![7; 9000]).expect("written");
+    lop.run(["undo"]).code(3);
+    assert_contents_are_true(&lop);
+    settle();
+    lop.remember(["."]);
+    assert_contents_are_true(&lop);
+}
+
+#[test]
+fn files_given_back_from_quarantine_are_known_again() {
+    let lop = scanned();
+    let before = reported(&lop);
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "b"]).success();
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
+    lop.run(["quarantine", "restore"]).success();
+    assert_eq!(reported(&lop), before);
+    assert_contents_are_true(&lop);
+    settle();
+    lop.scan_figures(["."]).assert_nothing_read();
+}
+
+#[test]
+fn names_that_were_separated_are_known_as_files_of_their_own() {
+    let lop = scanned();
+    let before = reported(&lop);
+    lop.run(["separate", "--apply", "."]).success();
+    let text = reported(&lop);
+    assert!(text.contains("4 files of 68.4 KiB"), "{text}");
+    assert_contents_are_true(&lop);
+    lop.run(["undo"]).success();
+    assert_eq!(reported(&lop), before);
+    assert_contents_are_true(&lop);
+    settle();
+    lop.scan_figures(["."]).assert_nothing_read();
+}
+
+#[test]
+fn an_undo_does_not_need_a_catalog_nor_make_one() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
+    fs::remove_file(lop.catalog()).expect("removed");
+    lop.run(["undo"]).success();
+    assert!(!lop.catalog().exists());
+    // One that cannot be used is said not to be up to date, after what was done.
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
+    fs::write(lop.catalog(), vec![7; 5000]).expect("written");
+    let output = lop.run(["undo"]);
+    output.code(3);
+    let said = output.stderr_str();
+    let done = said.find("Run 1 undone: 4 files restored").expect("is said");
+    assert!(said[done..].contains("the catalog was not updated: "), "{said}");
+    assert!(said.contains("hint: what was done stays done"), "{said}");
+}
