@@ -1015,12 +1015,16 @@ _lop() {
             return 0
             ;;
         lop__subcmd__ls)
-            opts="-R -q -v -h --recursive --catalog --quiet --verbose --progress --color --json --help"
+            opts="-R -q -v -h --recursive --sort --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --sort)
+                    COMPREPLY=($(compgen -W "path size" -- "${cur}"))
+                    return 0
+                    ;;
                 --catalog)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then

@@ -37,9 +37,9 @@ complete -c lop -n "__fish_lop_needs_command" -l json -d 'Print results and erro
 complete -c lop -n "__fish_lop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_needs_command" -s V -l version -d 'Print version'
 complete -c lop -n "__fish_lop_needs_command" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_needs_command" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_needs_command" -f -a "report" -d 'Show the groups of duplicates'
 complete -c lop -n "__fish_lop_needs_command" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List a directory: each file with the number of its duplicates, each directory with what is in it'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
 complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
@@ -100,7 +100,7 @@ fdupes\t'One path a line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
-complete -c lop -n "__fish_lop_using_subcommand report" -l limit -d 'Print at most N groups' -r
+complete -c lop -n "__fish_lop_using_subcommand report" -l limit -d 'Print at most N groups; 0 for all [default: 20 as text, else all]' -r
 complete -c lop -n "__fish_lop_using_subcommand report" -l sort -d 'Order of the groups' -r -f -a "reclaimable\t'Most reclaimable bytes first'
 size\t'Largest files first'
 count\t'Most files first'
@@ -129,6 +129,8 @@ complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no
 complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand ls" -l sort -d 'Order in each directory' -r -f -a "path\t'By path'
+size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -148,7 +150,7 @@ csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
-complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files' -r
+complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -167,7 +169,7 @@ csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files' -r
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -187,7 +189,7 @@ csv\t'One row per file: group, size, digest, path'
 nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
-complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files' -r
+complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -490,9 +492,9 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Pr
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show all groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show the groups of duplicates'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List the files of a directory, each with the number of its duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory: each file with the number of its duplicates, each directory with what is in it'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'

@@ -38,6 +38,7 @@ mod question;
 mod recall;
 mod rows;
 mod state;
+mod totals;
 mod upkeep;
 mod volumes;
 
@@ -52,4 +53,5 @@ pub use overview::{Disk, Overview, Scanned, Tally};
 pub use question::{Doubts, Entry, Known, Record};
 pub use recall::{Memory, Recall, Suspect};
 pub use state::FileState;
+pub use totals::Totals;
 pub use upkeep::{Change, Now};

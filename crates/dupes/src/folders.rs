@@ -168,12 +168,15 @@ impl<'a> Folders<'a> {
         let mut finder = Finder {
             holdings,
             shapes: equal::shapes(self.tree, holdings, watch)?,
+            sets: Vec::new(),
             standing: Standing::new(holdings),
             found: Vec::new(),
         };
         finder.find_spare(watch)?;
         for (one, other) in overlap::pairs(holdings, &finder.standing, watch)? {
-            finder.found.push(figures::overlapping(holdings, one, other));
+            if !finder.has_equal_within(one, other) && !finder.has_equal_within(other, one) {
+                finder.found.push(figures::overlapping(holdings, one, other));
+            }
         }
         Ok(finder.found)
     }
@@ -190,6 +193,8 @@ struct Finder<'a> {
     holdings: &'a Holdings,
     /// Equal for equal directories; [`NONE`] for those that are not whole.
     shapes: Vec<u32>,
+    /// The directories of each shape, in the order of their paths.
+    sets: Vec<Vec<u32>>,
     standing: Standing,
     found: Vec<Related>,
 }
@@ -206,13 +211,13 @@ impl Finder<'_> {
             let dir = &dirs[place as usize];
             (Reverse(dir.count()), Reverse(dir.height), Reverse(place))
         });
-        let sets = self.sets(&order);
-        let mut done = vec![false; sets.len()];
+        self.sets = self.sets(&order);
+        let mut done = vec![false; self.sets.len()];
         for place in order {
             watch.check()?;
             let shape = self.shapes[place as usize] as usize;
             if !std::mem::replace(&mut done[shape], true) {
-                self.take_equal(&sets[shape]);
+                self.take_equal(shape);
             }
             if !self.standing.is_spare(place) {
                 self.take_contained(place);
@@ -234,9 +239,9 @@ impl Finder<'_> {
         sets
     }
 
-    fn take_equal(&mut self, set: &[u32]) {
-        let places: Vec<u32> =
-            set.iter().copied().filter(|&place| !self.standing.is_spare(place)).collect();
+    fn take_equal(&mut self, shape: usize) {
+        let set = self.sets[shape].iter().copied();
+        let places: Vec<u32> = set.filter(|&place| !self.standing.is_spare(place)).collect();
         if places.len() < 2 {
             return;
         }
@@ -244,6 +249,14 @@ impl Finder<'_> {
         for &place in &places[1..] {
             self.standing.remove(self.holdings, place);
         }
+    }
+
+    /// Returns whether a directory equal to `place` is within `other`: that the two overlap follows from
+    /// the set of those that are equal.
+    fn has_equal_within(&self, place: u32, other: u32) -> bool {
+        let Some(set) = self.sets.get(self.shapes[place as usize] as usize) else { return false };
+        let first = set.partition_point(|&equal| equal < other);
+        set.get(first).is_some_and(|&equal| equal < self.holdings.dirs[other as usize].end)
     }
 
     /// A directory with nothing but another in it is passed over: what can be said is said of that.

@@ -48,7 +48,7 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   lop scan ~                    Find duplicates in the home folder
-  lop report --limit 20         Show the groups that waste most
+  lop report                    Show the groups that waste most
   lop uniques ~/old-laptop      Is everything in there also elsewhere?
   lop scan --no-catalog --format json . > groups.json
 

@@ -333,7 +333,7 @@ fn dir_key(tree: &Tree, id: DirId) -> FileKey {
 }
 
 /// Returns whether `path` is below directory `dir`, or is it, both absolute.
-fn is_in(dir: &[u8], path: &[u8]) -> bool {
+pub(crate) fn is_in(dir: &[u8], path: &[u8]) -> bool {
     dir == path || is_below(dir, path)
 }
 

@@ -57,6 +57,12 @@ fn shift_of(unit: &str) -> Option<u32> {
     u32::try_from(index * 10).ok()
 }
 
+/// Reads how many results to print; 0 stands for all.
+pub(crate) fn parse_limit(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|_| "a limit is a whole number".to_string())?;
+    Ok(if number == 0 { usize::MAX } else { number })
+}
+
 /// Returns a size in the largest unit that leaves at least one whole: `1.5 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {

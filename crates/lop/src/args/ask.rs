@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Format;
-use crate::quantity::parse_size;
+use crate::quantity::{parse_limit, parse_size};
 
 /// The order of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,9 +34,9 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "ORDER", default_value = "path")]
     pub(crate) sort: ListSort,
 
-    /// Print at most N files
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
+    /// Print at most N files; 0 for all, which is the default
+    #[arg(long, value_name = "N", value_parser = parse_limit)]
+    pub(crate) limit: Option<usize>,
 }
 
 /// The order of files.
@@ -48,18 +48,23 @@ pub(crate) enum ListSort {
     Size,
 }
 
-/// Show all groups of duplicates
+/// Show the groups of duplicates
 ///
 /// Answers from the catalog. A file whose metadata has changed since the scan is marked and does
 /// not count as a duplicate.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lop report --limit 20                The 20 groups that waste most
+  lop report                           The 20 groups that waste most
+  lop report --limit 0 ~/Pictures      All groups that have a file in there
   lop report --sort size --min-size 100M
   lop report --format json > duplicates.json
-  lop report --dirs --limit 20         Whole directories that are copies")]
+  lop report --dirs                    Whole directories that are copies")]
 pub(crate) struct ReportArgs {
+    /// Show only groups with a file below one of these, and with --dirs only directories there
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
     /// Show directories instead: equal ones, contained and overlapping ones
     ///
     /// Equal directories hold the same relative paths with the same contents. A directory is
@@ -85,9 +90,9 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Print at most N groups
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
+    /// Print at most N groups; 0 for all [default: 20 as text, else all]
+    #[arg(long, value_name = "N", value_parser = parse_limit)]
+    pub(crate) limit: Option<usize>,
 
     /// Order of the groups
     #[arg(long, value_name = "ORDER", default_value = "reclaimable")]
@@ -110,11 +115,16 @@ pub(crate) struct FileArgs {
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// List the files of a directory, each with the number of its duplicates
+/// List a directory: each file with the number of its duplicates, each directory with what is in it
+///
+/// Each line has the number of duplicates, the size, the share of the listed directory, and the name. Of a
+/// directory the first is the number of files below it that have a duplicate, anywhere. Sizes of directories
+/// are those of the remembered files below them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop ls ~/Downloads                   Which of these do I have elsewhere?
+  lop ls --sort size /srv              What takes most, and how much of it is there twice?
   lop ls -R ~/Pictures")]
 pub(crate) struct LsArgs {
     /// Directory to list
@@ -124,6 +134,10 @@ pub(crate) struct LsArgs {
     /// List the directories below it too
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
+
+    /// Order in each directory
+    #[arg(long, value_name = "ORDER", default_value = "path")]
+    pub(crate) sort: ListSort,
 }
 
 /// Show the files below a directory that have a duplicate anywhere

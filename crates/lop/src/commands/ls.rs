@@ -1,23 +1,25 @@
-//! `lop ls`: the files of a directory, each with the number of its duplicates.
+//! `lop ls`: the files of a directory, each with the number of its duplicates, and its directories, each with
+//! what is remembered below it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use catalog::{Catalog, Entry};
+use catalog::{Catalog, Entry, Totals};
 use dupes::State;
 use fsops::{Dir, DirBuffer, Kind, Stat};
 use serde::Serialize;
 
-use crate::args::LsArgs;
+use crate::args::{ListSort, LsArgs};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, Listed, to_json};
+use crate::formats::{JsonListed, JsonPath, Listed, to_json};
 use crate::look::state_of;
 use crate::output;
-use crate::quantity::{counted, size};
+use crate::quantity::{count, counted, size};
 use crate::remembered::{Sharers, Waiting, open};
 use crate::settings::{Settings, Verbosity};
 use crate::unknown::{Standing, Unknown};
@@ -30,7 +32,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     let mut waiting = vec![(args.dir.clone(), absolute)];
     let mut lister = Lister {
         catalog: &catalog,
-        files: Vec::new(),
+        listings: Vec::new(),
         standings: Vec::new(),
         sharers: Sharers::default(),
         waiting: Waiting::new(&catalog)?,
@@ -52,24 +54,130 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
             waiting.extend(below);
         }
     }
+    let mut listings = std::mem::take(&mut lister.listings);
+    listings.iter_mut().for_each(|listing| listing.sort(args.sort));
     output::print(|out| {
         if settings.json {
-            let files = lister.files.iter().map(JsonListed::from).collect();
-            return writeln!(out, "{}", to_json(&Document { files }));
+            return writeln!(out, "{}", to_json(&Document::new(&listings)));
         }
-        lister.files.iter().try_for_each(|file| write_text(out, file, settings))
+        listings.iter().try_for_each(|listing| listing.write_text(out, settings))
     })?;
     Ok(lister.conclude(settings))
+}
+
+/// What is in one directory.
+struct Listing(Vec<Item>);
+
+/// A file or a directory.
+enum Item {
+    File(Listed),
+    /// A directory, and what is remembered below it; nothing if that is nothing.
+    Folder(Vec<u8>, Option<Totals>),
+}
+
+impl Item {
+    fn path(&self) -> &[u8] {
+        match self {
+            Item::File(file) => &file.path,
+            Item::Folder(path, _) => path,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Item::File(file) => file.size,
+            Item::Folder(_, totals) => totals.as_ref().map_or(0, |totals| totals.bytes),
+        }
+    }
+}
+
+impl Listing {
+    fn sort(&mut self, by: ListSort) {
+        let bytes = |item: &Item| if by == ListSort::Size { item.bytes() } else { 0 };
+        self.0.sort_by(|a, b| {
+            Reverse(bytes(a)).cmp(&Reverse(bytes(b))).then_with(|| a.path().cmp(b.path()))
+        });
+    }
+
+    fn write_text(&self, out: &mut impl Write, settings: &Settings) -> std::io::Result<()> {
+        let all = self.0.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes()));
+        for item in &self.0 {
+            let (duplicates, known, note) = match item {
+                Item::File(file) => (file.duplicates, true, file.state.map(Into::into)),
+                Item::Folder(_, None) => (None, false, Some("not in the catalog".into())),
+                Item::Folder(_, Some(totals)) => {
+                    let files = counted(totals.files, "file", "files");
+                    (Some(totals.duplicates), true, Some(files))
+                }
+            };
+            let duplicates = duplicates.map_or("?".into(), count);
+            let (bytes, share) = match known {
+                true => (size(item.bytes()), format!("{}%", share(item.bytes(), all))),
+                false => ("?".into(), "?".into()),
+            };
+            write!(out, "{duplicates:>9}  {bytes:>9}  {share:>4}  ")?;
+            out.write_all(&settings.stdout.names.show_line(item.path()))?;
+            if matches!(item, Item::Folder(..)) {
+                out.write_all(b"/")?;
+            }
+            match note {
+                Some(note) => writeln!(out, "  ({note})")?,
+                None => writeln!(out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a part in hundredths, rounded down.
+fn share(part: u64, all: u64) -> u128 {
+    u128::from(part) * 100 / u128::from(all.max(1))
 }
 
 #[derive(Serialize)]
 struct Document<'a> {
     files: Vec<JsonListed<'a>>,
+    directories: Vec<JsonFolder<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFolder<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    /// Absent if nothing is remembered below it.
+    #[serde(flatten)]
+    totals: Option<JsonTotals>,
+}
+
+#[derive(Serialize)]
+struct JsonTotals {
+    files: u64,
+    bytes: u64,
+    duplicates: u64,
+}
+
+impl<'a> Document<'a> {
+    fn new(listings: &'a [Listing]) -> Document<'a> {
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        for item in listings.iter().flat_map(|listing| &listing.0) {
+            match item {
+                Item::File(file) => files.push(JsonListed::from(file)),
+                Item::Folder(path, totals) => {
+                    let totals =
+                        totals.as_ref().map(|&Totals { files, bytes, duplicates, .. }| {
+                            JsonTotals { files, bytes, duplicates }
+                        });
+                    directories.push(JsonFolder { path: JsonPath::new(path), totals });
+                }
+            }
+        }
+        Document { files, directories }
+    }
 }
 
 struct Lister<'a> {
     catalog: &'a Catalog,
-    files: Vec<Listed>,
+    listings: Vec<Listing>,
     /// What is known of those files that are not empty.
     standings: Vec<Standing>,
     sharers: Sharers,
@@ -92,20 +200,31 @@ impl Lister<'_> {
             self.catalog.files_in(absolute.as_os_str().as_bytes())?.unwrap_or_default();
         let mut remembered: BTreeMap<Vec<u8>, Entry> =
             remembered.into_iter().map(|entry| (entry.name().to_vec(), entry)).collect();
-        let mut below = Vec::new();
+        let mut totals: BTreeMap<Vec<u8>, Totals> = self
+            .catalog
+            .totals_in(absolute.as_os_str().as_bytes())?
+            .into_iter()
+            .map(|totals| (totals.name.clone(), totals))
+            .collect();
+        let (mut items, mut below) = (Vec::new(), Vec::new());
         for (name, kind) in live {
             let file_name = OsStr::from_bytes(name.to_bytes());
             match kind {
-                Kind::Dir => below.push(file_name.to_owned()),
+                Kind::Dir => {
+                    let path = path.join(file_name).into_os_string().into_vec();
+                    items.push(Item::Folder(path, totals.remove(name.to_bytes())));
+                    below.push(file_name.to_owned());
+                }
                 Kind::File => {
                     let Ok(now) = dir.stat_child(&name) else { continue };
                     let entry = remembered.remove(name.to_bytes());
                     let file = self.listed(path.join(file_name), &now, entry.as_ref())?;
-                    self.files.push(file);
+                    items.push(Item::File(file));
                 }
                 _ => {}
             }
         }
+        self.listings.push(Listing(items));
         Ok(Ok(below))
     }
 
@@ -173,14 +292,4 @@ fn read(dir: &Dir) -> std::io::Result<Vec<(CString, Kind)>> {
     }
     names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(names)
-}
-
-fn write_text(out: &mut impl Write, file: &Listed, settings: &Settings) -> std::io::Result<()> {
-    let duplicates = file.duplicates.map_or("?".into(), |n| n.to_string());
-    write!(out, "{duplicates:>6}  {:>9}  ", size(file.size))?;
-    out.write_all(&settings.stdout.names.show_line(&file.path))?;
-    match file.state {
-        Some(state) => writeln!(out, "  ({state})"),
-        None => writeln!(out),
-    }
 }

@@ -4,8 +4,9 @@ mod dirs;
 
 use std::cmp::Reverse;
 use std::io;
+use std::path::PathBuf;
 
-use catalog::{Doubts, Rows};
+use catalog::{Catalog, Doubts, Rows};
 use dupes::State;
 use serde::Serialize;
 use walk::{FileId, Tree};
@@ -15,29 +16,45 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, GroupWriter, to_json, writer};
 use crate::output;
+use crate::plans::{absolute, is_in};
 use crate::quantity::{counted, size};
 use crate::remembered::{Groups, Live, LiveGroup, mark, open};
-use crate::settings::Settings;
+use crate::settings::{Settings, Verbosity};
 use crate::unknown::Unknown;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    if args.dirs {
-        return dirs::run(args, settings);
-    }
-    let live = Live::check(open(settings)?.load(Rows::Grouped)?, settings)?;
+    let catalog = open(settings)?;
+    let within = Within::new(&args.paths, &catalog, settings)?;
+    let exit = if args.dirs {
+        dirs::run(args, &catalog, &within, settings)?
+    } else {
+        groups(args, &catalog, &within, settings)?
+    };
+    Ok(within.exit(exit))
+}
+
+fn groups(
+    args: &ReportArgs,
+    catalog: &Catalog,
+    within: &Within,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
     let tree = &live.loaded.tree;
     let Groups { live: mut groups, mut lost } = live.groups();
     let smallest = args.min_size.unwrap_or(0);
-    groups.retain(|group| group.size >= smallest);
-    lost.retain(|&(file, _)| tree.file(file).size >= smallest);
+    let is_wanted = |file: FileId| within.has(&tree.path(file));
+    groups.retain(|group| {
+        let mut files = group.files.iter().chain(group.stale.iter().map(|(file, _)| file));
+        group.size >= smallest && files.any(|&file| is_wanted(file))
+    });
+    lost.retain(|&(file, _)| tree.file(file).size >= smallest && is_wanted(file));
     let summary = Summary::new(&groups, &lost, live.loaded.doubts());
     sort(tree, &mut groups, args.sort);
-    if let Some(limit) = args.limit {
-        groups.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    }
-    let unnamed = if settings.json { Format::Json } else { Format::Text };
-    let format = args.format.unwrap_or(unnamed);
+    let (format, limit) = shown(args, settings);
+    let more = groups.len().saturating_sub(limit);
+    groups.truncate(limit);
     let heard = output::print(|out| {
         let mut writer = writer(format, out, settings.stdout);
         for group in &groups {
@@ -47,10 +64,75 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
     })?;
     if heard {
         output::print_summary_aside(format, settings, &summary, &summary.text());
+        tell_of_more(more, ["group", "groups"], args, settings);
     }
     let exit = summary.unknown.exit(u64::MAX, Exit::Done);
     settings.print_exit_record(exit, &summary.unknown.lines().join("; "));
     Ok(exit)
+}
+
+/// The paths that were asked about.
+struct Within {
+    /// None stands for everything.
+    paths: Vec<Vec<u8>>,
+    /// Of these, those that were never scanned.
+    unscanned: usize,
+}
+
+impl Within {
+    /// Resolves paths, and says which of them were never scanned.
+    fn new(
+        paths: &[PathBuf],
+        catalog: &Catalog,
+        settings: &Settings,
+    ) -> Result<Within, CommandError> {
+        let absolute = absolute(paths)?;
+        let roots = catalog.roots()?;
+        let mut unscanned = 0;
+        for (path, given) in absolute.iter().zip(paths) {
+            if !roots.iter().any(|root| is_in(root, path) || is_in(path, root)) {
+                unscanned += 1;
+                let given = given.as_os_str().as_encoded_bytes();
+                settings.complain(&[given, b": not in the catalog; scan it first"].concat());
+            }
+        }
+        Ok(Within { paths: absolute, unscanned })
+    }
+
+    /// Returns whether a path is one of them, or below one.
+    fn has(&self, path: &[u8]) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|dir| is_in(dir, path))
+    }
+
+    /// Returns how a run ends that would else end like this.
+    fn exit(&self, exit: Exit) -> Exit {
+        match self.unscanned {
+            0 => exit,
+            all if all == self.paths.len() => Exit::Catalog,
+            _ => Exit::Partial,
+        }
+    }
+}
+
+/// How many groups are shown to people who did not say how many.
+const SHOWN: usize = 20;
+
+/// Returns the format to print, and how many groups at most.
+fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
+    let unnamed = if settings.json { Format::Json } else { Format::Text };
+    let format = args.format.unwrap_or(unnamed);
+    let usual = if format == Format::Text { SHOWN } else { usize::MAX };
+    (format, args.limit.unwrap_or(usual))
+}
+
+/// Says how many were left out where nobody asked for that.
+fn tell_of_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
+    if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
+    {
+        let more =
+            counted(more as u64, &format!("more {}", nouns[0]), &format!("more {}", nouns[1]));
+        settings.note(&format!("{more}: show all with --limit 0"));
+    }
 }
 
 fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {

@@ -104,7 +104,7 @@ pub(crate) fn print_list(
         files.sort_by_key(|file| std::cmp::Reverse(file.size));
     }
     if let Some(limit) = args.limit {
-        files.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        files.truncate(limit);
     }
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);

@@ -105,7 +105,8 @@ fn ls_prints_each_file_with_its_duplicates() {
     });
     let output = lop.run(["ls", "--json"]);
     crate::lop::assert_exit_record(&output, 3);
-    assert_eq!(document(&output), json!({ "files": [a, b, new, zero] }));
+    let d = json!({ "path": "./d", "files": 1, "bytes": 6, "duplicates": 0 });
+    assert_eq!(document(&output), json!({ "files": [a, b, new, zero], "directories": [d] }));
 }
 
 #[test]

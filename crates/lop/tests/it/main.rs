@@ -7,6 +7,7 @@
 
 mod acting;
 mod asking;
+mod browsing;
 mod catalogs;
 mod choosing;
 mod consent;

@@ -2,24 +2,29 @@
 
 use std::cmp::Reverse;
 
-use catalog::Rows;
+use catalog::{Catalog, Rows};
 use dupes::{Folders, Related, Relation, Remembered, State, newcomers};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
+use super::{Within, shown, tell_of_more};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, to_json, write_related, writer};
 use crate::quantity::{count, counted, size};
-use crate::remembered::{Live, open, work_on};
+use crate::remembered::{Live, work_on};
 use crate::settings::Settings;
 use crate::unknown::{Unknown, indented};
 use crate::{output, problems};
 
 /// Runs the command.
-pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let catalog = open(settings)?;
+pub(super) fn run(
+    args: &ReportArgs,
+    catalog: &Catalog,
+    within: &Within,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
     let roots = catalog.roots()?;
     let live = Live::check(catalog.load(Rows::All)?, settings)?;
     let loaded = &live.loaded;
@@ -34,7 +39,11 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
         };
         let folders = Folders::new(&remembered, work.watch)?;
         let mut related = folders.related(work.watch)?;
-        related.retain(|related| related.bytes >= args.min_size.unwrap_or(0));
+        let is_wanted = |related: &Related| {
+            let mut folders = related.folders.iter();
+            folders.any(|folder| within.has(&loaded.tree.absolute_dir_path(folder.dir)))
+        };
+        related.retain(|r| r.bytes >= args.min_size.unwrap_or(0) && is_wanted(r));
         let together = folders.reclaimable(related.iter());
         let states = live.states().iter().copied();
         let states = states.filter(|state| *state != State::Gone);
@@ -44,16 +53,15 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Comman
         Ok((related, summary, new.problems))
     })?;
     sort(&loaded.tree, &mut related, args.sort);
-    if let Some(limit) = args.limit {
-        related.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    }
-    let heard = print(args, settings, &loaded.tree, &related, &summary)?;
+    let (format, limit) = shown(args, settings);
+    let more = related.len().saturating_sub(limit);
+    related.truncate(limit);
+    let heard = print(format, settings, &loaded.tree, &related, &summary)?;
     let all: Vec<&Problem> = problems.iter().collect();
     problems::print(&all, settings);
     if heard {
-        let unnamed = if settings.json { Format::Json } else { Format::Text };
-        let format = args.format.unwrap_or(unnamed);
         output::print_summary_aside(format, settings, &summary, &summary.text());
+        tell_of_more(more, ["set or pair", "sets and pairs"], args, settings);
     }
     let unknown = &summary.unknown;
     let unexamined = (!all.is_empty()).then(|| problems::message(all.len() as u64));
@@ -78,14 +86,12 @@ fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
 
 /// Prints what was found; returns whether it was read.
 fn print(
-    args: &ReportArgs,
+    format: Format,
     settings: &Settings,
     tree: &Tree,
     related: &[Related],
     summary: &Summary,
 ) -> Result<bool, CommandError> {
-    let unnamed = if settings.json { Format::Json } else { Format::Text };
-    let format = args.format.unwrap_or(unnamed);
     output::print(|out| {
         if !matches!(format, Format::Fdupes | Format::Nul) {
             return write_related(format, out, settings.stdout, tree, related, &to_json(summary));

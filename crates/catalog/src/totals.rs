@@ -1,0 +1,55 @@
+//! How much is remembered below each directory of a directory.
+
+use rusqlite::params;
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+
+/// What is remembered below a directory, however deep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// The directory's name.
+    pub name: Vec<u8>,
+    /// Names of regular files.
+    pub files: u64,
+    /// Their sizes together, in bytes; a file with two names counts twice.
+    pub bytes: u64,
+    /// Of these files, those that have an equal one, wherever that is.
+    pub duplicates: u64,
+}
+
+impl Catalog {
+    /// Returns what is remembered below each directory that is directly in the directory at an absolute
+    /// path, by name. Directories without files are not among them.
+    pub fn totals_in(&self, dir: &[u8]) -> Result<Vec<Totals>, Error> {
+        let Some(row) = self.dir_row(dir)? else { return Ok(Vec::new()) };
+        // A directory has a greater number than the one it is in, so that this ends.
+        let sql = "WITH RECURSIVE below (id, top) AS (
+                       SELECT id, id FROM dir WHERE parent = ?1 AND id > ?1
+                       UNION ALL
+                       SELECT dir.id, below.top
+                       FROM below JOIN dir ON dir.parent = below.id AND dir.id > below.id
+                   )
+                   SELECT top.name, count(*), total(file.size),
+                          coalesce(sum(file.state = 0 AND content.inodes > 1), 0)
+                   FROM below
+                   JOIN file ON file.dir = below.id
+                   JOIN dir AS top ON top.id = below.top
+                   LEFT JOIN content ON content.id = file.content
+                   GROUP BY below.top ORDER BY top.name";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let totals = query.query_map(params![row], |row| {
+            let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+            // A sum of numbers of 64 bits may exceed them, which total() gives as a float.
+            let bytes: f64 = row.get(2)?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            let bytes = bytes as u64;
+            Ok(Totals { name: row.get(0)?, files: count(1)?, bytes, duplicates: count(3)? })
+        });
+        totals.and_then(Iterator::collect).at(&self.path)
+    }
+}
