@@ -7,18 +7,21 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A temporary directory of this process.
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Makes the directory, in the system's place for such, for everybody to reach what is in it.
+    /// Makes the directory, in the system's place for such, for everybody to work in.
     #[expect(clippy::disallowed_methods, reason = "makes a directory of its own")]
     pub(crate) fn new(name: &str) -> io::Result<Temporary> {
         // Short, as names of sockets are no longer than 108 bytes.
         let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path)?;
+        // As /tmp: some work in it as other users.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
         Ok(Temporary(path.canonicalize()?))
     }
 
