@@ -33,6 +33,7 @@ mod sift;
 mod storage;
 mod trial;
 mod twins;
+mod validate;
 mod verify;
 mod worker;
 
@@ -51,7 +52,8 @@ pub use folders::{
 pub use groups::Group;
 pub use parallel::Work;
 pub use sets::{Set, Sets};
-pub use verify::{Attributes, State, Validated, states, unchanged, validate};
+pub use validate::{Expected, Finding, Validated, validate};
+pub use verify::{Attributes, State, states, unchanged};
 
 /// How to compare.
 #[derive(Clone, Debug)]

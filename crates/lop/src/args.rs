@@ -25,7 +25,7 @@ pub(crate) use act::{
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
-pub(crate) use keep::ForgetArgs;
+pub(crate) use keep::{ForgetArgs, ValidateArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
@@ -164,14 +164,7 @@ Examples:
   lop status                    What does the catalog know?
   lop status --json             The same for a script")]
     Status,
-    /// Read remembered files again and compare them with their digests
-    ///
-    /// A file whose content is no longer what the catalog says although its size and times are
-    /// the same is damaged; each is named, and the exit code is 3.
-    #[command(after_help = "\
-Examples:
-  lop validate                  Check every remembered file")]
-    Validate,
+    Validate(ValidateArgs),
     /// Forget what is gone
     ///
     /// Looks at the metadata of every remembered file, and reads none. Files that have changed

@@ -50,7 +50,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Purge(args) => purge::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
-        Command::Validate => validate::run(settings),
+        Command::Validate(args) => validate::run(&args, settings),
         Command::Refresh => refresh::run(settings),
     }
 }

@@ -18,6 +18,7 @@ mod formats;
 mod interrupt;
 mod lists;
 mod look;
+mod marking;
 mod memory;
 mod monitor;
 mod named;

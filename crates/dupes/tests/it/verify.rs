@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use content::{Digest, head_of};
-use dupes::{State, Validated, Work, states, validate};
+use dupes::{Expected, Finding, State, Validated, Work, states, validate};
 use fsops::{Interrupted, Op, Watch};
 use testkit::{PathBytes, TempTree, TreeBuilder};
 use walk::FileId;
@@ -34,8 +35,25 @@ fn with_work<T>(scan: &Scan, watch: &Watch, answer: impl FnOnce(&Work<'_>) -> T)
     answer(&Work::new(&scan.tree, &scan.facts, &options, watch))
 }
 
+/// Reads everything again; returns what that has shown of each inode too, by its first name.
+fn examined(
+    scan: &Scan,
+    watch: &Watch,
+) -> Result<(Validated, Vec<(String, Finding)>), Interrupted> {
+    let found = Mutex::new(Vec::new());
+    let validated = with_work(scan, watch, |work| {
+        validate(work, &|file| Expected::of(&scan.facts, file), &|file, finding| {
+            let name = scan.tree.name(file).to_string_lossy().into_owned();
+            found.lock().expect("no panic").push((name, finding));
+        })
+    })?;
+    let mut found = found.into_inner().expect("no panic");
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok((validated, found))
+}
+
 fn validated(scan: &Scan) -> Validated {
-    with_work(scan, &Watch::default(), validate).expect("not stopped")
+    examined(scan, &Watch::default()).expect("not stopped").0
 }
 
 fn names(scan: &Scan, files: &[FileId]) -> Vec<String> {
@@ -51,7 +69,7 @@ fn an_unchanged_tree_matches_what_is_known_of_it() {
     let tree = tree();
     let scan = setup().empty(true).scan(&[&tree]);
     let answer = validated(&scan);
-    assert_eq!((answer.matching, answer.unknown), (11, 1));
+    assert_eq!((answer.matching, answer.unchecked), (7, 5));
     assert!(answer.changed.is_empty() && answer.gone.is_empty() && answer.differing.is_empty());
     assert!(answer.problems.is_empty());
     let all: Vec<_> = ids(&scan.tree).collect();
@@ -74,7 +92,7 @@ fn files_that_changed_or_are_gone_are_told_from_those_that_are_the_same() {
     let changed = ["head only 1", "head only 2", "small 1"];
     assert_eq!(names(&scan, &answer.changed), changed);
     assert_eq!(names(&scan, &answer.gone), ["large 1", "small 2"]);
-    assert_eq!((answer.matching, answer.unknown, answer.differing.len()), (4, 1, 0));
+    assert_eq!((answer.matching, answer.unchecked, answer.differing.len()), (2, 3, 0));
     let asked = ["small 1", "large 1", "large 2"].map(|name| find(&scan, &tree.join(name)));
     let answer = with_work(&scan, &Watch::default(), |work| states(work, &asked));
     assert_eq!(answer, Ok(vec![State::Changed, State::Gone, State::Same]));
@@ -89,9 +107,19 @@ fn bytes_that_are_not_what_was_known_are_found() {
     let content = scan.facts.content(small.0).expect("it was compared");
     scan.facts.set_digest(content, Digest::of(b"other bytes"));
     scan.facts.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
-    let answer = validated(&scan);
+    let (answer, found) = examined(&scan, &Watch::default()).expect("not stopped");
     assert_eq!(names(&scan, &answer.differing), ["head only 1", "small 1", "small 2"]);
-    assert_eq!(answer.matching, 6);
+    assert_eq!((answer.matching, answer.unchecked), (3, 4));
+    let expected = [
+        ("head only 1", Finding::Differing),
+        ("large 1", Finding::Sound),
+        // One of the two names of that inode.
+        ("large 2", Finding::Sound),
+        ("small 1", Finding::Differing),
+        ("small 2", Finding::Differing),
+    ];
+    let found: Vec<_> = found.iter().map(|(name, f)| (name.replace('3', "2"), *f)).collect();
+    assert_eq!(found, expected.map(|(name, finding)| (name.to_string(), finding)));
 }
 
 #[test]
@@ -101,9 +129,10 @@ fn files_that_cannot_be_read_are_problems_and_not_changes() {
     let scan = setup().scan(&[&tree]);
     for (op, errno) in [(Op::Read, libc::EIO), (Op::Open, libc::EACCES)] {
         let rules = Rules::new(op, "with a bad spot", errno);
-        let answer = validated(&scan);
+        let (answer, found) = examined(&scan, &Watch::default()).expect("not stopped");
         drop(rules);
-        assert_eq!((answer.problems.len(), answer.matching), (1, 9));
+        assert_eq!((answer.problems.len(), answer.matching), (1, 5));
+        assert!(found.contains(&("large with a bad spot".to_string(), Finding::Unreadable)));
         assert!(answer.problems[0].path.ends_with(b"bad spot"));
         assert!(answer.changed.is_empty() && answer.differing.is_empty());
     }
@@ -115,7 +144,7 @@ fn a_stopped_validation_is_interrupted() {
     let scan = setup().scan(&[&tree]);
     let watch = Watch::default();
     watch.stop();
-    assert!(matches!(with_work(&scan, &watch, validate), Err(Interrupted)));
+    assert!(matches!(examined(&scan, &watch), Err(Interrupted)));
     let all: Vec<_> = ids(&scan.tree).collect();
     assert_eq!(with_work(&scan, &watch, |work| states(work, &all)), Err(Interrupted));
 }

@@ -20,8 +20,17 @@ use crate::unknown::{Standing, Unknown};
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let one = Side::look(walk_dir(&args.one, SystemDirs::Entered, settings)?, &catalog)?;
-    let other = Side::look(walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
+    let one = Side::look(
+        Content::Unknown,
+        walk_dir(&args.one, SystemDirs::Entered, settings)?,
+        &catalog,
+    )?;
+    // What is damaged there is certainly no copy.
+    let other = Side::look(
+        Content::Alone,
+        walk_dir(&args.other, SystemDirs::LeftOut, settings)?,
+        &catalog,
+    )?;
     if is_inside(&one.tree, &other.tree) {
         let message = "the second directory is the first, or in it: nothing there would be left";
         return Err(CommandError::usage(message));
@@ -42,12 +51,15 @@ struct Side {
 }
 
 impl Side {
-    fn look(tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
+    /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
+    /// found damaged or unreadable.
+    fn look(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.known(&tree)?;
         let content = |record: &Record| match record.known() {
             Some(Known { state: FileState::Known, content, .. }) => {
                 content.map_or(Content::Alone, Content::Known)
             }
+            Some(Known { state: FileState::Damaged | FileState::Unreadable, .. }) => bad,
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();

@@ -79,7 +79,7 @@ fn forget_offline(writer: &Writer, paths: &[PathBuf]) -> Result<u64, CommandErro
 
 /// Returns the absolute paths that may be meant: where links lead to now, which is how a catalog names what is
 /// there, and the path as it is spelt, as there may be a link now where a disk was.
-fn meanings(path: &Path) -> Result<Vec<Vec<u8>>, CommandError> {
+pub(super) fn meanings(path: &Path) -> Result<Vec<Vec<u8>>, CommandError> {
     let absolute = std::path::absolute(path)
         .map_err(|e| CommandError::failed("cannot tell the current directory").because(e))?;
     let spelt = spelt(&absolute);

@@ -3,15 +3,18 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use catalog::Rows;
-use dupes::Validated;
+use catalog::{FileState, Loaded, Mark, Rows};
+use dupes::{Expected, Finding, Validated};
 use fsops::Watch;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
+use crate::args::ValidateArgs;
+use crate::commands::forget::meanings;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{JsonPath, to_json};
+use crate::marking::while_marking;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
 use crate::remembered::open;
@@ -19,14 +22,23 @@ use crate::settings::{Settings, Verbosity, Workers};
 use crate::{output, problems};
 
 /// Runs the command.
-pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
-    let loaded = open(settings)?.load(Rows::All)?;
+pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let loaded = load(args, settings)?;
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let options = Workers::new(None, device::Io::Auto).compare;
     let (tree, facts) = (&loaded.tree, &loaded.facts);
-    let work = dupes::Work::new(tree, facts, &options, &watch);
-    let validated = dupes::validate(&work)?;
+    let (validated, marked) = while_marking(settings, |marks| {
+        let work = dupes::Work::new(tree, facts, &options, &watch);
+        let expected = |file| expected(&loaded, file);
+        let found = |file, finding| {
+            let mark = new_state(loaded.state(file), finding);
+            // Nobody takes it only if the other thread has panicked.
+            let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
+        };
+        dupes::validate(&work, &expected, &found)
+    })?;
+    let validated = validated?;
     monitor.finish()?;
     let summary = Summary::new(&validated);
     let heard = print(tree, &validated, &summary, settings)?;
@@ -35,11 +47,53 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&summary.text());
     }
-    if validated.differing.is_empty() && all.is_empty() {
+    if validated.differing.is_empty() && all.is_empty() && marked {
         return Ok(Exit::Done);
     }
     settings.print_exit_record(Exit::Partial, &summary.text());
     Ok(Exit::Partial)
+}
+
+/// Loads what is asked for.
+fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError> {
+    let catalog = open(settings)?;
+    if args.paths.is_empty() {
+        return Ok(catalog.load(Rows::All)?);
+    }
+    let mut below = Vec::new();
+    for path in &args.paths {
+        let meanings = meanings(path)?;
+        if catalog.load(Rows::Below(&meanings))?.tree.files().is_empty() {
+            let text = format!("{}: nothing is remembered there", path.display());
+            return Err(CommandError::new(Exit::Catalog, text)
+                .hint(format!("scan it first: lop scan {}", path.display())));
+        }
+        below.extend(meanings);
+    }
+    Ok(catalog.load(Rows::Below(&below))?)
+}
+
+/// Returns what is expected of a file's bytes: also of one that was found bad what was known before.
+fn expected(loaded: &Loaded, file: FileId) -> Expected {
+    match loaded.doubt(file) {
+        Some(doubt) => Expected {
+            head: doubt.head,
+            digest: doubt.content.and_then(|content| loaded.content(content).0),
+        },
+        None => Expected::of(&loaded.facts, file),
+    }
+}
+
+/// Returns the state of a file by what was found, if it is another than before.
+fn new_state(before: FileState, finding: Finding) -> Option<FileState> {
+    let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
+    let now = match finding {
+        Finding::Sound if is_bad => FileState::Known,
+        Finding::Sound => before,
+        Finding::Differing => FileState::Damaged,
+        Finding::Unreadable => FileState::Unreadable,
+    };
+    (now != before).then_some(now)
 }
 
 fn print(
@@ -79,7 +133,7 @@ struct Summary {
     changed: u64,
     gone: u64,
     offline: u64,
-    not_compared: u64,
+    unchecked: u64,
     problems: u64,
 }
 
@@ -91,20 +145,25 @@ impl Summary {
             changed: validated.changed.len() as u64,
             gone: validated.gone.len() as u64,
             offline: validated.offline,
-            not_compared: validated.unknown,
+            unchecked: validated.unchecked,
             problems: validated.problems.len() as u64,
         }
     }
 
     fn text(&self) -> String {
         let mut text = format!("{} as scanned", counted(self.matching, "file", "files"));
+        let no_digest = if self.unchecked == 1 {
+            "not checked: it has no digest"
+        } else {
+            "not checked: they have no digest"
+        };
         for (number, what) in [
             (self.differing, "differing"),
             (self.changed, "changed since the scan"),
             (self.gone, "gone"),
             (self.offline, "on a disk that is not mounted"),
-            (self.not_compared, "never read"),
             (self.problems, "unreadable"),
+            (self.unchecked, no_digest),
         ] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));

@@ -118,6 +118,20 @@ impl Lop {
         text.split_terminator('\0').map(ToString::to_string).collect()
     }
 
+    /// Gives a file other bytes as a failing disk does: nothing but the bytes tells.
+    pub(crate) fn damage(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        use std::os::unix::fs::MetadataExt;
+        let path = self.path(path);
+        let inode = std::fs::metadata(&path).expect("is there").ino();
+        std::fs::write(&path, bytes).expect("written");
+        let now = std::fs::metadata(&path).expect("is there");
+        let ns = |seconds: i64, ns: i64| seconds * 1_000_000_000 + ns;
+        let times = (ns(now.mtime(), now.mtime_nsec()), ns(now.ctime(), now.ctime_nsec()));
+        let sql = "UPDATE file SET mtime_ns = ?2, ctime_ns = ?3 WHERE inode = ?1";
+        let rows = self.database().execute(sql, (inode.cast_signed(), times.0, times.1));
+        assert!(rows.expect("written") > 0, "{} is not in the catalog", path.display());
+    }
+
     /// Opens the catalog as anybody with an `SQLite` library would.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.catalog()).expect("the catalog is a database")

@@ -12,6 +12,7 @@ mod catalogs;
 mod choosing;
 mod consent;
 mod contains;
+mod damage;
 mod dedupe;
 mod defaults;
 mod disks;

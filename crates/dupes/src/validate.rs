@@ -1,0 +1,240 @@
+//! Reads remembered files again and compares them with what is remembered of their bytes.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{Digest, Facts, Head, ReadError, Stretch, head_length, read_head, read_on};
+use fsops::{File, Interrupted, Op, Stage};
+use walk::{FileId, Problem, Reason, Tree};
+
+use crate::parallel::Work;
+use crate::sets::Sets;
+use crate::verify::{State, state};
+use crate::worker::Worker;
+
+/// What is remembered of a file's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The fingerprint of its beginning.
+    pub head: Option<Head>,
+    /// BLAKE3 of all of it.
+    pub digest: Option<Digest>,
+}
+
+impl Expected {
+    /// Returns what facts have of a file.
+    pub fn of(facts: &Facts, file: FileId) -> Expected {
+        let digest = facts.content(file.0).and_then(|content| facts.digest(content));
+        Expected { head: facts.head(file.0), digest }
+    }
+
+    /// Returns how many bytes have to be read of a file of this size.
+    fn bytes(&self, size: u64) -> u64 {
+        match (self.digest, self.head) {
+            (Some(_), _) => size,
+            (None, Some(_)) => head_length(size),
+            (None, None) => 0,
+        }
+    }
+}
+
+/// What reading a file has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// All its bytes are as remembered.
+    Sound,
+    /// Its metadata is unchanged and its bytes are not.
+    Differing,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// What reading remembered files again has shown.
+#[derive(Debug, Default)]
+pub struct Validated {
+    /// Files whose bytes are as remembered.
+    pub matching: u64,
+    /// Files whose metadata changed since, so that nothing was to be expected of their bytes.
+    pub changed: Vec<FileId>,
+    /// Files that are gone.
+    pub gone: Vec<FileId>,
+    /// Files on a disk that is not mounted.
+    pub offline: u64,
+    /// Files whose metadata is unchanged and whose bytes are not: a failing disk, or a program
+    /// that covers its tracks.
+    pub differing: Vec<FileId>,
+    /// Files of which no digest is remembered, so that at most their beginnings were compared.
+    pub unchecked: u64,
+    /// Files that could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl Validated {
+    fn add(&mut self, other: Validated) {
+        self.matching += other.matching;
+        self.unchecked += other.unchecked;
+        self.offline += other.offline;
+        self.changed.extend(other.changed);
+        self.gone.extend(other.gone);
+        self.differing.extend(other.differing);
+        self.problems.extend(other.problems);
+    }
+
+    fn sort(&mut self, tree: &Tree) {
+        for list in [&mut self.changed, &mut self.gone, &mut self.differing] {
+            list.sort_by_cached_key(|&file| tree.path(file));
+        }
+        self.problems.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
+/// Reads every file of whose bytes something is expected and compares; each inode once, whatever
+/// names it has.
+///
+/// `found` is told what reading an inode has shown as soon as it has, by one of its names.
+///
+/// # Errors
+///
+/// Only that the watch asked to stop.
+pub fn validate(
+    work: &Work<'_>,
+    expected: &(dyn Fn(FileId) -> Expected + Sync),
+    found: &(dyn Fn(FileId, Finding) + Sync),
+) -> Result<Validated, Interrupted> {
+    work.watch.enter(Stage::Compare);
+    let inodes = inodes(work.tree);
+    let bytes = inodes.iter().map(|names| {
+        let first = names.files[0];
+        expected(first).bytes(work.tree.file(first).size)
+    });
+    work.watch.bytes_total.store(bytes.fold(0, u64::saturating_add), Relaxed);
+    work.watch.files_total.store(work.tree.files().len() as u64, Relaxed);
+    let leaders = inodes.leaders();
+    let (lists, problems) =
+        work.on_threads(&leaders, 16, |worker, out: &mut Validated, &(number, _)| {
+            let names = inodes.get(number as usize).files;
+            let same = present(worker, out, names);
+            if let Some(&file) = same.first() {
+                reread(worker, out, &same, expected(file), found)?;
+            }
+            worker.work.watch.files_done.fetch_add(names.len() as u64, Relaxed);
+            Ok(())
+        })?;
+    let mut all = Validated { problems, ..Validated::default() };
+    for list in lists {
+        all.add(list);
+    }
+    all.sort(work.tree);
+    Ok(all)
+}
+
+/// Returns the names of each inode, in the order of the tree.
+fn inodes(tree: &Tree) -> Sets<()> {
+    // A file that is not where it was has no inode.
+    let own = |id: u32, inode: u64| if inode == 0 { id + 1 } else { 0 };
+    let mut keys: Vec<_> = (0u32..)
+        .zip(tree.files())
+        .map(|(id, file)| (tree.device_index(file.dir), file.inode, own(id, file.inode), id))
+        .collect();
+    keys.sort_unstable();
+    let mut inodes: Vec<&[(usize, u64, u32, u32)]> =
+        keys.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)).collect();
+    inodes.sort_unstable_by_key(|names| names[0].3);
+    let (mut sets, mut files) = (Sets::default(), Vec::new());
+    for names in inodes {
+        files.clear();
+        files.extend(names.iter().map(|key| FileId(key.3)));
+        sets.push(&files, ());
+    }
+    sets
+}
+
+/// Returns the names that are there and unchanged by their metadata; notes what the others are.
+fn present(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Vec<FileId> {
+    let mut same = Vec::new();
+    for &file in names {
+        match state(worker, file) {
+            State::Same => same.push(file),
+            State::Changed => out.changed.push(file),
+            State::Gone => out.gone.push(file),
+            State::Offline => out.offline += 1,
+            _ => out.problems.push(unreadable(worker, file)),
+        }
+    }
+    same
+}
+
+/// Reads a file, given by names that are there, and compares.
+fn reread(
+    worker: &mut Worker<'_>,
+    out: &mut Validated,
+    names: &[FileId],
+    expected: Expected,
+    found: &(dyn Fn(FileId, Finding) + Sync),
+) -> Result<(), Interrupted> {
+    let (file, count) = (names[0], names.len() as u64);
+    if expected == Expected::default() {
+        out.unchecked += count;
+        return Ok(());
+    }
+    let size = worker.work.tree.file(file).size;
+    let Ok(open) = worker.opener.open(file) else {
+        found(file, Finding::Unreadable);
+        out.problems.push(unreadable(worker, file));
+        return Ok(());
+    };
+    let watch = worker.work.watch;
+    watch.opened.fetch_add(1, Relaxed);
+    let is_same = compare(worker, &open, size, expected);
+    watch.bytes_done.fetch_add(expected.bytes(size), Relaxed);
+    let unchanged = open.stat().is_ok_and(|now| worker.work.tree.unchanged(file, &now));
+    match is_same {
+        Err(ReadError::Interrupted(stop)) => return Err(stop),
+        Err(ReadError::Io(source)) => {
+            found(file, Finding::Unreadable);
+            let path = worker.work.tree.path(file);
+            out.problems.push(Problem { path, reason: Reason::Failed { op: Op::Read, source } });
+        }
+        _ if !unchanged => out.changed.extend(names),
+        Ok(true) if expected.digest.is_none() => out.unchecked += count,
+        Ok(true) => {
+            found(file, Finding::Sound);
+            out.matching += count;
+        }
+        Ok(false) | Err(ReadError::Short) => {
+            found(file, Finding::Differing);
+            out.differing.extend(names);
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether an open file has the bytes that are expected, as far as anything is.
+fn compare(
+    worker: &mut Worker<'_>,
+    open: &File,
+    size: u64,
+    expected: Expected,
+) -> Result<bool, ReadError> {
+    let watch = worker.work.watch;
+    let Some(digest) = expected.digest else {
+        let head = read_head(open, size, &mut worker.scratch, watch)?;
+        return Ok(Some(head) == expected.head);
+    };
+    let whole = Stretch { size, before: None, to: size };
+    let grown = read_on(open, whole, &mut worker.scratch, watch)?;
+    Ok(Digest::from(grown.beginning) == digest)
+}
+
+/// Returns why a file cannot be looked at or opened, asking again for the reason.
+fn unreadable(worker: &mut Worker<'_>, file: FileId) -> Problem {
+    let path = worker.work.tree.path(file);
+    let failed = |op, source| Reason::Failed { op, source };
+    let reason = match worker.opener.stat(file) {
+        Err(source) => failed(Op::Stat, source),
+        Ok(_) => match worker.opener.open(file) {
+            Err(source) => failed(Op::Open, source),
+            Ok(_) => Reason::Changed,
+        },
+    };
+    Problem { path, reason }
+}

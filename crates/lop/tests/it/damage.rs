@@ -1,0 +1,155 @@
+//! Damage that was found counts: no question is answered from memory that is known to be wrong.
+
+use std::fs;
+
+use serde_json::Value;
+use testkit::TreeBuilder;
+
+use crate::lop::{Lop, assert_exit_record, document};
+
+/// An old folder and an archive that has all of it.
+fn archived() -> Lop {
+    let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
+    for dir in ["old", "archive"] {
+        tree = tree.seeded(format!("{dir}/a"), 1, 70_000).seeded(format!("{dir}/b"), 2, 90_000);
+    }
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop
+}
+
+fn damaged_bytes() -> Vec<u8> {
+    vec![7; 70_000]
+}
+
+/// Returns a catalog that knows that a file of [`archived`] is damaged.
+fn found(path: &str) -> Lop {
+    let lop = archived();
+    lop.damage(path, damaged_bytes());
+    assert_eq!(lop.listed(["uniques", "old"], 0), [""; 0], "nobody knows it yet");
+    let output = lop.run(["validate"]);
+    output.code(3);
+    let said = ": differs from what was scanned, though its size and times are the same\n";
+    assert_eq!(output.stdout_str(), format!("{}{said}", lop.path(path).display()));
+    lop
+}
+
+fn summary(lop: &Lop, args: &[&str], code: i32) -> Value {
+    let output = lop.command().args(args).arg("--json").run();
+    output.code(code);
+    document(&output)["summary"].clone()
+}
+
+#[test]
+fn a_damaged_copy_lets_nothing_go() {
+    let lop = found("archive/a");
+    assert_eq!(lop.listed(["uniques", "old"], 6), ["old/a"]);
+    assert_eq!(lop.listed(["contains", "old", "archive"], 6), ["old/a"]);
+    assert_eq!(lop.listed(["dups", "old"], 0), ["old/b"]);
+    let answer = lop.json(["file", "old/a"]);
+    assert_eq!(answer["files"][0]["duplicates"], 0);
+    assert_eq!(answer["files"][0]["others"][0]["state"], "damaged");
+    let ls = lop.json(["ls", "old"]);
+    assert_eq!(
+        (&ls["files"][0]["duplicates"], &ls["files"][1]["duplicates"]),
+        (&0.into(), &1.into())
+    );
+    assert_eq!(summary(&lop, &["report"], 3)["groups"], 1);
+    assert_eq!(summary(&lop, &["report", "--dirs"], 3)["equal"], 0);
+    let plan = summary(&lop, &["dedupe", "--by", "delete"], 3);
+    assert_eq!((&plan["groups"], &plan["damaged"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn of_a_damaged_file_itself_nothing_is_known() {
+    let lop = found("old/a");
+    let output = lop.run(["uniques", "old"]);
+    output.code(3);
+    assert_eq!(output.stdout_str(), "old/a  (damaged)\n");
+    let said = "1 of 2 files has a copy outside\n  \
+                1 file is damaged or unreadable; 'lop validate' names what is\n";
+    assert_eq!(output.stderr_str(), said);
+    assert_eq!(lop.listed(["contains", "old", "archive"], 3), ["old/a"]);
+    assert_eq!(summary(&lop, &["dups", "old"], 3)["damaged"], 1);
+    assert_eq!(summary(&lop, &["uniques", "old"], 3)["damaged"], 1);
+    let output = lop.run(["ls", "old"]);
+    output.code(3);
+    assert!(output.stdout_str().contains("     ?   68.4 KiB  old/a  (damaged)\n"));
+    let output = lop.run(["file", "old/a"]);
+    output.code(3);
+    let said = "lop: old/a: damaged: it differs from what was scanned; scan it again\n";
+    assert_eq!(output.stderr_str(), said);
+    // The good one has no copy that counts.
+    assert_eq!(lop.listed(["uniques", "archive"], 6), ["archive/a", "archive/more"]);
+}
+
+#[test]
+fn views_call_nothing_damaged_a_duplicate() {
+    let lop = found("archive/a");
+    let paths: i64 = lop
+        .database()
+        .query_row("SELECT count(*) FROM duplicates WHERE path LIKE '%/a'", [], |row| row.get(0))
+        .expect("a count");
+    assert_eq!(paths, 0);
+    let state: String = lop
+        .database()
+        .query_row("SELECT state FROM files WHERE path LIKE '%/archive/a'", [], |row| row.get(0))
+        .expect("is there");
+    assert_eq!(state, "damaged");
+}
+
+#[test]
+fn what_is_well_again_counts_again() {
+    let lop = archived();
+    let good = fs::read(lop.path("archive/a")).expect("readable");
+    lop.damage("archive/a", damaged_bytes());
+    lop.run(["validate"]).code(3);
+    lop.run(["validate"]).code(3);
+    lop.damage("archive/a", good);
+    lop.run(["validate"]).success();
+    assert_eq!(lop.listed(["uniques", "old"], 0), [""; 0]);
+    lop.run(["report"]).success();
+}
+
+#[test]
+fn parts_can_be_validated() {
+    let lop = archived();
+    lop.damage("archive/a", damaged_bytes());
+    for paths in [&["old"][..], &["archive/b"], &["archive/b", "old/a"]] {
+        let output = lop.command().arg("validate").args(paths).run();
+        output.success();
+    }
+    let output = lop.run(["validate", "old", "--json"]);
+    assert_eq!(document(&output)["summary"]["matching"], 2);
+    for paths in
+        [&["archive"][..], &["archive/a"], &["old", "archive/a"], &["archive/../archive/a"]]
+    {
+        let output = lop.command().arg("validate").args(paths).run();
+        output.code(3);
+    }
+    let output = lop.run(["validate", "old", "nowhere"]);
+    output.code(5);
+    assert!(output.stderr_str().starts_with("lop: nowhere: nothing is remembered there\n"));
+    fs::remove_file(lop.path("old/b")).expect("removed");
+    let output = lop.run(["validate", "old/b", "--json"]);
+    output.success();
+    assert_eq!(document(&output)["summary"]["gone"], 1);
+}
+
+/// Other commands then do not know of it, which has to be said.
+#[test]
+fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
+    let lop = archived();
+    lop.damage("archive/a", damaged_bytes());
+    lop.database()
+        .execute_batch(
+            "CREATE TRIGGER no BEFORE UPDATE ON file BEGIN SELECT RAISE(FAIL, 'no'); END",
+        )
+        .expect("made");
+    let output = lop.run(["validate", "--json"]);
+    assert_exit_record(&output, 3);
+    let said =
+        "lop: the catalog does not learn what was found, so other commands do not know of it: ";
+    assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
+    assert_eq!(document(&output)["summary"]["differing"], 1);
+}
