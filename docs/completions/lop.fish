@@ -69,6 +69,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Leave out 
 complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Take only files that match one of these patterns' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Leave out files and directories that match this pattern' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Take the files named in FILE, or on standard input for -' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l save-every -d 'Save what was found out every so many milliseconds' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
 hdd\t'A hard disk: read in the order of places'
 ssd\t'An SSD: many reads at once'
@@ -90,6 +91,8 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l system-dirs -d 'Enter f
 complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Take empty files too, which all equal each other'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count the names of one file as duplicates of each other'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all files again, whatever is remembered of them'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l hash-all -d 'Give every file a digest, also where no other has its size or beginning'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print figures of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Print no summary and no progress'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'

@@ -142,8 +142,9 @@ impl<'a> Delta<'a> {
             // Its row keeps what was known; only its state is another.
             return None;
         }
-        if before.is_suspect() && self.pending.is_some() && content.is_none() {
-            // It has not been read again yet.
+        let has_digest = |content| self.facts.digest(content).is_some();
+        if before.is_suspect() && self.pending.is_some() && !content.is_some_and(has_digest) {
+            // Whether it is what it was is not known yet.
             return None;
         }
         let now = match (state, head, content) {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use content::{ContentId, Digest};
+use content::{ContentId, Digest, Facts};
 use fsops::{Interrupted, Watch};
 use walk::{DirId, FileId, Tree};
 
@@ -90,7 +90,7 @@ fn of_class(
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
     for names in inodes(work, class.files) {
-        spread(work, names);
+        spread(facts, names);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         if let Some(content) = facts.content(names[0].0) {
             by_content.push((content, start, count));
@@ -117,11 +117,11 @@ fn of_class(
 }
 
 /// Gives all names of an inode what is known of the one that was read.
-fn spread(work: &Work<'_>, names: &[FileId]) {
+pub(crate) fn spread(facts: &Facts, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
-    if work.facts.dropped(first) || work.facts.head(first).is_some() {
+    if facts.dropped(first) || facts.head(first).is_some() {
         for name in rest {
-            work.facts.copy(first, name.0);
+            facts.copy(first, name.0);
         }
     }
 }

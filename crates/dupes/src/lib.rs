@@ -23,11 +23,13 @@ mod beginnings;
 mod classes;
 mod compare;
 mod contains;
+mod digests;
 mod eager;
 mod folders;
 mod groups;
 mod order;
 mod parallel;
+mod pending;
 mod sets;
 mod sift;
 mod storage;
@@ -45,12 +47,14 @@ use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
 pub use contains::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
+pub use digests::{Digested, digest};
 pub use eager::EagerHeads;
 pub use folders::{
     Folder, Folders, NEAR, Newcomers, PLACES, Related, Relation, Remembered, newcomers,
 };
 pub use groups::Group;
 pub use parallel::Work;
+pub use pending::Candidates;
 pub use sets::{Set, Sets};
 pub use validate::{Expected, Finding, Validated, validate};
 pub use verify::{Attributes, State, states, unchanged};

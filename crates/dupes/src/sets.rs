@@ -65,6 +65,16 @@ impl<T> Sets<T> {
         self.files.append(&mut other.files);
     }
 
+    /// Takes out the sets from number `at` on, which were added last.
+    pub(crate) fn split_off(&mut self, at: usize) -> Sets<T> {
+        let mut sets = self.sets.split_off(at);
+        let first = sets.first().map_or(number(self.files.len()), |place| place.first);
+        for place in &mut sets {
+            place.first -= first;
+        }
+        Sets { files: self.files.split_off(first as usize), sets }
+    }
+
     /// Gives back memory that is kept for further sets.
     pub(crate) fn shrink(&mut self) {
         self.files.shrink_to_fit();

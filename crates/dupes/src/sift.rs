@@ -82,7 +82,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
         let files = inodes(work, classes.get(index).files).map(|names| names[0]);
         split_by_head(work, files, before_arm, &mut sifted.sets, &mut large);
     }
-    by_beginning(work, large, beginnings, &mut sifted)?;
+    by_beginning(work, large, &beginnings, &mut sifted)?;
     Ok(sifted)
 }
 
@@ -192,62 +192,87 @@ fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
     facts.content(file.0).and_then(|content| facts.digest(content))
 }
 
-/// Splits large sets by growing beginnings until each is decided or small.
+/// So many bytes are read of large sets before those are split: until then nothing of what was read is
+/// decided, and a search that is stopped has to read it again. Much more than an arm passes on its way
+/// from one file to the next.
+pub(crate) const BATCH: u64 = 8 << 30;
+
+/// Splits large sets by growing beginnings until each is decided or small, those that have been begun
+/// before others.
 ///
-/// `beginnings` are those that have been read already, each as far as it is wanted first.
+/// `first` are the beginnings that have been read already, each as far as it is wanted first.
 fn by_beginning(
     work: &Work<'_>,
     mut large: Large,
-    mut beginnings: Beginnings,
+    first: &Beginnings,
     sifted: &mut Sifted,
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
-        let reaches: Vec<Reach> = large.iter().map(|set| *set.of).collect();
+        let batch = last_batch(work, &mut large);
+        let reaches: Vec<Reach> = batch.iter().map(|set| *set.of).collect();
         let mut wanted = Vec::new();
-        for (set, number) in large.iter().zip(0..) {
+        for (set, number) in batch.iter().zip(0..) {
             let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
-            let unread = |f: &&FileId| beginning_of(&beginnings, **f).is_none();
-            let known = |f: &FileId| whole && known_digest(work.facts, *f).is_some();
-            let files = set.files.iter().filter(unread).filter(|f| !known(f));
+            let is_read = |f: FileId| set.before.is_none() && beginning_of(first, f).is_some();
+            let is_known = |f: FileId| whole && known_digest(work.facts, f).is_some();
+            let files = set.files.iter().filter(|f| !is_read(**f) && !is_known(**f));
             wanted.extend(files.map(|&file| Wanted { file, reach: number }));
         }
         let (read, problems) = read(work, &reaches, wanted)?;
         sifted.problems.extend(problems);
-        beginnings.extend(read);
-        beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
-        let mut next = Large::default();
-        for set in large.iter() {
-            split_by_beginning(work, set, &beginnings, &mut sifted.sets, &mut next);
+        for set in batch.iter() {
+            let known = |f: FileId| {
+                let before = beginning_of(first, f).filter(|_| set.before.is_none());
+                before.or_else(|| beginning_of(&read, f))
+            };
+            split_by_beginning(work, set, known, &mut sifted.sets, &mut large);
         }
-        beginnings.clear();
-        large = next;
     }
     Ok(())
+}
+
+/// Takes out the sets that were added last, so many that a batch has to be read of them.
+fn last_batch(work: &Work<'_>, large: &mut Large) -> Large {
+    let bytes = |set: &Set<'_, Reach>| {
+        let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);
+        let range = set.of.range(size);
+        (range.end - range.start).saturating_mul(set.files.len() as u64)
+    };
+    let (mut at, mut sum) = (large.len(), 0u64);
+    while at > 0 && sum < BATCH {
+        at -= 1;
+        sum = sum.saturating_add(bytes(&large.get(at)));
+    }
+    large.split_off(at)
 }
 
 /// Returns whether more than a gigabyte of a file are holes: those need no read side by side, and
 /// minutes to put through a hash.
 pub(crate) fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
-    const HOLES: u64 = 1 << 30;
+    hollow(work, file, 1 << 30)
+}
+
+/// Returns whether more than so many bytes of a file are holes.
+pub(crate) fn hollow(work: &Work<'_>, file: FileId, holes: u64) -> bool {
     let size = work.tree.file(file).size;
     let allocated = || Opener::new(work.tree, 1).stat(file).map(|stat| stat.allocated);
-    size > HOLES && allocated().is_ok_and(|allocated| allocated < size - HOLES)
+    size > holes && allocated().is_ok_and(|allocated| allocated < size - holes)
 }
 
 fn split_by_beginning(
     work: &Work<'_>,
     set: Set<'_, Reach>,
-    beginnings: &Beginnings,
+    read: impl Fn(FileId) -> Option<Beginning>,
     sets: &mut SameSize,
     large: &mut Large,
 ) {
     let Some(&first) = set.files.first() else { return };
     let size = work.tree.file(first).size;
-    let read = set.to;
-    let whole = read == size;
+    let to = set.to;
+    let whole = to == size;
     let beginning = |f: FileId| {
         let known = known_digest(work.facts, f).filter(|_| whole).map(|d| Beginning(d.0));
-        known.or_else(|| beginning_of(beginnings, f))
+        known.or_else(|| read(f))
     };
     let mut files: Vec<_> =
         set.files.iter().filter_map(|&f| beginning(f).map(|b| (b, f))).collect();
@@ -255,16 +280,16 @@ fn split_by_beginning(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
         if whole || files.len() == 1 {
-            work.done(files.iter().copied(), size - read);
+            work.done(files.iter().copied(), size - to);
             settle(work.facts, &files, Some(run[0].0.into()).filter(|_| whole));
             continue;
         }
-        let (to, before) = (next_length(read, size), Some((read, run[0].0)));
+        let (next, before) = (next_length(to, size), Some((to, run[0].0)));
         let apart = work.moves_arm(files[0]) && !is_hollow(work, files[0]);
         if apart || files.len() > work.options.open_files {
-            large.push(&files, Reach { before, to });
+            large.push(&files, Reach { before, to: next });
         } else {
-            work.expect_again(&files, read);
+            work.expect_again(&files, to);
             sets.push(&files, size);
         }
     }

@@ -128,7 +128,7 @@ pub fn validate(
 }
 
 /// Returns the names of each inode, in the order of the tree.
-fn inodes(tree: &Tree) -> Sets<()> {
+pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
     // A file that is not where it was has no inode.
     let own = |id: u32, inode: u64| if inode == 0 { id + 1 } else { 0 };
     let mut keys: Vec<_> = (0u32..)

@@ -138,6 +138,6 @@ fn is_change(reason: &Reason) -> bool {
     match reason {
         Reason::Changed => true,
         Reason::Failed { source, .. } => is_gone(source),
-        Reason::Short => false,
+        Reason::Short | Reason::Damaged => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// While it lives, the calling thread, and threads that it starts, take no SIGINT and no SIGTERM.
+/// While it lives, the calling thread, and threads that it starts, take no SIGINT, SIGTERM and SIGHUP.
 ///
 /// The kernel gives a signal to the first thread that takes it, also if that one sleeps in a read
 /// from a disk that never answers; the handler then never runs.
@@ -27,6 +27,7 @@ impl SignalsElsewhere {
             libc::sigemptyset(ours.as_mut_ptr());
             libc::sigaddset(ours.as_mut_ptr(), libc::SIGINT);
             libc::sigaddset(ours.as_mut_ptr(), libc::SIGTERM);
+            libc::sigaddset(ours.as_mut_ptr(), libc::SIGHUP);
             libc::pthread_sigmask(libc::SIG_BLOCK, ours.as_ptr(), before.as_mut_ptr());
             before.assume_init()
         };

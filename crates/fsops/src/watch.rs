@@ -46,6 +46,8 @@ pub struct Interrupted;
 pub struct Watch {
     stop: AtomicBool,
     stage: AtomicU8,
+    /// Whether results are being saved: work that was asked to stop is given the time for it.
+    pub saving: AtomicBool,
     /// Entries of any kind seen by a walk.
     pub entries: AtomicU64,
     /// Size in bytes of the regular files seen by a walk.

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks the work to stop, the second ends the program at once.
+//! Ctrl-C, SIGTERM and a closed terminal: the first asks the work to stop, the second ends the program at once.
 //!
 //! Handlers are in force only between [`arm`] and [`disarm`], around work that watches for a stop.
-//! Outside of it both signals do what they always do.
+//! Outside of it they do what they always do.
 //!
 //! A signal that was ignored when the program started stays ignored: `nohup`, and shells that start a command in the
 //! background of a script, mean it so.
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use fsops::SignalsElsewhere;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 #[derive(Default)]
@@ -33,7 +33,8 @@ pub(crate) fn arm() -> io::Result<()> {
     let flags = FLAGS.get_or_init(Flags::default);
     // One that comes between two of the registrations would be lost; it waits instead.
     let _later = SignalsElsewhere::new();
-    for signal in [SIGINT, SIGTERM].into_iter().filter(|&signal| !fsops::is_ignored(signal)) {
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !fsops::is_ignored(signal))
+    {
         // In this order: the first signal passes the condition and then makes it true.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;
         flag::register(signal, Arc::clone(&flags.deadly))?;

@@ -7,6 +7,7 @@
 //! It sleeps between looks; the engines never wait for it.
 
 use std::io::{self, Write};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -128,7 +129,9 @@ impl Shared {
         while !line.done {
             if interrupt::caught().is_some() {
                 self.watch.stop();
-                if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                if self.watch.saving.load(Relaxed) {
+                    asked = None;
+                } else if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     line.clear();
                     self.leave(&stalls);
                 }

@@ -27,6 +27,11 @@ pub(crate) struct Summary {
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
     /// Entries that could not be examined.
     pub(crate) problems: u64,
+    /// Files whose bytes are not those of an earlier scan although nothing else tells.
+    pub(crate) damaged: u64,
+    /// Files that have too many holes for a digest, if every one was to have one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) hollow: u64,
     /// Patterns that matched nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unmatched_patterns: Vec<String>,
@@ -45,6 +50,8 @@ impl Summary {
         });
         let reasons = reasons(&tree.skipped);
         let groups = &found.groups;
+        let is_damaged = |problem: &&walk::Problem| matches!(problem.reason, walk::Reason::Damaged);
+        let damaged = found.problems.iter().filter(is_damaged).count() as u64;
         Summary {
             files,
             bytes,
@@ -54,7 +61,9 @@ impl Summary {
             elsewhere: found.elsewhere,
             offline: 0,
             skipped: reasons.iter().map(|r| (r.key.to_string(), r.number.into())).collect(),
-            problems: (tree.problems.len() + found.problems.len()) as u64,
+            problems: (tree.problems.len() + found.problems.len()) as u64 - damaged,
+            damaged,
+            hollow: 0,
             unmatched_patterns: Vec::new(),
             seconds: (time.as_secs_f64() * 1000.0).round() / 1000.0,
             skipped_text: skipped_text(&reasons),
@@ -75,12 +84,28 @@ impl Summary {
         if !self.skipped_text.is_empty() {
             lines.push(("Skipped", self.skipped_text.clone()));
         }
+        if self.hollow > 0 {
+            let files = counted(self.hollow, "file", "files");
+            lines.push(("No digest", format!("{files} with over 1 TiB of holes")));
+        }
+        if self.damaged > 0 {
+            let files = counted(self.damaged, "file differs", "files differ");
+            lines.push(("Damaged", format!("{files} from what was scanned before")));
+        }
         if self.problems > 0 {
             let entries = counted(self.problems, "entry", "entries");
             lines.push(("Problems", format!("{entries} could not be examined")));
         }
         let lines = lines.into_iter().map(|(name, text)| format!("{name:<10}{text}\n"));
         lines.collect()
+    }
+
+    /// Returns what was not as it should be.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let damaged = counted(self.damaged, "file differs", "files differ");
+        let damaged = (self.damaged > 0).then(|| format!("{damaged} from what was scanned before"));
+        let problems = (self.problems > 0).then(|| crate::problems::message(self.problems));
+        problems.into_iter().chain(damaged).collect()
     }
 
     fn scanned(&self) -> String {
@@ -99,6 +124,11 @@ impl Summary {
             size(self.reclaimable_bytes)
         )
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A reason to leave entries out, with how many it was.

@@ -94,6 +94,9 @@ pub enum Reason {
     /// Its metadata changed between the walk and the end of reading.
     #[error("changed while it was read")]
     Changed,
+    /// Its bytes are not those of an earlier scan, although its size and times are the same.
+    #[error("differs from what was scanned before, though its size and times are the same")]
+    Damaged,
     /// It has fewer bytes than its size says, as files in /sys do.
     #[error("has fewer bytes than its size says")]
     Short,

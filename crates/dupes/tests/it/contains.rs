@@ -55,7 +55,8 @@ proptest! {
             };
             paths(tree).iter().enumerate().map(number).collect()
         };
-        let (in_a, in_b) = (contents(&a.tree, unknown & unknown >> 1), contents(&b.tree, 0));
+        let (unknown_a, unknown_b) = (unknown & unknown >> 1, unknown & unknown >> 7 & unknown >> 9);
+        let (in_a, in_b) = (contents(&a.tree, unknown_a), contents(&b.tree, unknown_b));
         let found = whereabouts(
             Walked { tree: &a.tree, contents: &in_a },
             Walked { tree: &b.tree, contents: &in_b },
@@ -68,13 +69,22 @@ proptest! {
         for ((path, content), place) in paths(&a.tree).iter().zip(&in_a).zip(found) {
             let linked = there.iter().filter(left).any(|p| inode(p) == inode(path));
             let bytes = fs::read(path).expect("readable");
+            let as_large: Vec<_> = there
+                .iter()
+                .zip(&in_b)
+                .filter(|(p, _)| left(p) && p.metadata().expect("metadata").len() == bytes.len() as u64)
+                .collect();
             let equal = |p: &PathBuf| fs::read(p).expect("readable") == bytes;
-            let copied = there.iter().filter(left).any(equal);
+            let is_known = |content: &Content| *content != Content::Unknown;
+            let copied = as_large.iter().any(|(p, content)| is_known(content) && equal(p));
+            let all_known = as_large.iter().all(|(_, content)| is_known(content));
             let expected = match (linked, content, copied) {
                 (true, ..) => Whereabouts::Linked,
+                _ if as_large.is_empty() => Whereabouts::Missing,
                 (_, Content::Unknown, _) => Whereabouts::Unknown,
                 (_, _, true) => Whereabouts::Copied,
-                _ => Whereabouts::Missing,
+                _ if all_known => Whereabouts::Missing,
+                _ => Whereabouts::Unsettled,
             };
             prop_assert_eq!(place, expected, "{}", path.display());
         }

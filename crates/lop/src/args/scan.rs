@@ -100,6 +100,23 @@ pub(crate) struct ScanArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
+    /// Read all files again, whatever is remembered of them
+    ///
+    /// Files that are not what they were, although their size and times are the same, are named.
+    #[arg(long, conflicts_with = "no_catalog")]
+    pub(crate) reread: bool,
+
+    /// Give every file a digest, also where no other has its size or beginning
+    ///
+    /// 'lop validate' then finds damage in all of them. Files that have one are not read again for
+    /// it. Those with over 1 TiB of holes get none.
+    #[arg(long, conflicts_with = "no_catalog")]
+    pub(crate) hash_all: bool,
+
+    /// Save what was found out every so many milliseconds
+    #[arg(long, value_name = "MS", hide = true)]
+    pub(crate) save_every: Option<u64>,
+
     /// What the storage is like, if lop is not to find out: auto, hdd, ssd or cached
     ///
     /// hdd reads in the order in which things lie on the disk, ssd reads many at once, cached does

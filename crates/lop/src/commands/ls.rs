@@ -55,7 +55,9 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
         }
     }
     let mut listings = std::mem::take(&mut lister.listings);
-    listings.iter_mut().for_each(|listing| listing.sort(args.sort));
+    for listing in &mut listings {
+        listing.sort(args.sort);
+    }
     output::print(|out| {
         if settings.json {
             return writeln!(out, "{}", to_json(&Document::new(&listings)));
@@ -111,9 +113,10 @@ impl Listing {
                 }
             };
             let duplicates = duplicates.map_or("?".into(), count);
-            let (bytes, share) = match known {
-                true => (size(item.bytes()), format!("{}%", share(item.bytes(), all))),
-                false => ("?".into(), "?".into()),
+            let (bytes, share) = if known {
+                (size(item.bytes()), format!("{}%", share(item.bytes(), all)))
+            } else {
+                ("?".into(), "?".into())
             };
             write!(out, "{duplicates:>9}  {bytes:>9}  {share:>4}  ")?;
             out.write_all(&settings.stdout.names.show_line(item.path()))?;

@@ -1,5 +1,8 @@
 //! `lop scan`: finds duplicates and remembers them.
 
+mod saving;
+mod search;
+
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,6 +24,8 @@ use crate::settings::{ScanSettings, Settings, Source, Verbosity};
 use crate::stats::{Clock, Stats};
 use crate::summary::Summary;
 use crate::{lists, memory, output, problems};
+use saving::Saver;
+use search::{Searched, damaged, search};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -36,13 +41,20 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
-    let Examined { tree, found, offline, uncommitted } =
-        examine(&scan, writer, &watch, &mut clock)?;
-    monitor.finish()?;
-    let mut summary = Summary::new(&tree, &found, clock.total());
+    let Examined { tree, searched, offline, uncommitted } =
+        examine(&scan, settings, writer, &watch, &mut clock)?;
+    if monitor.finish().is_err() {
+        let is_complete = scan.catalog.is_some() && uncommitted.is_none();
+        let text = "interrupted, but the scan is complete and its result is in the catalog";
+        let text = if is_complete { text } else { "interrupted" };
+        return Err(CommandError::new(Exit::Interrupted, text));
+    }
+    let found = &searched.found;
+    let mut summary = Summary::new(&tree, found, clock.total());
     summary.offline = offline;
+    summary.hollow = searched.hollow;
     summary.unmatched_patterns = scan.patterns.unmatched();
-    let heard = print_results(&scan, settings, &tree, &found, &summary, &watch)?;
+    let heard = print_results(&scan, settings, &tree, found, &summary, &watch)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     problems::print(&all, settings);
@@ -57,7 +69,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     scan.patterns.tell_unmatched(settings);
     memory::tell(scan.memory, settings);
     if scan.stats {
-        let stats = Stats::new(&watch, summary.files, &found, &clock, &scan.compare);
+        let stats = Stats::new(&watch, summary.files, found, &clock, &scan.compare);
         settings.note(&to_json(&stats));
     }
     if let Some(error) = uncommitted {
@@ -70,7 +82,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         return Ok(Exit::Done);
     }
     let exit = if tree.roots().is_empty() { Exit::Failed } else { Exit::Partial };
-    settings.print_exit_record(exit, &problems::message(summary.problems));
+    settings.print_exit_record(exit, &summary.failures().join("; "));
     Ok(exit)
 }
 
@@ -78,7 +90,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
 #[derive(Default)]
 struct Examined {
     tree: Tree,
-    found: Found,
+    searched: Searched,
     /// Remembered files that are on a disk that is not mounted.
     offline: u64,
     /// A failure to commit: what was found is worth printing all the same.
@@ -88,61 +100,95 @@ struct Examined {
 /// Finds the files, groups them and commits the result.
 fn examine(
     scan: &ScanSettings,
-    writer: Option<Writer>,
+    settings: &Settings,
+    mut writer: Option<Writer>,
     watch: &Watch,
     clock: &mut Clock,
 ) -> Result<Examined, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
-    let mut tree = find_files(scan, known.is_some(), watch)?;
+    let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.reread);
+    let mut tree = find_files(scan, trusts, watch)?;
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
         // A mistyped path is no reason to make a catalog, or to note a scan in one.
         return Ok(Examined { tree, ..Examined::default() });
     }
-    let recall = match known {
+    let mut recall = match known {
+        Some(writer) if scan.reread => writer.catalog().recall_others(&mut tree)?,
         Some(writer) => writer.catalog().recall(&mut tree, true)?,
         None => Recall::nothing(&tree),
     };
     let offline = recall.offline();
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
-    let mut found = dupes::find(&tree, &recall.facts, &scan.compare, watch)?;
-    if known.is_none() {
+    let begun = record(scan, &tree, started, watch);
+    let both = (&mut recall, writer.as_mut());
+    let mut searched = look_for(scan, settings, &tree, both, begun, watch)?;
+    if is_first {
         // What the walk read on its way looks known to the engine.
-        found.known = 0;
+        searched.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
+    let found = &searched.found;
+    let record = record(scan, &tree, started, watch);
     let uncommitted =
-        writer.and_then(|writer| commit(writer, scan, &tree, recall, &found, started, watch).err());
+        writer.and_then(|writer| commit(writer, &tree, recall, found, &record, watch).err());
     clock.end(|s| &mut s.commit);
-    Ok(Examined { tree, found, offline, uncommitted })
+    Ok(Examined { tree, searched, offline, uncommitted })
 }
 
-fn commit(
-    writer: Writer,
+/// Finds the groups; with a catalog, what is found out is saved in it now and then, and when the work
+/// is interrupted.
+fn look_for(
     scan: &ScanSettings,
+    settings: &Settings,
     tree: &Tree,
-    recall: Recall,
-    found: &Found,
-    started: SystemTime,
+    (recall, writer): (&mut Recall, Option<&mut Writer>),
+    record: ScanRecord,
     watch: &Watch,
-) -> Result<(), CommandError> {
-    watch.enter(Stage::Commit);
-    let copies = found.groups.iter().filter_map(|group| {
-        let Group { content, inodes, reclaimable, .. } = *group.of;
-        content.map(|content| Copies { content, inodes, reclaimable })
-    });
-    let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    let record = ScanRecord {
+) -> Result<Searched, CommandError> {
+    let suspects = recall.suspects().to_vec();
+    let Recall { facts, memory } = recall;
+    let facts = &*facts;
+    let search = || search(scan, tree, facts, &suspects, watch);
+    let Some(writer) = writer else { return Ok(search()?) };
+    let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, watch);
+    saver.beside(settings, search).map_err(|_interrupted| {
+        let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
+        problems::print(&problems.iter().collect::<Vec<_>>(), settings);
+        saver.give_up()
+    })
+}
+
+/// Returns what is remembered of the scan itself.
+fn record(scan: &ScanSettings, tree: &Tree, started: SystemTime, watch: &Watch) -> ScanRecord {
+    ScanRecord {
         started_ms: milliseconds(started),
         finished_ms: milliseconds(SystemTime::now()),
         options: scan.options.clone(),
         files: tree.files().len() as u64,
         bytes: watch.bytes_seen.load(Relaxed),
-    };
-    writer.commit(tree, recall, copies, &problems, &record).map_err(|error| {
+    }
+}
+
+fn commit(
+    writer: Writer,
+    tree: &Tree,
+    recall: Recall,
+    found: &Found,
+    record: &ScanRecord,
+    watch: &Watch,
+) -> Result<(), CommandError> {
+    watch.enter(Stage::Commit);
+    watch.saving.store(true, Relaxed);
+    let copies = found.groups.iter().filter_map(|group| {
+        let Group { content, inodes, reclaimable, .. } = *group.of;
+        content.map(|content| Copies { content, inodes, reclaimable })
+    });
+    let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
+    writer.commit(tree, recall, copies, &problems, record).map_err(|error| {
         CommandError::from(error).hint("the catalog is as it was before this scan")
     })
 }

@@ -26,6 +26,10 @@ pub(crate) enum Source {
     List { file: PathBuf, end: u8 },
 }
 
+/// A scan that takes longer than this saves what it has found out. Those that take seconds do nothing
+/// but their work.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+
 /// How to scan.
 #[derive(Debug)]
 pub(crate) struct ScanSettings {
@@ -37,6 +41,12 @@ pub(crate) struct ScanSettings {
     pub(crate) stats: bool,
     /// How much memory was asked for.
     pub(crate) memory: Option<u64>,
+    /// Whether files are read again whatever is known of them.
+    pub(crate) reread: bool,
+    /// Whether every file is to have a digest.
+    pub(crate) hash_all: bool,
+    /// How often what was found out is saved while a scan takes long.
+    pub(crate) save_every: Duration,
     /// The options that decide what is looked at, as typed, for the catalog's record.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
@@ -59,6 +69,9 @@ impl ScanSettings {
             format,
             stats: args.stats,
             memory: args.memory,
+            reread: args.reread,
+            hash_all: args.hash_all,
+            save_every: args.save_every.map_or(SAVE_EVERY, Duration::from_millis),
             options: selection(&args),
             patterns,
             walk: workers.walk(filter, args.one_file_system, own),

@@ -22,9 +22,9 @@ use crate::lop::{Lop, settle};
 const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
-const LARGE: u64 = 3 << 20;
+pub(crate) const LARGE: u64 = 3 << 20;
 /// Long enough for a walk or the contents of some files to be under way when the disk changes.
-const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
+pub(crate) const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
 /// A mounted disk with a tree of which nothing is cached.
 pub(crate) struct Ailing {
@@ -91,14 +91,14 @@ impl Ailing {
     }
 
     /// Waits until the disk has served so many more requests, which is in mid-scan.
-    fn after(&self, requests: u64, running: &mut Running) {
+    pub(crate) fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
         until(running, || self.disk().usage().requests >= before + requests);
     }
 }
 
 /// Waits until something has come to be while the program runs.
-fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
+pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     let patience = Instant::now() + PATIENCE;
     while !so() {
         assert!(running.is_running(), "the program has ended before");
@@ -108,7 +108,7 @@ fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
 }
 
 /// Pairs in some directories, and two large ones.
-fn pairs(seed: u64) -> TreeBuilder {
+pub(crate) fn pairs(seed: u64) -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..40 {
         for copy in ["a", "b"] {

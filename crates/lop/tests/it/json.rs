@@ -138,7 +138,7 @@ fn dups_and_uniques_print_files_and_a_summary() {
 fn validate_and_refresh_print_a_summary() {
     let lop = scanned();
     let summary = json!({
-        "matching": 2, "differing": 0, "changed": 0, "gone": 0, "offline": 0, "not_compared": 1,
+        "matching": 2, "differing": 0, "changed": 0, "gone": 0, "offline": 0, "unchecked": 1,
         "problems": 0,
     });
     assert_eq!(lop.json(["validate"]), json!({ "differing": [], "summary": summary }));

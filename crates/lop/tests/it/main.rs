@@ -43,6 +43,7 @@ mod purge_background;
 mod purge_disks;
 mod quarantine;
 mod rescan;
+mod resuming;
 mod roots;
 mod selection;
 mod status;

@@ -195,7 +195,7 @@ fn a_reader_during_commits_sees_one_state_or_the_other() {
             });
             assert_eq!(row.expect("a row"), (400, 200, true));
             let output = lop.run(["report", "--format", "nul"]);
-            output.success();
+            assert!(matches!(output.ending, testkit::Ending::Code(0 | 3)));
             let groups = relative_to(lop.work(), &parse_nul(&output.stdout));
             assert!(groups.len() <= 200);
             answers += 1;

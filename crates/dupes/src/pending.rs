@@ -1,0 +1,67 @@
+//! Which files are still to be compared while a search goes on, or after it was stopped.
+
+use std::collections::HashMap;
+
+use content::{Facts, Head};
+use fsops::Watch;
+use walk::{FileId, Tree};
+
+use crate::classes::{SameSize, classes};
+use crate::groups::spread;
+
+/// The files of a tree that share their size with another inode.
+#[derive(Debug)]
+pub struct Candidates {
+    classes: SameSize,
+}
+
+impl Candidates {
+    /// Finds them.
+    pub fn new(tree: &Tree, watch: &Watch) -> Candidates {
+        Candidates { classes: classes(tree, false, watch) }
+    }
+
+    /// Returns, by file, whether it is still to be compared with others of its size. What is known of
+    /// one name of an inode is noted for the others.
+    ///
+    /// A search may be adding to `facts`: all that is there is true, and what comes later only leaves
+    /// less to do.
+    pub fn pending(&self, tree: &Tree, facts: &Facts, watch: &Watch) -> Vec<bool> {
+        let mut pending = vec![false; tree.files().len()];
+        for class in self.classes.iter() {
+            watch.make_room();
+            let inode =
+                |file: FileId| (tree.device_index(tree.file(file).dir), tree.file(file).inode);
+            let inodes: Vec<&[FileId]> =
+                class.files.chunk_by(|&a, &b| inode(a) == inode(b)).collect();
+            for names in &inodes {
+                // Of the search's own file, which is the first, nothing is changed.
+                spread(facts, names);
+            }
+            mark(facts, &inodes, &mut pending);
+        }
+        pending
+    }
+}
+
+/// Marks the files of a class that have no content yet and are not told from all others by their heads.
+fn mark(facts: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
+    let mut heads: HashMap<Head, u32> = HashMap::new();
+    let mut all_read = true;
+    let there = || inodes.iter().filter(|names| !facts.dropped(names[0].0));
+    for names in there() {
+        match facts.head(names[0].0) {
+            Some(head) => *heads.entry(head).or_default() += 1,
+            None => all_read = false,
+        }
+    }
+    for names in there().filter(|names| facts.content(names[0].0).is_none()) {
+        let head = facts.head(names[0].0);
+        let is_alone = head.is_some_and(|head| heads.get(&head) == Some(&1));
+        if !(all_read && is_alone) {
+            for name in *names {
+                pending[name.0 as usize] = true;
+            }
+        }
+    }
+}

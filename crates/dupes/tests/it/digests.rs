@@ -1,0 +1,81 @@
+//! Digests of files that comparing gave none.
+
+use std::fs;
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::Digest;
+use dupes::{Digested, Work, digest};
+use fsops::{Op, Watch};
+use testkit::{TempTree, TreeBuilder};
+use walk::FileId;
+
+use crate::injected::Rules;
+use crate::scan::{Scan, ids, setup};
+
+fn tree() -> TempTree {
+    TreeBuilder::new()
+        .seeded("copy 1", 1, 70_000)
+        .seeded("copy 2", 1, 70_000)
+        .seeded("of a lone size", 2, 1_234_567)
+        .hard_link("of a lone size", "link")
+        .seeded("of a lone beginning", 3, 70_000)
+        .differing("like the others at first", 1, 70_000, 69_999, 1)
+        .file("empty", "")
+        .make_temp()
+}
+
+fn digested(scan: &Scan, wanted: impl Fn(FileId) -> bool) -> (Digested, u64) {
+    let (options, watch) = (setup().find, Watch::default());
+    let work = Work::new(&scan.tree, &scan.facts, &options, &watch);
+    let digested = digest(&work, wanted).expect("not stopped");
+    (digested, watch.bytes_read.load(Relaxed))
+}
+
+fn known(scan: &Scan, id: FileId) -> Option<Digest> {
+    scan.facts.content(id.0).and_then(|content| scan.facts.digest(content))
+}
+
+#[test]
+fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
+    let tree = tree();
+    let scan = setup().scan(&[&tree]);
+    let (digested, bytes) = digested(&scan, |_| true);
+    assert!(digested.problems.is_empty() && digested.hollow == 0);
+    assert_eq!(bytes, 1_234_567 + 2 * 70_000, "what has a digest is not read");
+    for id in ids(&scan.tree) {
+        let name = scan.tree.name(id).to_str().expect("UTF-8");
+        let bytes = fs::read(tree.join(name)).expect("readable");
+        assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
+        assert!(scan.facts.head(id.0).is_some(), "{name}");
+    }
+    // What is known now tells a new file from them, or to be one of them, without reading them.
+    let listed = scan.listed();
+    let again = scan.again(&setup());
+    assert!(again.listed() == listed && again.bytes_read() == 0);
+}
+
+#[test]
+fn only_what_is_wanted_is_read() {
+    let tree = tree();
+    let scan = setup().scan(&[&tree]);
+    let is_wanted = |id: FileId| scan.tree.name(id) == c"link";
+    let (_, bytes) = digested(&scan, is_wanted);
+    assert_eq!(bytes, 1_234_567);
+    let lone = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"of a lone size");
+    assert!(known(&scan, lone.expect("is there")).is_some(), "all names are of one file");
+    let other = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"of a lone beginning");
+    assert_eq!(known(&scan, other.expect("is there")), None);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_problem() {
+    let tree = tree();
+    TreeBuilder::new().seeded("with no good spot", 7, 300_000).make(&tree);
+    let scan = setup().scan(&[&tree]);
+    let rules = Rules::new(Op::Read, "no good spot", libc::EIO);
+    let (digested, _) = digested(&scan, |_| true);
+    drop(rules);
+    assert_eq!(digested.problems.len(), 1);
+    let bad = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"with no good spot");
+    assert!(scan.facts.unreadable(bad.expect("is there").0));
+}

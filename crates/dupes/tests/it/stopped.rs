@@ -1,0 +1,136 @@
+//! Searches that are stopped on their way: what they know is true, what is left to do is named, and
+//! who goes on reads none of it again.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use device::Io;
+use dupes::Candidates;
+use fsops::Watch;
+use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
+
+use crate::scan::{Setup, Walked, ids, in_memory, setup};
+
+/// Classes of all kinds: few and many, small and large, alike at first and throughout.
+fn tree() -> TempTree {
+    let mut tree = TreeBuilder::new();
+    for size in [700, 30_000, 80_000, 1_500_000] {
+        for copy in 0..3_u8 {
+            tree = tree.differing(format!("{size}/pair {copy}"), 1, size, size - 1, copy / 2);
+        }
+        for n in 0..5_u64 {
+            tree = tree.seeded(format!("{size}/many {n}"), n / 2, size + 1);
+        }
+        tree = tree.hard_link(format!("{size}/many 0"), format!("{size}/link"));
+    }
+    for n in 0..50_u8 {
+        tree = tree.differing(format!("alike/{n}"), 3, 90_000, 89_999, n / 10);
+    }
+    let place = in_memory();
+    tree.make(&place);
+    place
+}
+
+/// Searches until about so many bytes were read; returns what is known then, if it was not done.
+fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked>, u64> {
+    let watch = Arc::new(Watch::default());
+    std::thread::scope(|scope| {
+        let looker = Arc::clone(&watch);
+        let search = scope.spawn({
+            let watch = Arc::clone(&watch);
+            move || walked.try_find(setup, watch)
+        });
+        while !search.is_finished() && looker.bytes_read.load(Relaxed) < bytes {
+            std::hint::spin_loop();
+        }
+        looker.stop();
+        match search.join().expect("no panic") {
+            Ok(scan) => Err(scan.bytes_read()),
+            Err(walked) => Ok(walked),
+        }
+    })
+}
+
+/// Asserts of all files that are not pending that what is known of them is all there is to know.
+fn assert_true(walked: &Walked, pending: &[bool]) {
+    let Walked { tree, facts } = walked;
+    let read = |id: walk::FileId| fs::read(OsStr::from_bytes(&tree.path(id))).expect("readable");
+    let mut contents: HashMap<_, Vec<u8>> = HashMap::new();
+    let mut numbers = HashMap::new();
+    let settled = ids(tree).filter(|id| !pending[id.0 as usize]);
+    let settled: Vec<_> = settled.collect();
+    for &id in &settled {
+        let bytes = read(id);
+        if let Some(content) = facts.content(id.0) {
+            assert_eq!(contents.entry(content).or_insert_with(|| bytes.clone()), &bytes);
+            assert_eq!(*numbers.entry(bytes).or_insert(content), content, "two numbers for one");
+        }
+    }
+    for &id in settled.iter().filter(|id| facts.content(id.0).is_none()) {
+        let (bytes, key) = (read(id), tree.key(id));
+        let twin = ids(tree).find(|&other| tree.key(other) != key && read(other) == bytes);
+        assert_eq!(twin.map(|twin| tree.path(twin)), None, "a file is said to be alone");
+    }
+}
+
+#[test]
+fn what_is_known_is_true_and_the_rest_is_pending() {
+    let tree = tree();
+    let truth = naive_groups(&tree);
+    let mut stopped = 0;
+    for round in 0..40_u64 {
+        let io = if round % 2 == 0 { Io::Cached } else { Io::Hdd };
+        let setup = setup().io(io).open_files(if round % 4 < 2 { 4 } else { 32 });
+        let all = 9_000_000;
+        let walked = setup.walk(&[&tree]);
+        let Ok(walked) = stopped_after(walked, all * round / 40, &setup) else { continue };
+        let watch = Watch::default();
+        let candidates = Candidates::new(&walked.tree, &watch);
+        let pending = candidates.pending(&walked.tree, &walked.facts, &watch);
+        stopped += u32::from(pending.iter().any(|&waits| waits));
+        assert_true(&walked, &pending);
+        let scan = walked.find(&setup);
+        assert_groups(&truth, &scan.groups());
+        let pending = candidates.pending(&scan.tree, &scan.facts, &watch);
+        assert!(!pending.iter().any(|&waits| waits), "nothing is left to do");
+    }
+    assert!(stopped > 0, "no search was stopped in time to leave anything");
+}
+
+/// What one part has read no later part reads again, but for what was at hand when it was stopped.
+#[test]
+fn a_search_that_goes_on_reads_less_than_one_from_the_start() {
+    let tree = tree();
+    let setup = setup().io(Io::Cached);
+    let whole = setup.walk(&[&tree]).find(&setup).bytes_read();
+    for _ in 0..50 {
+        let Ok(rest) = stopped_after(setup.walk(&[&tree]), whole / 2, &setup) else { continue };
+        let bytes = rest.find(&setup).bytes_read();
+        assert!(bytes < whole, "{bytes} of {whole} bytes were read by the second part");
+        return;
+    }
+    panic!("no search was stopped in time");
+}
+
+#[test]
+fn of_a_tree_of_which_nothing_is_known_all_candidates_are_pending() {
+    let tree = TreeBuilder::new()
+        .file("a", "alike")
+        .file("b", "alike")
+        .hard_links("linked", &["c", "d"])
+        .file("e", "alone with its size")
+        .make_temp();
+    let walked = setup().walk(&[&tree]);
+    let watch = Watch::default();
+    let pending =
+        Candidates::new(&walked.tree, &watch).pending(&walked.tree, &walked.facts, &watch);
+    for id in ids(&walked.tree) {
+        let waits =
+            [b"a", b"b"].contains(&&walked.tree.name(id).to_bytes()[..1].try_into().expect("one"));
+        assert_eq!(pending[id.0 as usize], waits, "{:?}", walked.tree.name(id));
+    }
+}

@@ -1,0 +1,152 @@
+//! Keeps what a scan has found out so far, now and then and when it is interrupted, so that the next
+//! one goes on there.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use catalog::{Findings, Memory, ScanRecord, Writer};
+use content::Facts;
+use dupes::Candidates;
+use fsops::{Interrupted, Watch, own_descriptor_table};
+use walk::{Problem, Tree};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::quantity::{count, counted, size};
+use crate::settings::Settings;
+
+/// Between two looks at the clock and at the request to stop.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long a search that was asked to stop is waited for before what it knows is kept: a disk may not
+/// answer any more.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The time between two saves is this many times what one takes, at least: a twentieth of the time of
+/// one thread, beside those that search.
+const RARELY: u32 = 20;
+
+/// Where to keep what is found out of a tree.
+pub(super) struct Saver<'a> {
+    pub(super) writer: &'a mut Writer,
+    pub(super) memory: &'a mut Memory,
+    pub(super) tree: &'a Tree,
+    pub(super) facts: &'a Facts,
+    /// The scan, as far as it is known.
+    pub(super) record: ScanRecord,
+    /// How often, if a search takes long.
+    pub(super) every: Duration,
+    pub(super) watch: &'a Watch,
+    candidates: Option<Candidates>,
+    /// Whether it was said that the search was interrupted, and what is kept.
+    has_told: bool,
+}
+
+impl<'a> Saver<'a> {
+    pub(super) fn new(
+        (writer, memory): (&'a mut Writer, &'a mut Memory),
+        (tree, facts): (&'a Tree, &'a Facts),
+        record: ScanRecord,
+        every: Duration,
+        watch: &'a Watch,
+    ) -> Saver<'a> {
+        Saver {
+            writer,
+            memory,
+            tree,
+            facts,
+            record,
+            every,
+            watch,
+            candidates: None,
+            has_told: false,
+        }
+    }
+
+    /// Searches on another thread, and saves what is known now and then.
+    ///
+    /// The calling thread has the catalog: `SQLite`'s locks belong to a descriptor table, and threads that
+    /// search have their own.
+    pub(super) fn beside<T: Send>(
+        &mut self,
+        settings: &Settings,
+        search: impl FnOnce() -> T + Send,
+    ) -> T {
+        std::thread::scope(|scope| {
+            let (ending, ended) = channel::<()>();
+            let search = scope.spawn(move || {
+                let _dropped_at_the_end = ending;
+                own_descriptor_table();
+                search()
+            });
+            let (mut next, mut stopping) = (Instant::now() + self.every, None);
+            let look = LOOK.min(self.every);
+            while ended.recv_timeout(look) == Err(RecvTimeoutError::Timeout) {
+                if self.watch.stopped() {
+                    if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                        self.give_up().tell(settings);
+                        self.has_told = true;
+                        // The monitor ends the program if the search does not end.
+                        break;
+                    }
+                } else if Instant::now() >= next {
+                    let start = Instant::now();
+                    if let Err(error) = self.save() {
+                        let text = "what was found out so far cannot be saved";
+                        CommandError::new(Exit::Failed, text).because(error).tell(settings);
+                        next = start + Duration::from_secs(3600);
+                        continue;
+                    }
+                    next = Instant::now() + self.every.max(start.elapsed() * RARELY);
+                }
+            }
+            search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Keeps what is known when the search was interrupted; returns what to say about it.
+    pub(super) fn give_up(&mut self) -> CommandError {
+        let bytes = self.watch.bytes_read.load(Relaxed);
+        if bytes == 0 || self.has_told {
+            return Interrupted.into();
+        }
+        match self.save() {
+            Ok(pending) => {
+                let files = counted(self.tree.files().len() as u64, "file", "files");
+                let left = count(pending);
+                let read = size(bytes);
+                let text = format!(
+                    "interrupted; what was found out from the {read} read so far is kept, \
+                     {left} of {files} are still to be compared"
+                );
+                CommandError::new(Exit::Interrupted, text)
+                    .hint("the same scan goes on there when it is started again")
+            }
+            Err(error) => {
+                let text = "interrupted; what was found out so far cannot be kept";
+                CommandError::new(Exit::Interrupted, text).because(error)
+            }
+        }
+    }
+
+    /// Commits what is known; returns how many files are still to be compared.
+    fn save(&mut self) -> Result<u64, catalog::Error> {
+        self.watch.saving.store(true, Relaxed);
+        let saved = self.save_now();
+        self.watch.saving.store(false, Relaxed);
+        saved
+    }
+
+    fn save_now(&mut self) -> Result<u64, catalog::Error> {
+        let (tree, facts, watch) = (self.tree, self.facts, self.watch);
+        let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, watch));
+        let pending = candidates.pending(tree, facts, watch);
+        self.record.finished_ms = super::milliseconds(SystemTime::now());
+        let problems: Vec<&Problem> = tree.problems.iter().collect();
+        let record = &self.record;
+        let found = Findings { tree, facts, problems: &problems, record, pending: Some(&pending) };
+        self.writer.save(self.memory, &found)?;
+        Ok(pending.iter().filter(|&&waits| waits).count() as u64)
+    }
+}

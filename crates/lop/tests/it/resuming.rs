@@ -1,0 +1,215 @@
+//! Scans that end before their time keep what they have found out, and the next one goes on there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bench::arm::Trouble;
+use testkit::{
+    Rules, Running, Signal, TreeBuilder, assert_groups, groups_of, naive_truth, parse_nul,
+};
+
+use crate::disks::{Ailing, LARGE, SLOWLY, pairs, until};
+use crate::lop::{Figures, Lop, document, settle};
+
+/// How many files of a catalog are pending, and their bytes; nothing if there is no catalog yet.
+fn pending(lop: &Lop) -> Option<(u64, u64)> {
+    if !lop.catalog().exists() {
+        return None;
+    }
+    let sql = "SELECT count(*), coalesce(sum(size), 0) FROM file WHERE state = 1";
+    let row = lop.database().query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (files, bytes): (i64, i64) = row.expect("a row");
+    Some((files.cast_unsigned(), bytes.cast_unsigned()))
+}
+
+fn start(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
+    lop.command().arg("scan").args(args).args(roots).timeout(Duration::from_secs(90)).spawn()
+}
+
+/// Scans again, which has to read nothing but what was pending and to find the truth; once more, which
+/// has to read nothing.
+fn assert_goes_on(lop: &Lop, args: &[&str], roots: &[&Path], pending: u64) {
+    let scan = || lop.command().args(["scan", "--stats"]).args(args).args(roots);
+    let output = scan().run();
+    output.success();
+    let read = Figures::of(&output).get("bytes_read");
+    // Where beginnings are the same, they are read with the whole once more.
+    let most = pending + pending / 8 + 100_000;
+    assert!(read <= most, "{read} bytes were read of {pending} that were left to do");
+    let report = lop.run(["report", "--format", "nul"]);
+    assert_groups(&naive_truth(roots, Rules::default()).groups, &parse_nul(&report.stdout));
+    Figures::of(&scan().run()).assert_nothing_read();
+}
+
+fn large_pair() -> TreeBuilder {
+    TreeBuilder::new().seeded("1/large", 51, LARGE).seeded("2/large", 51, LARGE)
+}
+
+/// A pair of files holds up the scan for ever, as its disk does not answer any more.
+#[test]
+fn what_was_compared_is_kept_although_a_disk_stops_answering() {
+    let Some(ailing) = Ailing::with(&large_pair()) else { return };
+    for signal in [Signal::INT, Signal::KILL] {
+        ailing.cool();
+        ailing.disk().afflict(ailing.sector("1/large", LARGE / 2), Trouble::Silence);
+        let lop = Lop::with(&pairs(0));
+        let work = lop.work();
+        let roots = [work.as_path(), ailing.path()];
+        // Saved all the time, so that there is something to look at and to be killed in.
+        let mut running = start(&lop, &["--io", "cached", "--save-every", "10"], &roots);
+        until(&mut running, || pending(&lop).is_some_and(|(files, _)| files == 2));
+        lop.assert_whole_catalog();
+        let report = lop.run(["report", "--json"]);
+        report.code(3);
+        let summary = &document(&report)["summary"];
+        assert_eq!((&summary["groups"], &summary["pending"]), (&41.into(), &2.into()));
+        assert!(running.signal(signal));
+        let output = running.wait();
+        output.signal(signal);
+        if signal == Signal::INT {
+            let said = "is kept, 2 of 84 files are still to be compared\n";
+            assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
+        }
+        ailing.disk().heal();
+        assert_eq!(pending(&lop), Some((2, 2 * LARGE)));
+        ailing.cool();
+        assert_goes_on(&lop, &[], &roots, 2 * LARGE);
+    }
+}
+
+/// Ctrl-C, an end of the system and a closed terminal.
+#[test]
+fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    for (signal, bytes) in [(Signal::INT, 300_000), (Signal::TERM, 1 << 20), (Signal::HUP, 600_000)]
+    {
+        let lop = Lop::new();
+        ailing.cool();
+        ailing.disk().afflict(0..u64::MAX, SLOWLY);
+        // That it saves says that the walk is over.
+        let mut running = start(&lop, &["--io", "ssd", "--save-every", "10"], &[ailing.path()]);
+        until(&mut running, || lop.catalog().exists());
+        let before = ailing.disk().usage().bytes;
+        until(&mut running, || ailing.disk().usage().bytes >= before + bytes);
+        assert!(running.signal(signal));
+        let output = running.wait();
+        ailing.disk().heal();
+        output.signal(signal);
+        let said = output.stderr_str();
+        if pending(&lop) == Some((0, 0)) {
+            // The signal came too late.
+            assert!(said.contains("interrupted, but the scan is complete"), "{said}");
+            continue;
+        }
+        assert!(said.contains("interrupted; what was found out from the "), "{said}");
+        assert!(
+            said.ends_with("hint: the same scan goes on there when it is started again\n"),
+            "{said}"
+        );
+        let (files, bytes) = pending(&lop).expect("a catalog");
+        assert!(files > 0 && files <= 82, "{files} files are pending");
+        let report = lop.run(["report"]);
+        report.code(3);
+        let text = "not compared yet, as a scan is incomplete; run 'lop scan' again\n";
+        assert!(report.stderr_str().contains(text), "{}", report.stderr_str());
+        ailing.cool();
+        assert_goes_on(&lop, &["--io", "ssd"], &[ailing.path()], bytes);
+    }
+}
+
+/// Files that are known and of which nothing has changed stay so, and new ones are pending.
+#[test]
+fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    let lop = Lop::new();
+    lop.remember([ailing.path()]);
+    pairs(500).make(ailing.path().join("new"));
+    settle();
+    ailing.cool();
+    ailing.disk().afflict(ailing.sector("new/d2/large", LARGE / 2), Trouble::Silence);
+    let mut running = start(&lop, &["--io", "cached"], &[ailing.path()]);
+    until(&mut running, || ailing.disk().unanswered() > 0);
+    assert!(running.signal(Signal::INT));
+    running.wait().signal(Signal::INT);
+    ailing.disk().heal();
+    let (files, bytes) = pending(&lop).expect("a catalog");
+    assert!(files >= 2, "the large ones at least");
+    let known = "SELECT count(*) FROM file JOIN content ON content.id = content \
+                 WHERE state = 0 AND inodes > 1";
+    let known: i64 = lop.database().query_row(known, [], |row| row.get(0)).expect("a count");
+    assert!(known >= 80, "{known} files are known");
+    ailing.cool();
+    assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], bytes);
+}
+
+/// Nothing was read yet, so there is nothing to keep, and no catalog to make.
+#[test]
+fn a_scan_that_has_read_nothing_leaves_no_catalog() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    ailing.cool();
+    ailing.disk().afflict(0..u64::MAX, Trouble::Delay(Duration::from_millis(300)));
+    let lop = Lop::new();
+    let mut running = start(&lop, &[], &[ailing.path()]);
+    ailing.after(1, &mut running);
+    assert!(running.signal(Signal::INT));
+    running.wait().signal(Signal::INT);
+    ailing.disk().heal();
+    assert!(!lop.catalog().exists());
+}
+
+/// What is read again is compared with what was known of it.
+#[test]
+fn a_scan_that_reads_everything_again_names_what_is_damaged() {
+    let lop = Lop::with(
+        &TreeBuilder::new()
+            .seeded("a", 1, 20_000)
+            .seeded("b", 1, 20_000)
+            .seeded("alone", 2, 30_000),
+    );
+    lop.remember(["--hash-all", "."]);
+    lop.run(["validate"]).success();
+    lop.damage("alone", vec![7; 30_000]);
+    lop.damage("b", vec![7; 20_000]);
+    assert_eq!(lop.scan_figures(["."]).get("bytes_read"), 0);
+    let output = lop.run(["scan", "--reread", "."]);
+    output.code(3);
+    let said = output.stderr_str();
+    for name in ["alone", "b"] {
+        let line = format!("{name}: differs from what was scanned before");
+        assert!(said.contains(&line), "{said}");
+    }
+    assert!(!said.contains("lop: a: "), "{said}");
+    assert!(lop.report().is_empty());
+}
+
+/// A file that is known alone may be equal to one that waits to be compared.
+#[test]
+fn no_is_no_answer_as_long_as_a_file_of_the_size_waits() {
+    let lop = Lop::with(
+        &TreeBuilder::new()
+            .file("old/a", "alike")
+            .file("old/b", "a size of its own")
+            .file("new/c", "alike"),
+    );
+    lop.remember(["old"]);
+    lop.remember(["new"]);
+    lop.database()
+        .execute("UPDATE file SET state = 1, head = NULL, content = NULL WHERE name = x'63'", [])
+        .expect("changed");
+    assert_eq!(lop.listed(["uniques", "old"], 6), ["old/a", "old/b"]);
+    let output = lop.run(["uniques", "old"]);
+    assert_eq!(output.stdout_str(), "old/a  (not compared yet)\nold/b\n");
+    let output = lop.run(["file", "old/a"]);
+    output.code(3);
+    let said = "lop: old/a: not compared with all others yet; run 'lop scan' again\n";
+    assert_eq!(output.stderr_str(), said);
+    assert!(
+        lop.run(["ls", "old"])
+            .stdout_str()
+            .contains("?        5 B   22%  old/a  (not compared yet)")
+    );
+    assert_eq!(lop.listed(["contains", "old", "new"], 6), ["old/a", "old/b"]);
+    lop.remember(["new"]);
+    assert_groups(&groups_of([["new/c", "old/a"]]), &lop.report());
+    assert_eq!(lop.listed(["uniques", "old"], 6), ["old/b"]);
+}
