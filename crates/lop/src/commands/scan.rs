@@ -155,6 +155,7 @@ fn look_for(
     let search = || search(scan, tree, facts, &suspects, watch);
     let Some(writer) = writer else { return Ok(search()?) };
     let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, watch);
+    saver.rereads = scan.reread;
     saver.beside(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
         problems::print(&problems.iter().collect::<Vec<_>>(), settings);

@@ -39,6 +39,8 @@ pub(super) struct Saver<'a> {
     pub(super) every: Duration,
     pub(super) watch: &'a Watch,
     candidates: Option<Candidates>,
+    /// Whether the scan reads files again whatever is known of them: the next one then does so from the start.
+    pub(super) rereads: bool,
     /// Whether it was said that the search was interrupted, and what is kept.
     has_told: bool,
 }
@@ -60,6 +62,7 @@ impl<'a> Saver<'a> {
             every,
             watch,
             candidates: None,
+            rereads: false,
             has_told: false,
         }
     }
@@ -112,6 +115,14 @@ impl<'a> Saver<'a> {
             return Interrupted.into();
         }
         match self.save() {
+            Ok(_) if self.rereads => {
+                let read = size(bytes);
+                let text = format!(
+                    "interrupted after {read}; of files that were not read again, what was known stays"
+                );
+                CommandError::new(Exit::Interrupted, text)
+                    .hint("'lop scan --reread' starts from the beginning")
+            }
             Ok(pending) => {
                 let files = counted(self.tree.files().len() as u64, "file", "files");
                 let left = count(pending);
