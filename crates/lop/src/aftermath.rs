@@ -37,12 +37,18 @@ where
         return Ok(());
     }
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
-    std::thread::sleep(SETTLED);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let looked_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+    let looked_ns = settle();
     let mut reach = Reach::new(OPEN_DIRS);
     let deeds = deeds.map(|deed| Ok::<_, CommandError>(told(deed?)));
     writer.follow(deeds, |path| live(path, &mut reach), looked_ns)
+}
+
+/// Waits until the times of files that were just changed are old enough to be trusted; returns the time, nanoseconds
+/// since the epoch.
+pub(crate) fn settle() -> i64 {
+    std::thread::sleep(SETTLED);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Returns what a journal tells as the catalog takes it.

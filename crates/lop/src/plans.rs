@@ -15,6 +15,7 @@ use dupes::{Attributes, State};
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
+use crate::aftermath;
 use crate::error::CommandError;
 use crate::folder::is_below;
 use crate::look::Looker;
@@ -199,7 +200,7 @@ impl Planner {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
         let mut looker = Looker::default();
-        let looked_ns = now_ns();
+        let looked_ns = aftermath::settle();
         names.filter_map(move |(file, changed)| {
             let unshared = changed.map_or(0, |changed| changed.unshared);
             if changed.is_some_and(|changed| !changed.is_there) {
@@ -284,12 +285,6 @@ fn each_once(
         let further = names.into_iter().map(|name| (name, None));
         std::iter::once((file, Some(changed))).chain(further)
     })
-}
-
-/// Returns the time, nanoseconds since the epoch.
-fn now_ns() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Directories below the protected ones: another path to one of them is no way around.

@@ -80,7 +80,6 @@ fn wrong_usage_is_2_and_says_so_on_standard_error() {
         &["scan", "--files-from", "x", "y"],
         &["report", "--sort", "colour"],
         &["report", "--limit", "-1"],
-        &["report", "extra"],
         &["file"],
         &["dups", "--sort", "count"],
         &["--progress", "sometimes", "report"],

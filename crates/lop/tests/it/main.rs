@@ -34,6 +34,7 @@ mod memory;
 mod mirror;
 mod mirror_judges;
 mod mirror_remote;
+mod mirror_users;
 mod mounts;
 mod odd;
 mod partial;

@@ -1,8 +1,7 @@
 //! `lop mirror` as its users run it.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::process::Command;
+use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use testkit::{
@@ -22,7 +21,7 @@ fn tree() -> TreeBuilder {
         .file("other/kept", "kept")
 }
 
-fn alike(lop: &Lop) {
+pub(crate) fn alike(lop: &Lop) {
     let all = Compare::ALL;
     assert_same(&Snapshot::of(lop.path("src")), &Snapshot::of(lop.path("dst")), all);
 }
@@ -128,124 +127,6 @@ fn how_it_ends_says_how_it_went() {
 }
 
 #[test]
-fn an_ordinary_user_mirrors_what_it_may() {
-    if !is_root() {
-        return skipped("only root can become somebody else");
-    }
-    let tree = TreeBuilder::new()
-        .file("src/mine", "m")
-        .file("src/roots", "r")
-        .mode("src/roots", 0o6755)
-        .file("src/secret", "s")
-        .mode("src/secret", 0o600)
-        .file("src/closed/in", "i")
-        .mode("src/closed", 0o555)
-        .owner("src/mine", 65534, 65534)
-        .dir("dst")
-        .owner("dst", 65534, 65534)
-        .file("dst/surplus", "s");
-    let lop = Lop::with(&tree);
-    let run =
-        || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
-    let output = run();
-    output.code(3);
-    let said = output.stderr_str();
-    assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
-    assert!(
-        said.contains("1 name that the source does not have was not removed: not all"),
-        "{said}"
-    );
-    let stat = |name: &str| lop.path(name).metadata().expect("there");
-    // The rights of another owner are not for this one.
-    assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
-    assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
-    assert!(lop.path("dst/surplus").exists());
-    fs::remove_file(lop.path("src/secret")).expect("removed");
-    fs::write(lop.path("src/closed/more"), "more").expect("written");
-    run().success();
-    assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/surplus").exists());
-    let again = run();
-    again.success();
-    assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
-}
-
-/// Files that may not be written to, with attributes; directories that nothing may be put into, or not even be
-/// looked into.
-#[test]
-fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
-    if !is_root() {
-        return skipped("only root can become somebody else");
-    }
-    let mut tree = TreeBuilder::new()
-        .file("src/read-only", "r")
-        .xattr("src/read-only", "user.one", b"1")
-        .mode("src/read-only", 0o444)
-        .file("src/closed/in", "i")
-        .mode("src/closed", 0o555)
-        .file("src/dark/in", "i")
-        .file("dst/closed/surplus", "s")
-        .file("dst/closed/in", "i")
-        .mode("dst/closed", 0o555)
-        .file("dst/dark/other", "o")
-        .mode("dst/dark", 0o000);
-    let all = ["src", "src/read-only", "src/closed", "src/closed/in", "src/dark", "src/dark/in"];
-    let there = ["dst", "dst/closed", "dst/closed/in", "dst/closed/surplus", "dst/dark"];
-    for name in all.into_iter().chain(there).chain(["dst/dark/other"]) {
-        tree = tree.owner(name, 65534, 65534);
-    }
-    let lop = Lop::with(&tree);
-    let run =
-        || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
-    run().success();
-    alike(&lop);
-    // An ACL takes the owner's rights of its own.
-    let acl = |entry: &str, name: &str| {
-        let mut setfacl = std::process::Command::new("setfacl");
-        let set = setfacl.args(["-m", entry]).arg(lop.path(name)).status();
-        set.is_ok_and(|status| status.success())
-    };
-    if !(acl("u:1000:r", "src/read-only") && acl("u:1000:rx", "src/closed")) {
-        return skipped("setfacl is not installed");
-    }
-    for from_nothing in [false, true] {
-        if from_nothing {
-            fs::remove_dir_all(lop.path("dst")).expect("removed");
-            TreeBuilder::new().dir("dst").owner("dst", 65534, 65534).make(lop.path("."));
-        }
-        run().success();
-        alike(&lop);
-        let again = run();
-        again.success();
-        assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
-    }
-}
-
-/// That nothing but a removal failed is no reason to say that all failed.
-#[test]
-fn what_only_could_not_be_removed_has_an_exit_code_of_its_own() {
-    if !is_root() {
-        return skipped("only root can become somebody else");
-    }
-    let mut tree = TreeBuilder::new().dir("src/d").file("dst/d/theirs/in", "i");
-    for name in ["src", "src/d", "dst", "dst/d"] {
-        tree = tree.owner(name, 65534, 65534);
-    }
-    let lop = Lop::with(&tree);
-    for args in [&["--delete", "-i"][..], &["--delete", "-i", "--json"]] {
-        let run = lop.command().args(["mirror", "src", "dst"]).args(args);
-        let output = run.as_user(65534, 65534).run();
-        output.code(3);
-        let told = output.stdout_str();
-        assert!(!told.contains("remove ") && !told.contains("\"remove\""), "{told}");
-        let said = output.stderr_str();
-        assert!(
-            said.contains("lop: dst/d/theirs/in: cannot remove: Permission denied\n"),
-            "{said}"
-        );
-    }
-}
-
-#[test]
 fn what_is_left_out_is_said() {
     let tree = TreeBuilder::new()
         .file("src/a", "a")
@@ -284,51 +165,6 @@ fn a_file_is_no_tree() {
 }
 
 /// As in the module cache of Go.
-#[test]
-fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
-    if !is_root() {
-        return skipped("only root can become somebody else");
-    }
-    let mut tree = TreeBuilder::new()
-        .file("src/kept", "k")
-        .file("dst/kept", "k")
-        .file("dst/mod/one/go.mod", "1")
-        .file("dst/mod/two/deep/er/go.mod", "2")
-        .file("dst/mod/dark/in", "i")
-        .dir("dst/mod/unlisted/in")
-        .dir("dst/mod/empty")
-        .file("dst/mod/roots/in", "i");
-    let own = [
-        ("dst/mod/one/go.mod", 0o444),
-        ("dst/mod/one", 0o555),
-        ("dst/mod/two/deep/er", 0o500),
-        ("dst/mod/two/deep", 0o555),
-        ("dst/mod/two", 0o555),
-        ("dst/mod/dark", 0o000),
-        ("dst/mod/unlisted", 0o300),
-        ("dst/mod/empty", 0o000),
-        ("dst/mod", 0o555),
-        ("dst", 0o555),
-        ("src", 0o555),
-    ];
-    for (name, mode) in own {
-        tree = tree.owner(name, 65534, 65534).mode(name, mode);
-    }
-    let lop = Lop::with(&tree);
-    let run = |args: &[&str]| {
-        lop.command().args(["mirror", "src", "dst"]).args(args).as_user(65534, 65534).run()
-    };
-    // What is not theirs stays, and is named.
-    let output = run(&["--delete"]);
-    output.code(3);
-    assert!(output.stderr_str().contains("mod/roots/in: cannot remove"), "{}", output.stderr_str());
-    assert!(lop.path("dst/mod/roots/in").exists() && !lop.path("dst/mod/two").exists());
-    std::os::unix::fs::chown(lop.path("dst/mod/roots"), Some(65534), None).expect("given");
-    run(&["--delete"]).success();
-    assert!(!lop.path("dst/mod").exists());
-    alike(&lop);
-}
-
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
@@ -451,51 +287,4 @@ fn progress_says_how_far_it_is() {
     let said = output.stderr_str();
     assert!(said.contains(" of 2 names, ") && said.contains(" of 1.7 MiB, "), "{said}");
     assert!(said.contains(" left"), "{said}");
-}
-
-#[test]
-fn modes_of_what_is_not_readable_are_kept() {
-    let lop = Lop::with(&TreeBuilder::new().file("src/none", "n"));
-    fs::set_permissions(lop.path("src/none"), fs::Permissions::from_mode(0o200)).expect("set");
-    if !is_root() {
-        return skipped("what nobody may read can be read by root only");
-    }
-    lop.run(["mirror", "src", "dst"]).success();
-    alike(&lop);
-}
-
-/// Root of a container, say, in which the owner has no number.
-#[test]
-fn a_file_whose_owner_cannot_be_given_is_copied_without() {
-    let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
-    if !is_root() {
-        return skipped("only root gives files away");
-    }
-    for name in ["src/d/a", "src/d"] {
-        chown(lop.path(name), Some(1000), Some(1000)).expect("given away");
-    }
-    for (name, mode) in [("src/d/a", 0o6755), ("src/d", 0o2555)] {
-        fs::set_permissions(lop.path(name), fs::Permissions::from_mode(mode)).expect("set");
-    }
-    let inside = |program: &str, args: &[&str]| {
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", program]).args(args).current_dir(lop.path(""));
-        command.output()
-    };
-    if !inside("true", &[]).is_ok_and(|output| output.status.success()) {
-        return skipped("no namespace of users can be had");
-    }
-    for changes in ["1 file copied (1 B), 1 directory made", "metadata of 2 updated"] {
-        let output = inside(env!("CARGO_BIN_EXE_lop"), &["mirror", "src", "dst"]).expect("ran");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("dst/d/a: cannot set the owner: Invalid argument"), "{said}");
-        assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
-        let there = lop.path("dst/d/a").metadata().expect("copied");
-        // Set-id bits are for the owner that it has not.
-        assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
-        let above = lop.path("dst/d").metadata().expect("made");
-        assert_eq!((above.mode() & 0o7777, above.gid()), (0o555, 0));
-        assert_eq!(fs::read_to_string(lop.path("dst/d/a")).expect("read"), "a");
-    }
 }

@@ -30,7 +30,7 @@ fn a_reader_that_leaves_ends_every_command_quietly() {
     let lop = Lop::with(&pairs(3000));
     lop.remember(["."]);
     for (args, code) in [
-        (&["report"][..], 0),
+        (&["report", "--limit", "0"][..], 0),
         (&["report", "--json"], 0),
         (&["scan", "--format", "fdupes", "."], 0),
         (&["scan", "--no-catalog", "."], 0),
