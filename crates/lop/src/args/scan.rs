@@ -102,7 +102,7 @@ pub(crate) struct ScanArgs {
 
     /// Read all files again, whatever is remembered of them
     ///
-    /// Files that are not what they were, although their size and times are the same, are named.
+    /// Files whose content has changed although their size and times are the same are named.
     #[arg(long, conflicts_with = "no_catalog")]
     pub(crate) reread: bool,
 
