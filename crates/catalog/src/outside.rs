@@ -1,18 +1,19 @@
 //! Brings remembered files into a scan that it did not find, so that groups span what was scanned at
 //! different times.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use walk::Tree;
+use walk::{FileId, Tree};
 
 use crate::dirs::{Dirs, TOP};
 use crate::error::Error;
 use crate::load::Placer;
 use crate::open::Catalog;
-use crate::recall::{Orphans, Recall, Stored, sizes};
+use crate::recall::{Orphans, Recall, Stored, sizes, version};
 use crate::rows::FileRow;
+use crate::volumes::Volumes;
 
 /// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
 /// seconds.
@@ -58,6 +59,11 @@ impl Recall {
         for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
             away.add(dir, &name, &row);
         }
+        let changed = changed_inodes(tree, &mut memory.volumes, &wanted);
+        let is_changed = |row: &FileRow| changed.contains(&(row.volume, row.inode));
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| is_changed(row)) {
+            away.add(dir, &name, &row);
+        }
         let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {
             let dir = same[0].0;
@@ -84,6 +90,25 @@ impl Recall {
         }
         Ok(())
     }
+}
+
+/// Returns the inodes, by volume and number, that the tree has in another version than a row: by that name they have
+/// not been looked at since, and what they were is not what the tree's names of them are.
+fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashSet<(i64, u64)> {
+    let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
+    for (.., row) in rows {
+        seen.entry(row.inode).or_default().push(row);
+    }
+    let mut changed = HashSet::new();
+    for (id, file) in (0..).map(FileId).zip(tree.files()) {
+        let Some(rows) = seen.get(&file.inode) else { continue };
+        let now = version(tree, id, volumes);
+        let differs = |row: &&FileRow| row.volume == now.volume && !row.same_version(&now);
+        if rows.iter().any(differs) {
+            changed.insert((now.volume, now.inode));
+        }
+    }
+    changed
 }
 
 /// Returns the volumes that do not answer: a mount whose server is gone would hold up a scan that does

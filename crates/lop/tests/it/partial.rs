@@ -186,6 +186,21 @@ fn copies_outside_that_are_gone_or_changed_are_not_announced() {
 }
 
 #[test]
+fn an_old_name_outside_does_not_say_what_its_file_is_now() {
+    let tree =
+        TreeBuilder::new().hard_links("old one", &["a/name", "d/name"]).file("f/old", "old one");
+    let lop = Lop::with(&tree.file("f/new", "new one"));
+    lop.remember(["."]);
+    settle();
+    fs::write(lop.path("a/name"), "new one").expect("written");
+    settle();
+    lop.remember(["d"]);
+    assert_groups(&groups_of([["d/name", "f/new"]]), &lop.report());
+    lop.remember(["."]);
+    assert_truth(&lop);
+}
+
+#[test]
 fn a_directory_that_became_unreadable_keeps_its_rows() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
