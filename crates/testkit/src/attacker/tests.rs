@@ -106,7 +106,7 @@ fn lost_in_a_run(seed: u64) -> usize {
             drop(replace(&tree.join(kept), &tree.join(other)));
         }
     }
-    attacker.stop();
+    let _swaps = attacker.stop();
     let mut kept = Snapshot::of(&tree).contents();
     kept.extend(Snapshot::of(&held).contents());
     before.contents().difference(&kept).count()
