@@ -123,6 +123,11 @@ mod tests {
         let (file, mut sleep) = (temporary.path().join("file"), Command::new("sleep"));
         std::fs::write(&file, "").expect("written");
         let mut child = sleep.arg("60").current_dir(temporary.path()).spawn().expect("started");
+        // It has its arguments a moment after it was started.
+        let args = format!("/proc/{}/cmdline", child.id());
+        while std::fs::read(&args).expect("a process").is_empty() {
+            std::thread::yield_now();
+        }
         let left = look().since(&before);
         child.kill().and_then(|()| child.wait()).expect("ended");
         std::fs::remove_file(&file).expect("removed");
