@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fsops::Watch;
 use fuzz::{file, honest, is_untouched, messages, mutate, options, pair, place};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use mirror::Roots;
+use mirror::{Roots, User};
 use wire::{FromReceiver, FromSender, Incoming, Outgoing, decode};
 
 static HONEST: LazyLock<Vec<u8>> = LazyLock::new(|| honest().0);
@@ -66,8 +66,13 @@ fn play(place: &Path, data: &[u8]) {
         });
         let out = Arc::new(Outgoing::new(file(asks)));
         let mut said = Incoming::new(file(heard));
-        let _ended =
-            mirror::receive(&roots, &options(), &Watch::default(), None, (&mut said, &out));
+        let _ended = mirror::receive(
+            &roots,
+            &options(),
+            &Watch::default(),
+            User::default(),
+            (&mut said, &out),
+        );
         let _gone = (end.shutdown(Shutdown::Both), no_more.shutdown(Shutdown::Both));
     });
 }

@@ -38,8 +38,7 @@ fuzz_target!(|data: &[u8]| {
         });
         let (out, mut asked) = (Outgoing::new(file(says)), Incoming::new(file(asked)));
         let talk = (&mut asked, &out);
-        let _ended =
-            mirror::send(&source, None, &options(), &Watch::default(), talk, (false, &|_| ()));
+        let _ended = mirror::send(&source, None, &options(), &Watch::default(), talk);
         let _gone = end.shutdown(Shutdown::Both);
         listener.join().expect("no panic")
     });

@@ -11,7 +11,7 @@ use std::thread;
 
 use device::{Io, Lanes, Threads};
 use fsops::{Stat, Watch};
-use mirror::{Hint, Memory, Options, Roots, Source};
+use mirror::{Hint, Memory, Options, Roots, Source, User};
 use tempfile::TempDir;
 use walk::Globs;
 use wire::{Incoming, Outgoing};
@@ -46,6 +46,7 @@ pub fn options() -> Options {
         checksum: true,
         verify: false,
         fsync: false,
+        allow_empty: true,
         one_file_system: false,
         include: Globs::default(),
         exclude: Globs::default(),
@@ -125,7 +126,7 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
             let out = Outgoing::new(file(says));
             let mut asks = Incoming::new(file(sender));
             let watch = Watch::default();
-            mirror::send(&source, None, &options(), &watch, (&mut asks, &out), (false, &|_| ()))
+            mirror::send(&source, None, &options(), &watch, (&mut asks, &out))
         });
         let of_sender = scope.spawn(move || pass_on(heard, again));
         let of_receiver = scope.spawn(move || pass_on(asked, on));
@@ -133,7 +134,8 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
         let out = Arc::new(Outgoing::new(file(asks)));
         let mut said = Incoming::new(file(receiver));
         let watch = Watch::default();
-        let (_, ended) = mirror::receive(&roots, &options(), &watch, None, (&mut said, &out));
+        let (_, ended) =
+            mirror::receive(&roots, &options(), &watch, User::default(), (&mut said, &out));
         ended.expect("received");
         let _gone = end.shutdown(std::net::Shutdown::Both);
         let sent = sender.join().expect("no panic");
