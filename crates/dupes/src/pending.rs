@@ -1,4 +1,4 @@
-//! Which files are still to be compared while a search goes on, or after it was stopped.
+//! Tells which files a search has not compared yet, while it runs or after it was stopped.
 
 use std::collections::HashMap;
 

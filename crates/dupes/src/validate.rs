@@ -11,7 +11,7 @@ use crate::sets::Sets;
 use crate::verify::{State, state};
 use crate::worker::Worker;
 
-/// What is remembered of a file's bytes.
+/// The head and the digest that the catalog has of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// The fingerprint of its beginning.
@@ -48,7 +48,7 @@ pub enum Finding {
     Unreadable,
 }
 
-/// What reading remembered files again has shown.
+/// The result of reading remembered files again.
 #[derive(Debug, Default)]
 pub struct Validated {
     /// Files whose bytes are as remembered.
@@ -62,7 +62,7 @@ pub struct Validated {
     /// Files whose metadata is unchanged and whose bytes are not: a failing disk, or a program
     /// that covers its tracks.
     pub differing: Vec<FileId>,
-    /// Files of which no digest is remembered, so that at most their beginnings were compared.
+    /// Files without a digest in the catalog; only their heads, if any, were compared.
     pub unchecked: u64,
     /// Files that could not be read.
     pub problems: Vec<Problem>,

@@ -31,7 +31,7 @@ pub(crate) fn while_marking<T: Send>(
     Ok((done, book.close(settings)))
 }
 
-/// What is to be noted, and where.
+/// The marks to write, and the catalog that they go into.
 struct Book {
     path: PathBuf,
     marker: Option<Marker>,

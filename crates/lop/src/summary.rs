@@ -29,7 +29,7 @@ pub(crate) struct Summary {
     pub(crate) problems: u64,
     /// Files whose bytes are not those of an earlier scan although nothing else tells.
     pub(crate) damaged: u64,
-    /// Files that have too many holes for a digest, if every one was to have one.
+    /// Files that `--hash-all` gave no digest because they have too many holes.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) hollow: u64,
     /// Patterns that matched nothing.

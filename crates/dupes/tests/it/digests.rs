@@ -48,7 +48,7 @@ fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
         assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
         assert!(scan.facts.head(id.0).is_some(), "{name}");
     }
-    // What is known now tells a new file from them, or to be one of them, without reading them.
+    // A new file can now be compared with them by their digests, without reading them.
     let listed = scan.listed();
     let again = scan.again(&setup());
     assert!(again.listed() == listed && again.bytes_read() == 0);

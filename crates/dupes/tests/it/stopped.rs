@@ -101,7 +101,7 @@ fn what_is_known_is_true_and_the_rest_is_pending() {
     assert!(stopped > 0, "no search was stopped in time to leave anything");
 }
 
-/// What one part has read no later part reads again, but for what was at hand when it was stopped.
+/// A search that goes on reads no file again that an earlier part finished; files in work when it stopped are read again.
 #[test]
 fn a_search_that_goes_on_reads_less_than_one_from_the_start() {
     let tree = tree();

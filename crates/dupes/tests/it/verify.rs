@@ -35,7 +35,7 @@ fn with_work<T>(scan: &Scan, watch: &Watch, answer: impl FnOnce(&Work<'_>) -> T)
     answer(&Work::new(&scan.tree, &scan.facts, &options, watch))
 }
 
-/// Reads everything again; returns what that has shown of each inode too, by its first name.
+/// Reads every file again; also returns the finding for each inode, by its first name.
 fn examined(
     scan: &Scan,
     watch: &Watch,

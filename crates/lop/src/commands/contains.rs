@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
         walk_dir(&args.one, SystemDirs::Entered, settings)?,
         &catalog,
     )?;
-    // What is damaged there is certainly no copy.
+    // A damaged file there does not count as a copy.
     let other = Side::look(
         Content::Alone,
         walk_dir(&args.other, SystemDirs::LeftOut, settings)?,

@@ -139,8 +139,7 @@ fn examine(
     Ok(Examined { tree, searched, offline, uncommitted })
 }
 
-/// Finds the groups; with a catalog, what is found out is saved in it now and then, and when the work
-/// is interrupted.
+/// Finds the groups. With a catalog, it saves the results so far at intervals and on an interrupt.
 fn look_for(
     scan: &ScanSettings,
     settings: &Settings,

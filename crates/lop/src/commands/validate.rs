@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
         let expected = |file| expected(&loaded, file);
         let found = |file, finding| {
             let mark = new_state(loaded.state(file), finding);
-            // Nobody takes it only if the other thread has panicked.
+            // Sending fails only if the other thread has panicked.
             let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
         };
         dupes::validate(&work, &expected, &found)
@@ -84,7 +84,7 @@ fn expected(loaded: &Loaded, file: FileId) -> Expected {
     }
 }
 
-/// Returns the state of a file by what was found, if it is another than before.
+/// Returns the new state of a file, or none if the finding does not change it.
 fn new_state(before: FileState, finding: Finding) -> Option<FileState> {
     let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
     let now = match finding {

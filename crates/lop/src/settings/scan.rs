@@ -41,7 +41,7 @@ pub(crate) struct ScanSettings {
     pub(crate) stats: bool,
     /// How much memory was asked for.
     pub(crate) memory: Option<u64>,
-    /// Whether files are read again whatever is known of them.
+    /// Whether to read every file, including those that the catalog knows.
     pub(crate) reread: bool,
     /// Whether every file is to have a digest.
     pub(crate) hash_all: bool,

@@ -7,7 +7,7 @@ use testkit::TreeBuilder;
 
 use crate::lop::{Lop, assert_exit_record, document};
 
-/// An old folder and an archive that has all of it.
+/// Makes a directory `old` and an archive with a copy of every file in it.
 fn archived() -> Lop {
     let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
     for dir in ["old", "archive"] {

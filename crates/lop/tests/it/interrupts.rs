@@ -82,7 +82,7 @@ fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
         if output.ending == Ending::Code(0) {
             assert_eq!(now, scans + 1);
         }
-        // What is not known yet is no more than not known.
+        // An incomplete scan may be reported (3), but is no error.
         let report = lop.run(["report", "-q", "--limit", "1"]);
         assert!(matches!(report.ending, Ending::Code(0 | 3)));
     }

@@ -1,4 +1,4 @@
-//! `lop mirror` where the process may not do everything.
+//! `lop mirror` run by a user who lacks some permissions.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -161,7 +161,7 @@ fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
     let run = |args: &[&str]| {
         lop.command().args(["mirror", "src", "dst"]).args(args).as_user(65534, 65534).run()
     };
-    // What is not theirs stays, and is named.
+    // Files of other users stay, and lop names them.
     let output = run(&["--delete"]);
     output.code(3);
     assert!(output.stderr_str().contains("mod/roots/in: cannot remove"), "{}", output.stderr_str());

@@ -142,7 +142,7 @@ fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
     assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], bytes);
 }
 
-/// Nothing was read yet, so there is nothing to keep, and no catalog to make.
+/// A scan interrupted before it read anything makes no catalog.
 #[test]
 fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -157,7 +157,7 @@ fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     assert!(!lop.catalog().exists());
 }
 
-/// What is read again is compared with what was known of it.
+/// `--reread` compares each file with what the catalog has of it.
 #[test]
 fn a_scan_that_reads_everything_again_names_what_is_damaged() {
     let lop = Lop::with(
