@@ -65,9 +65,17 @@ pub(crate) fn inodes<'a>(
     work: &'a Work<'_>,
     class: &'a [FileId],
 ) -> impl Iterator<Item = &'a [FileId]> {
-    let tree = work.tree;
+    names_of_inodes(work.tree, work.watch, class)
+}
+
+/// As [`inodes`], without a search.
+pub(crate) fn names_of_inodes<'a>(
+    tree: &'a Tree,
+    watch: &'a Watch,
+    class: &'a [FileId],
+) -> impl Iterator<Item = &'a [FileId]> {
     class.chunk_by(|&a, &b| {
-        work.watch.make_room();
+        watch.make_room();
         let (a, b) = (tree.file(a), tree.file(b));
         a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
     })

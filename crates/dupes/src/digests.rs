@@ -9,7 +9,7 @@ use crate::beginnings::read;
 use crate::order::{Reach, Wanted};
 use crate::parallel::Work;
 use crate::sets::Sets;
-use crate::sift::{BATCH, hollow};
+use crate::sift::{BATCH, hollow, known_digest};
 use crate::validate::inodes;
 
 /// Holes beyond this are not put through a hash: it takes a quarter of an hour.
@@ -39,7 +39,7 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
         let file = names[0];
         work.tree.file(file).size > 0
             && !work.facts.dropped(file.0)
-            && !has_digest(work, file)
+            && known_digest(work.facts, file).is_none()
             && names.iter().any(|&name| wanted(name) && !work.tree.is_remembered(name))
     };
     let mut batch = Vec::new();
@@ -62,10 +62,6 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
     }
     read_batch(work, &inodes, &batch, &mut digested)?;
     Ok(digested)
-}
-
-fn has_digest(work: &Work<'_>, file: FileId) -> bool {
-    work.facts.content(file.0).is_some_and(|content| work.facts.digest(content).is_some())
 }
 
 /// Reads files, given with the numbers of their inodes, and gives all names of each what came out.

@@ -6,7 +6,7 @@ use content::{Facts, Head};
 use fsops::Watch;
 use walk::{FileId, Tree};
 
-use crate::classes::{SameSize, classes};
+use crate::classes::{SameSize, classes, names_of_inodes};
 use crate::groups::spread;
 
 /// The files of a tree that share their size with another inode.
@@ -29,11 +29,7 @@ impl Candidates {
     pub fn pending(&self, tree: &Tree, facts: &Facts, watch: &Watch) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
-            watch.make_room();
-            let inode =
-                |file: FileId| (tree.device_index(tree.file(file).dir), tree.file(file).inode);
-            let inodes: Vec<&[FileId]> =
-                class.files.chunk_by(|&a, &b| inode(a) == inode(b)).collect();
+            let inodes: Vec<&[FileId]> = names_of_inodes(tree, watch, class.files).collect();
             for names in &inodes {
                 // Of the search's own file, which is the first, nothing is changed.
                 spread(facts, names);

@@ -188,7 +188,7 @@ fn next_length(length: u64, size: u64) -> u64 {
     round_length(length.saturating_mul(GROWTH)).min(size)
 }
 
-fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
+pub(crate) fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
     facts.content(file.0).and_then(|content| facts.digest(content))
 }
 
