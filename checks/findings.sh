@@ -470,8 +470,20 @@ p3() {
         "$LOP" scan --progress always --threads 1 d 2> "$W/said"
     cat -A "$W/said"; grep -q . "$W/said" && ! grep -q $'\r\|\x1b' "$W/said"
 }
+# The lines of progress of a program whose system calls $2 take 30 ms, on a terminal of $1 columns.
+slow_progress() {
+    need strace
+    on_terminal "$1" "strace -f -qq -o /dev/null -e trace=$2 -e inject=$2:delay_enter=30000 $LOP ${*:3}" < /dev/null |
+        sed 's/\x1b\[K/\n/g' | tee /dev/stderr
+}
+p4() {
+    pairs 20 400000 d/a d/b; lop scan d
+    slow_progress 50 pread64 dedupe --by hardlink --apply d | grep -qa 'Changing files: [0-9]*%, .* left' &&
+        slow_progress 50 copy_file_range undo | grep -qa 'Restoring files: [0-9]*%, .* left'
+}
 check p1 'progress: what is left is shown in 50 columns too'
 check p2 'progress: not "0 of N at 200 MiB/s"'
+check p4 'progress: dedupe and undo show percentage and time left'
 check p3 'progress: plain lines where standard error is no terminal'
 
 # == Words ==========================================================================================

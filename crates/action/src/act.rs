@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fsops::{File, FileKey, Interrupted, Lease, Op, Shared, Stat, Volume};
+use fsops::{File, FileKey, Lease, Op, Shared, Stat, Volume};
 
 use crate::apply::Worker;
 use crate::copy::Copy;
@@ -151,7 +151,7 @@ impl Worker<'_> {
         let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
         let copy = Copy { source: file, like: now, xattrs: &xattrs, digest: false };
         let staging = &place.staging.dir;
-        let made = copy.make(place, &mut self.scratch, self.shared.watch).and_then(|made| {
+        let made = copy.make(place, &mut self.scratch, &self.meter).and_then(|made| {
             if !made.has_owner {
                 let source = io::ErrorKind::PermissionDenied.into();
                 return Err(Reason::Failed { op: Op::Change, source });
@@ -175,9 +175,7 @@ impl Worker<'_> {
         if has_nothing_to_share(file, kept.file) {
             return Err(Reason::Same);
         }
-        let watch = self.shared.watch;
-        let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
-        match file.share_extents_of(kept.file, kept.stat.size, stop) {
+        match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
             Ok(Shared::Whole) => Ok(()),
             Ok(Shared::Differs) => Err(Reason::Differs),
             Err(source) if source.kind() == io::ErrorKind::Unsupported => {

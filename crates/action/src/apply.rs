@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use content::Scratch;
@@ -19,6 +18,7 @@ use crate::journal::{Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::manifest::{self, Manifests};
+use crate::meter::Meter;
 use crate::staging::Staging;
 use crate::store::{Stores, Used};
 use crate::target::Group;
@@ -110,6 +110,7 @@ pub(crate) struct Worker<'a> {
     /// Intents that are still to be told to the manifests of their stores.
     pub(crate) told: BTreeMap<u32, (Staging, Lines)>,
     pub(crate) manifests: manifest::Open,
+    pub(crate) meter: Meter<'a>,
     pub(crate) outcome: Outcome,
     /// File systems by device.
     pub(crate) volumes: HashMap<u64, Volume>,
@@ -117,7 +118,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
 }
 
-/// Carries groups out.
+/// Carries groups out. Files that are refused count as done, and so do their bytes.
 ///
 /// # Errors
 ///
@@ -173,6 +174,7 @@ fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)
             lines: Lines::default(),
             told: BTreeMap::new(),
             manifests: manifest::Open::default(),
+            meter: Meter::new(shared.watch),
             outcome: Outcome::default(),
             volumes: HashMap::new(),
             touched: HashMap::new(),
@@ -249,9 +251,5 @@ impl Worker<'_> {
         let volume = file.volume()?;
         self.volumes.insert(device, volume);
         Ok(volume)
-    }
-
-    pub(crate) fn count_done(&self) {
-        self.shared.watch.files_done.fetch_add(1, Relaxed);
     }
 }

@@ -6,6 +6,7 @@ use content::{Digest, Manner, Part, Scratch, partition};
 use fsops::{File, Interrupted, NewFile, Op, Stat, Watch, Xattr};
 
 use crate::error::Reason;
+use crate::meter::Meter;
 use crate::place::Place;
 
 /// What a copy is made of.
@@ -29,7 +30,8 @@ pub(crate) struct Made {
 }
 
 impl Copy<'_> {
-    /// Makes the copy in the private directory, under the name for what is not ready.
+    /// Makes the copy in the private directory, under the name for what is not ready. Its bytes are counted once,
+    /// while they are copied.
     ///
     /// # Errors
     ///
@@ -38,14 +40,15 @@ impl Copy<'_> {
         &self,
         place: &Place<'_>,
         scratch: &mut Scratch,
-        watch: &Watch,
+        meter: &Meter<'_>,
     ) -> Result<Made, Reason> {
         let size = self.like.size;
         let new = place.staging.dir.create_file(&place.part).map_err(Reason::failed(Op::Create))?;
-        let stop = || watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into());
-        new.copy_from(self.source, size, stop).map_err(Reason::failed(Op::Write))?;
+        let copied = new.copy_from(self.source, size, |bytes| meter.step(bytes));
+        copied.map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;
-        let digest = match compare(self.source, &reader, size, self.digest, scratch, watch) {
+        let watch = meter.uncounted();
+        let digest = match compare(self.source, &reader, size, self.digest, scratch, &watch) {
             Ok(Some(part)) => part.digest,
             Ok(None) => return Err(Reason::Differs),
             Err(Interrupted) => return Err(Reason::stopped()),

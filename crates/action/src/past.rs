@@ -1,6 +1,6 @@
 //! A journal that is read: what was to be done, and what came of it.
 //!
-//! A run may have been of millions of files. In memory is only where in the journal each of them is.
+//! A run may have been of millions of files. In memory is only where in the journal each of them is, and its size.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::FileExt;
@@ -35,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) fate: Fate,
     length: u32,
     at: u64,
+    /// Length of the file in bytes.
+    size: u64,
 }
 
 /// An intent and how far its undo has come.
@@ -214,7 +216,7 @@ impl Past {
             self.linked.insert(n, key);
             self.keys.insert(key);
         }
-        self.entries.insert(n, Entry { fate: Fate::Open, length, at });
+        self.entries.insert(n, Entry { fate: Fate::Open, length, at, size: was.version.size });
     }
 
     fn settle(&mut self, n: u64, fate: Fate) {
@@ -239,6 +241,12 @@ impl Past {
             }
             _ => Err(bad(format!("no intent {n}"))),
         }
+    }
+
+    /// Returns how many bytes are copied to restore a file, if it is not found otherwise.
+    pub(crate) fn copied_bytes(&self, n: u64) -> u64 {
+        let size = self.entries.get(&n).map_or(0, |entry| entry.size);
+        if self.by.is_undone_by_copy() { size } else { 0 }
     }
 
     /// Returns whether something of the run is left to bring back.

@@ -7,6 +7,7 @@ use fsops::{FileKey, Stat};
 
 use crate::keep::{self, Rule, choose};
 use crate::kind::Kind;
+use crate::meter::Amount;
 use crate::target::{Group, Target};
 
 /// One name of a file that is equal to others.
@@ -279,6 +280,11 @@ impl Plan {
     /// Returns the names that go, those of one inode together.
     fn files(&self) -> impl Iterator<Item = &[Member]> {
         self.others.chunk_by(|a, b| a.stat.key() == b.stat.key())
+    }
+
+    /// Returns how much there is to go through to carry it out.
+    pub fn amount(&self, kind: Kind) -> Amount {
+        Amount::of(kind, self.keep.stat.size, self.others.len())
     }
 
     /// Returns how many bytes the kind may take instead, as far as metadata tells.

@@ -3,7 +3,9 @@
 //! A file is removed only if the file that was kept for it is there, is what it was, and is equal to it
 //! now, byte by byte. It may be the last one otherwise.
 
-use fsops::{File, Interrupted, Op, Watch};
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{File, Interrupted, Op, Stage, Watch};
 
 use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
@@ -78,6 +80,7 @@ pub(crate) fn purge(
     watch: &Watch,
     purged: &mut Purged,
 ) -> Result<(), Error> {
+    watch.enter(Stage::Act);
     let mut sites = Sites::new(past);
     let mut scratch = content::Scratch::default();
     let mut lines = Lines::default();
@@ -88,6 +91,7 @@ pub(crate) fn purge(
             break;
         }
         let intent = past.noted(n)?.intent;
+        watch.files_done.fetch_add(1, Relaxed);
         match remove(&mut sites, &intent, watch, &mut scratch) {
             Ok(freed) => {
                 purged.done += 1;

@@ -55,7 +55,7 @@ impl Undo<'_> {
             former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
         let digest = intent.digest.is_some();
         let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
-        let copied = copy.make(&place, &mut self.scratch, self.watch).and_then(|made| {
+        let copied = copy.make(&place, &mut self.scratch, &self.meter).and_then(|made| {
             if !is_content(intent, made.digest, &was) {
                 return Err(changed(intent));
             }
@@ -80,7 +80,7 @@ impl Undo<'_> {
         if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
             return Err(Reason::Taken);
         }
-        match equal(&source, &own, stat.size, &mut self.scratch, self.watch) {
+        match equal(&source, &own, stat.size, &mut self.scratch, &self.meter.uncounted()) {
             Ok(true) => {}
             Ok(false) => return Err(Reason::Taken),
             Err(Interrupted) => return Err(Reason::stopped()),

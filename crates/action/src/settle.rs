@@ -15,11 +15,12 @@ use crate::apply::{Changed, Worker};
 use crate::error::{Error, Reason, again};
 use crate::journal::Record;
 use crate::kind::Kind;
+use crate::meter::Amount;
 use crate::opening::{Going, Kept, Opened, Ours};
 use crate::target::{Group, Target};
 
 /// Files that are compared side by side: more at once share the processor's cache too thinly.
-const ABREAST: usize = 31;
+pub(crate) const ABREAST: usize = 31;
 
 impl Worker<'_> {
     /// Carries out a batch.
@@ -67,9 +68,12 @@ impl Worker<'_> {
                 self.refuse_untold(going, &failed);
             }
         }
-        for ((at, group), (_, planned, _)) in open.into_iter().zip(parts) {
-            let Some((keep, going)) = group else { continue };
-            self.settle(keep, going, planned.digest, &mut ours[at])?;
+        for ((at, group), (_, planned, others)) in open.into_iter().zip(parts) {
+            if let Some((keep, going)) = group {
+                self.settle(keep, going, planned.digest, &mut ours[at])?;
+            }
+            let kind = self.shared.how.kind;
+            self.meter.complete(Amount::of(kind, planned.keep.version.size, others.len()));
         }
         self.restore_times();
         self.note(false)
@@ -167,6 +171,7 @@ impl Worker<'_> {
             let manner = Manner { sparse, digest, quantum: self.lane.quantum() };
             let watch = self.shared.watch;
             let (parts, failures) = partition(&files, size, manner, &mut self.scratch, watch)?;
+            self.meter.note(size.saturating_mul(files.len() as u64));
             let equal = parts.iter().find(|part| part.members.contains(&0));
             found = equal.and_then(|part| part.digest);
             for (member, verdict) in verdicts.iter_mut().enumerate() {
@@ -218,7 +223,6 @@ impl Worker<'_> {
                 }
                 Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }
-            self.count_done();
         }
         drop(lease);
         kept.stat = now;

@@ -3,6 +3,9 @@
 use fsops::Stat;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::Kind;
+use crate::meter::Amount;
+
 /// A version of a file: one inode with one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
@@ -46,4 +49,11 @@ pub struct Group {
     /// The digest of what they have in them, if it is known: an undo then takes any file in the place of
     /// the kept one that has this content, and no other.
     pub digest: Option<content::Digest>,
+}
+
+impl Group {
+    /// Returns how much there is to go through to act on it.
+    pub fn amount(&self, kind: Kind) -> Amount {
+        Amount::of(kind, self.keep.version.size, self.others.len())
+    }
 }

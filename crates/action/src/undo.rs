@@ -29,6 +29,7 @@ use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::means::{Finder, Means, Prospect, is_as_kept, what_is_there};
+use crate::meter::{Amount, Meter};
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
@@ -87,7 +88,8 @@ pub(crate) struct Undo<'p> {
     past: &'p Past,
     pub(crate) finder: Finder<'p>,
     journal: &'p Journal,
-    pub(crate) watch: &'p Watch,
+    watch: &'p Watch,
+    pub(crate) meter: Meter<'p>,
     pub(crate) scratch: Scratch,
     lines: Lines,
     /// By store.
@@ -104,7 +106,7 @@ pub(crate) fn undo(
     journal: &Journal,
     watch: &Watch,
 ) -> Result<(Undone, Result<(), Error>), Error> {
-    watch.enter(Stage::Act);
+    watch.enter(Stage::Restore);
     journal.note(&Record::UndoBegin)?;
     let mut sites = Sites::new(past);
     for &n in &past.copies {
@@ -115,6 +117,7 @@ pub(crate) fn undo(
         finder: Finder::new(past)?,
         journal,
         watch,
+        meter: Meter::new(watch),
         scratch: Scratch::default(),
         lines: Lines::default(),
         unsynced: BTreeMap::new(),
@@ -170,13 +173,15 @@ impl Undo<'_> {
         let past = self.past;
         let (todo, unmatched) = todo(past, paths)?;
         self.undone.unmatched = unmatched;
-        self.watch.files_total.store(todo.len() as u64, Relaxed);
+        let files = todo.len() as u64;
         // A file with several names is copied once; its other names become links to that.
         let mut firsts = HashSet::new();
         let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
             let key = past.linked.get(n);
             key.is_none_or(|key| !self.finder.back.contains_key(key) && firsts.insert(*key))
         });
+        let bytes = first.iter().fold(0u64, |sum, &n| sum.saturating_add(past.copied_bytes(n)));
+        Amount { files, bytes }.expect(self.watch);
         for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
@@ -219,7 +224,10 @@ impl Undo<'_> {
             batch.iter().map(|&n| self.past.noted(n)).collect::<Result<_, _>>()?;
         let mut ready = Vec::with_capacity(batch.len());
         for noted in &batch {
-            match self.prepare(noted) {
+            let bytes = self.copied_bytes(noted);
+            let prepared = self.prepare(noted);
+            self.meter.complete(Amount { files: 0, bytes });
+            match prepared {
                 Ok(Step::Made(copy)) => ready.push(copy),
                 Ok(Step::Back(dir)) => self.is_back(noted, &dir),
                 Err(reason) => self.refuse(noted, reason),
@@ -242,6 +250,14 @@ impl Undo<'_> {
             }
         }
         self.note(false)
+    }
+
+    /// Returns how many bytes are copied to restore a file, at most.
+    fn copied_bytes(&self, noted: &Noted) -> u64 {
+        let n = noted.intent.n;
+        let linked = self.past.linked.get(&n);
+        let is_back = linked.is_some_and(|key| self.finder.back.contains_key(key));
+        if is_back { 0 } else { self.past.copied_bytes(n) }
     }
 
     fn is_back(&mut self, noted: &Noted, dir: &Rc<Dir>) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::Ordering::Relaxed;
 
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 use fsops::{File, Watch};
@@ -91,7 +92,7 @@ pub fn round_length(length: u64) -> u64 {
     length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
-/// Reads a stretch of a file.
+/// Reads a stretch of a file. Counts its bytes as done while they are read, and all of them if it fails.
 ///
 /// # Errors
 ///
@@ -103,13 +104,11 @@ pub fn read_on(
     watch: &Watch,
 ) -> Result<Grown, ReadError> {
     let Stretch { size, before, to } = stretch;
-    let mut reader = Reader { file, size, scratch, watch, head: None };
-    let beginning = match before {
-        None if to >= size => *reader.hash(0, size)?.finalize().as_bytes(),
-        None => reader.hash(0, to)?.finalize_non_root(),
-        Some((at, Beginning(value))) => reader.grow(at, value, size, to)?,
-    };
-    Ok(Grown { beginning: Beginning(beginning), head: reader.head })
+    let mut reader = Reader { file, size, scratch, watch, head: None, read: 0 };
+    let beginning = reader.stretch(before, to);
+    let all = to.min(size) - before.map_or(0, |(at, _)| at);
+    watch.bytes_done.fetch_add(all - reader.read, Relaxed);
+    Ok(Grown { beginning: Beginning(beginning?), head: reader.head })
 }
 
 struct Reader<'a> {
@@ -118,9 +117,23 @@ struct Reader<'a> {
     scratch: &'a mut Scratch,
     watch: &'a Watch,
     head: Option<Head>,
+    /// Bytes that were counted as done.
+    read: u64,
 }
 
 impl Reader<'_> {
+    fn stretch(
+        &mut self,
+        before: Option<(u64, Beginning)>,
+        to: u64,
+    ) -> Result<[u8; 32], ReadError> {
+        Ok(match before {
+            None if to >= self.size => *self.hash(0, self.size)?.finalize().as_bytes(),
+            None => self.hash(0, to)?.finalize_non_root(),
+            Some((at, Beginning(value))) => self.grow(at, value, self.size, to)?,
+        })
+    }
+
     /// Puts the subtrees behind the one that is `value`, each as long as all before it.
     fn grow(
         &mut self,
@@ -159,6 +172,8 @@ impl Reader<'_> {
             }
             hasher.update(&buffer[..step]);
             at += step as u64;
+            self.read += step as u64;
+            self.watch.bytes_done.fetch_add(step as u64, Relaxed);
         }
         Ok(hasher)
     }

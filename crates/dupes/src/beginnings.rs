@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Beginning, read_head, read_on};
-use fsops::{File, Interrupted};
+use content::{Beginning, Scratch, read_head, read_on};
+use fsops::{File, Interrupted, Watch};
 use walk::{FileId, Problem};
 
 use crate::order::{Arranged, Reach, Wanted, arrange};
@@ -85,19 +85,17 @@ fn read_one(
         });
     }
     let stretch = reach.stretch(size);
-    let grown = match open {
-        Some(open) => worker.read_from(file, &open, |open, scratch, watch| {
-            read_on(open, stretch, scratch, watch)
-        })?,
-        None => None,
-    };
-    let read = stretch.before.map_or(0, |(at, _)| at);
-    let Some(grown) = grown else {
-        // It counts as done from its beginning, and what was read of it was counted before.
-        work.expect_again(&[file], read);
+    // A file that fails counts as done from its beginning, and what was read of it was counted before.
+    let Some(open) = open else {
+        work.expect_again(&[file], stretch.before.map_or(0, |(at, _)| at));
         return Ok(());
     };
-    work.watch.bytes_done.fetch_add(stretch.to - read, Relaxed);
+    let read =
+        |open: &File, scratch: &mut Scratch, watch: &Watch| read_on(open, stretch, scratch, watch);
+    let Some(grown) = worker.read_from(file, &open, read)? else {
+        work.expect_again(&[file], stretch.to);
+        return Ok(());
+    };
     if let Some(head) = grown.head {
         work.facts.set_head(file.0, head);
     }

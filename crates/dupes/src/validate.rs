@@ -113,10 +113,13 @@ pub fn validate(
         work.on_threads(&leaders, 16, |worker, out: &mut Validated, &(number, _)| {
             let names = inodes.get(number as usize).files;
             let same = present(worker, out, names);
-            if let Some(&file) = same.first() {
-                reread(worker, out, &same, expected(file), found)?;
-            }
-            worker.work.watch.files_done.fetch_add(names.len() as u64, Relaxed);
+            let bytes = expected(names[0]).bytes(work.tree.file(names[0]).size);
+            let read = match same.first() {
+                Some(&file) => reread(worker, out, &same, expected(file), found)?,
+                None => 0,
+            };
+            work.watch.bytes_done.fetch_add(bytes.saturating_sub(read), Relaxed);
+            work.watch.files_done.fetch_add(names.len() as u64, Relaxed);
             Ok(())
         })?;
     let mut all = Validated { problems, ..Validated::default() };
@@ -163,29 +166,27 @@ fn present(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Ve
     same
 }
 
-/// Reads a file, given by names that are there, and compares.
+/// Reads a file, given by names that are there, and compares. Returns how many bytes were counted as done by that.
 fn reread(
     worker: &mut Worker<'_>,
     out: &mut Validated,
     names: &[FileId],
     expected: Expected,
     found: &(dyn Fn(FileId, Finding) + Sync),
-) -> Result<(), Interrupted> {
+) -> Result<u64, Interrupted> {
     let (file, count) = (names[0], names.len() as u64);
     if expected == Expected::default() {
         out.unchecked += count;
-        return Ok(());
+        return Ok(0);
     }
     let size = worker.work.tree.file(file).size;
     let Ok(open) = worker.opener.open(file) else {
         found(file, Finding::Unreadable);
         out.problems.push(unreadable(worker, file));
-        return Ok(());
+        return Ok(0);
     };
-    let watch = worker.work.watch;
-    watch.opened.fetch_add(1, Relaxed);
+    worker.work.watch.opened.fetch_add(1, Relaxed);
     let is_same = compare(worker, &open, size, expected);
-    watch.bytes_done.fetch_add(expected.bytes(size), Relaxed);
     let unchanged = open.stat().is_ok_and(|now| worker.work.tree.unchanged(file, &now));
     match is_same {
         Err(ReadError::Interrupted(stop)) => return Err(stop),
@@ -205,7 +206,8 @@ fn reread(
             out.differing.extend(names);
         }
     }
-    Ok(())
+    // A head is not counted while it is read.
+    Ok(expected.digest.map_or(0, |_| size))
 }
 
 /// Returns whether an open file has the bytes that are expected, as far as anything is.

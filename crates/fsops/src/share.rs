@@ -21,7 +21,8 @@ pub enum Shared {
 
 impl File {
     /// Makes the first `size` bytes of this file share the extents of `source`, as far as they are
-    /// equal; calls `stop` between steps of 16 MiB, which ends it by an error.
+    /// equal. Calls `step` before each step with how many bytes the last one shared, 16 MiB at most; its error ends the
+    /// work.
     ///
     /// The kernel compares the bytes while it keeps writers out. Neither content changes, whatever
     /// happens.
@@ -34,17 +35,18 @@ impl File {
         &self,
         source: &File,
         size: u64,
-        mut stop: impl FnMut() -> io::Result<()>,
+        mut step: impl FnMut(u64) -> io::Result<()>,
     ) -> io::Result<Shared> {
-        let mut at = 0;
+        let (mut at, mut done) = (0, 0);
         while at < size {
-            stop()?;
+            step(done)?;
             about_to_change()?;
-            match step(source, self, at, (size - at).min(STEP))? {
+            done = match share(source, self, at, (size - at).min(STEP))? {
                 Some(0) => return Err(rustix::io::Errno::INVAL.into()),
-                Some(done) => at += done,
+                Some(done) => done,
                 None => return Ok(Shared::Differs),
-            }
+            };
+            at += done;
         }
         Ok(Shared::Whole)
     }
@@ -73,7 +75,7 @@ const DIFFERS: i32 = 1;
 
 /// Asks once; returns how many bytes are shared now, or `None` if they differ.
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
-fn step(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
+fn share(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
     let mut request = Request {
         src_offset: at,
         src_length: length,

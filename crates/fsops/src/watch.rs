@@ -4,6 +4,7 @@
 //! and never wait for whoever shows progress, which reads it at leisure from another thread.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::spill;
@@ -12,6 +13,8 @@ use crate::spill;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {
+    /// Nothing that has counters yet: what is remembered is being loaded.
+    Begin,
     /// Finding entries.
     Walk,
     /// Sorting what was found, and looking up what is known of it.
@@ -28,6 +31,8 @@ pub enum Stage {
     Commit,
     /// Changing files.
     Act,
+    /// Restoring files that a run changed.
+    Restore,
     /// Counting what is to be removed.
     Count,
     /// Removing trees.
@@ -42,9 +47,12 @@ pub enum Stage {
 pub struct Interrupted;
 
 /// Progress so far, and the request to stop. All counters only grow.
+///
+/// At the end of work that has a total, what is done is equal to it: work that turned out unnecessary, or failed,
+/// counts as done.
 #[derive(Debug, Default)]
 pub struct Watch {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     stage: AtomicU8,
     /// Whether results are being saved: work that was asked to stop is given the time for it.
     pub saving: AtomicBool,
@@ -56,13 +64,15 @@ pub struct Watch {
     pub heads_total: AtomicU64,
     /// Of those, beginnings that were read.
     pub heads_done: AtomicU64,
+    /// Whether `files_total` and `bytes_total` are still being counted: they are the least there can be.
+    pub totals_grow: AtomicBool,
     /// Files whose content has to be looked at.
     pub files_total: AtomicU64,
     /// Of those, files that are done, failed ones included.
     pub files_done: AtomicU64,
-    /// Bytes that may have to be read: an upper bound that `bytes_done` reaches at the end.
+    /// Bytes that may have to be read or copied: an upper bound that `bytes_done` reaches at the end.
     pub bytes_total: AtomicU64,
-    /// Of those, bytes read or found unnecessary.
+    /// Of those, bytes read, copied, or found unnecessary.
     pub bytes_done: AtomicU64,
     /// Entries that are to be removed, or 0 if that is not known.
     pub removed_total: AtomicU64,
@@ -75,6 +85,12 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Returns a watch for a part of the work whose counters nobody looks at; a request to stop reaches both.
+    #[must_use]
+    pub fn uncounted(&self) -> Watch {
+        Watch { stop: Arc::clone(&self.stop), ..Watch::default() }
+    }
+
     /// Asks the engines to stop soon.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
@@ -121,6 +137,7 @@ impl Watch {
     /// Returns what is being done now.
     pub fn stage(&self) -> Stage {
         let stages = [
+            Stage::Begin,
             Stage::Walk,
             Stage::Sort,
             Stage::Heads,
@@ -129,6 +146,7 @@ impl Watch {
             Stage::Relate,
             Stage::Commit,
             Stage::Act,
+            Stage::Restore,
             Stage::Count,
             Stage::Purge,
             Stage::Mirror,

@@ -36,7 +36,7 @@ impl AsFd for NewFile {
 
 impl NewFile {
     /// Makes its content that of `source`, sharing extents where the file system can, and else as
-    /// sparse as it is; calls `stop` between steps, which ends the copy by an error.
+    /// sparse as it is. Calls `step` before each step with how many bytes the last one copied; its error ends the copy.
     ///
     /// # Errors
     ///
@@ -45,21 +45,22 @@ impl NewFile {
         &self,
         source: &File,
         size: u64,
-        mut stop: impl FnMut() -> io::Result<()>,
+        mut step: impl FnMut(u64) -> io::Result<()>,
     ) -> io::Result<()> {
         about_to_change()?;
         if rustix::fs::ioctl_ficlone(&self.fd, source.fd()).is_ok() {
             return Ok(());
         }
         rustix::fs::ftruncate(&self.fd, size)?;
-        let mut at = 0;
+        let (mut at, mut copied) = (0, 0);
         while let Some(data) = source.next_data(at)? {
             let end = source.next_hole(data)?.min(size);
             at = data;
             while at < end {
-                stop()?;
+                step(copied)?;
                 about_to_change()?;
-                at += self.copy_step(source, at, (end - at).min(STEP))?;
+                copied = self.copy_step(source, at, (end - at).min(STEP))?;
+                at += copied;
             }
             if at >= size {
                 break;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use action::{Group, How, Kind, Lot, Outcome, Plan};
+use action::{Amount, Group, How, Kind, Lot, Outcome, Plan};
 use catalog::Catalog;
 use device::Lane;
 use fsops::Watch;
@@ -24,8 +24,11 @@ const RESERVED: usize = 16;
 pub(crate) struct Planned {
     groups: u64,
     pub(crate) files: u64,
-    reclaimable_bytes: u64,
+    pub(crate) reclaimable_bytes: u64,
     taken_bytes: u64,
+    /// How much there is to go through, for the line of progress.
+    #[serde(skip)]
+    pub(crate) amount: Amount,
     /// Files that have no part in it, as it is not known what they are.
     #[serde(flatten)]
     unknown: Unknown,
@@ -42,6 +45,7 @@ impl Planned {
         self.files += plan.others.len() as u64;
         self.reclaimable_bytes = self.reclaimable_bytes.saturating_add(plan.frees(kind));
         self.taken_bytes = self.taken_bytes.saturating_add(plan.takes(kind));
+        self.amount = self.amount + plan.amount(kind);
     }
 
     pub(crate) fn text(&self, kind: Kind) -> String {
@@ -82,6 +86,8 @@ pub(crate) fn by_lane<'g>(groups: impl Iterator<Item = Group>, workers: &Workers
 pub(crate) struct Work<'a> {
     pub(crate) kind: Kind,
     pub(crate) lots: Vec<Lot<'a>>,
+    /// How much that is; nothing if nobody is to see how far it is.
+    pub(crate) amount: Amount,
     /// Whether directories get their times back.
     pub(crate) directory_times: bool,
     /// Directories whose files are no other view of files that are acted on, as the user said.
@@ -98,7 +104,7 @@ pub(crate) fn carry_out(
     settings: &Settings,
     update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
 ) -> Result<Exit, CommandError> {
-    let Work { kind, lots, directory_times, distinct, one_way } = work;
+    let Work { kind, lots, amount, directory_times, distinct, one_way } = work;
     let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
     let how = How {
         kind,
@@ -109,6 +115,7 @@ pub(crate) fn carry_out(
         distinct,
     };
     let watch = Arc::new(Watch::default());
+    amount.expect(&watch);
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&watch, settings)?;

@@ -162,7 +162,7 @@ impl Planner {
     }
 
     /// Returns the plans, one after the other.
-    pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Send + '_ {
+    pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Clone + Send + '_ {
         self.groups.iter().flat_map(|group| {
             let group = &self.members[group.clone()];
             let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();

@@ -105,9 +105,9 @@ impl Progress {
 
     fn line(&self, stage: Stage, watch: &Watch, now: &Sample) -> Line {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
-        let (files, bytes) = (load(&watch.files_total), load(&watch.bytes_total));
         let alone = |doing| Line { doing, goal: None, parts: Vec::new() };
         match stage {
+            Stage::Begin => alone("Starting"),
             Stage::Walk => Line {
                 parts: vec![
                     format!("{} entries", count(now.entries)),
@@ -129,9 +129,10 @@ impl Progress {
             }
             Stage::Compare => {
                 let rate = self.per_second(now, |sample| sample.bytes_read, size);
-                contents(("Comparing", "files"), now, (files, bytes), rate)
+                contents(("Comparing", "files"), watch, now, rate)
             }
             Stage::Look => {
+                let files = load(&watch.files_total);
                 let goal: (Counter, u64) = (|sample| sample.files, files);
                 let looked = of(now.files, files, count);
                 Line { goal: Some(goal), parts: vec![looked + " files"], doing: "Looking at files" }
@@ -139,8 +140,12 @@ impl Progress {
             Stage::Relate => alone("Comparing directories"),
             Stage::Commit => alone("Writing the catalog"),
             Stage::Act => {
-                let rate = self.per_second(now, |sample| sample.bytes_read, size);
-                contents(("Changing files", "files"), now, (files, bytes), rate)
+                let rate = self.per_second(now, |sample| sample.bytes, size);
+                contents(("Changing files", "files"), watch, now, rate)
+            }
+            Stage::Restore => {
+                let rate = self.per_second(now, |sample| sample.bytes, size);
+                contents(("Restoring files", "files"), watch, now, rate)
             }
             Stage::Count => {
                 Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
@@ -154,7 +159,7 @@ impl Progress {
             }
             Stage::Mirror => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Mirroring", "names"), now, (files, bytes), rate)
+                contents(("Mirroring", "names"), watch, now, rate)
             }
         }
     }
@@ -204,18 +209,23 @@ impl Line {
 /// Returns the line of a step that goes through files and their bytes.
 fn contents(
     (doing, noun): (&'static str, &str),
+    watch: &Watch,
     now: &Sample,
-    (files, bytes): (u64, u64),
     rate: String,
 ) -> Line {
+    let (files, bytes) = (watch.files_total.load(Relaxed), watch.bytes_total.load(Relaxed));
+    let grows = watch.totals_grow.load(Relaxed);
     // Some may have been added since they were counted.
     let all = weight(files.max(now.files), bytes.max(now.bytes));
     let goal: (Counter, u64) = (|sample| weight(sample.files, sample.bytes), all);
-    let mut parts = vec![format!("{} {noun}", of(now.files, files, count))];
+    let found = if grows { " found so far" } else { "" };
+    let mut parts = vec![format!("{} {noun}{found}", of(now.files, files, count))];
     if bytes > 0 || now.bytes > 0 {
-        parts.extend([of(now.bytes, bytes, size), rate]);
+        parts.push(of(now.bytes, bytes, size));
     }
-    Line { doing, goal: Some(goal).filter(|_| files > 0), parts }
+    // Bytes that are read but not dealt with are no progress yet.
+    parts.extend(Some(rate).filter(|_| now.bytes > 0));
+    Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
 }
 
 /// Returns a count of a total, or the count alone where no total is known.
@@ -266,6 +276,7 @@ mod tests {
     #[test]
     fn a_walk_shows_entries_bytes_and_rate() {
         let (watch, mut progress) = (Watch::default(), Progress::new());
+        watch.enter(Stage::Walk);
         watch.entries.store(20_000, Relaxed);
         watch.bytes_seen.store(3 << 30, Relaxed);
         let at = progress.since.at + Duration::from_secs(2);
@@ -291,6 +302,63 @@ mod tests {
         ] {
             assert_eq!(comparing(columns), text);
         }
+    }
+
+    #[test]
+    fn nothing_done_has_no_rate() {
+        let (watch, mut progress) = (Watch::default(), Progress::new());
+        watch.enter(Stage::Compare);
+        watch.files_total.store(2000, Relaxed);
+        watch.bytes_total.store(4 << 30, Relaxed);
+        let start = progress.since.at;
+        progress.text_within(&watch, start, 79);
+        watch.bytes_read.store(1 << 30, Relaxed);
+        let text = progress.text_within(&watch, start + Duration::from_secs(1), 79);
+        assert_eq!(text, "Comparing: 0%, 0 of 2,000 files, 0 B of 4.0 GiB");
+    }
+
+    #[test]
+    fn changes_and_their_undo_have_totals() {
+        for (stage, doing) in [(Stage::Act, "Changing files"), (Stage::Restore, "Restoring files")]
+        {
+            let (watch, mut progress) = (Watch::default(), Progress::new());
+            let start = progress.since.at;
+            assert_eq!(progress.text_within(&watch, start, 79), "Starting");
+            watch.files_total.store(10, Relaxed);
+            watch.bytes_total.store(8 << 30, Relaxed);
+            watch.enter(stage);
+            progress.text_within(&watch, start, 79);
+            watch.files_done.store(3, Relaxed);
+            watch.bytes_done.store(2 << 30, Relaxed);
+            let text = progress.text_within(&watch, start + Duration::from_secs(4), 79);
+            let counts = "25%, 0:11 left, 3 of 10 files, 2.0 GiB of 8.0 GiB";
+            assert_eq!(text, format!("{doing}: {counts}, 512.0 MiB/s"));
+        }
+    }
+
+    #[test]
+    fn totals_that_grow_give_no_percentage() {
+        let (watch, mut progress) = (Watch::default(), Progress::new());
+        watch.enter(Stage::Mirror);
+        watch.totals_grow.store(true, Relaxed);
+        let start = progress.since.at;
+        progress.text_within(&watch, start, 99);
+        for (counter, number) in [
+            (&watch.files_total, 61_000),
+            (&watch.bytes_total, 3 << 30),
+            (&watch.files_done, 20_000),
+            (&watch.bytes_done, 1 << 30),
+        ] {
+            counter.store(number, Relaxed);
+        }
+        let at = start + Duration::from_secs(4);
+        let text = progress.text_within(&watch, at, 99);
+        let counts = "20,000 of 61,000 names found so far, 1.0 GiB of 3.0 GiB";
+        assert_eq!(text, format!("Mirroring: {counts}, 256.0 MiB/s"));
+        watch.totals_grow.store(false, Relaxed);
+        let text = progress.text_within(&watch, at, 99);
+        let counts = "20,000 of 61,000 names, 1.0 GiB of 3.0 GiB";
+        assert_eq!(text, format!("Mirroring: 33%, 0:08 left, {counts}, 256.0 MiB/s"));
     }
 
     #[test]

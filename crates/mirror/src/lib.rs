@@ -76,7 +76,7 @@ pub use outcome::{Change, Differs, Outcome, Problem, Reason, Removal, What};
 pub use report::{Reports, push, receive_and_report};
 pub use roots::{Refusal, Roots, Source};
 pub use send::send;
-pub use survey::{Survey, survey};
+pub use survey::survey;
 pub use wire::{Cause, LeftOut, Spared};
 
 /// How to mirror.

@@ -1,44 +1,41 @@
 //! How much there is to mirror, for who wants to know how long it will take.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use fsops::{Dir, DirBuffer, DirItem, Kind};
+use fsops::{Dir, DirBuffer, DirItem, Kind, Watch};
 
 use crate::Options;
 use crate::job::takes;
 use crate::part::is_part;
 use crate::roots::Source;
 
-/// What there is to mirror.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// Names, the top directory's not included.
-    pub names: u64,
-    /// Bytes of regular files, each counted once.
-    pub bytes: u64,
-}
-
 /// How long it goes on at a disk with an arm.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Counts what is to be mirrored, ahead of a mirroring or beside it; nothing if it was to stop before it was done, or
-/// takes long at a disk with an arm: beside a mirroring it would send that to and fro.
+/// Counts what is to be mirrored, beside a mirroring with the same watch: names, the top directory's not included, and
+/// bytes of regular files, each once, as the totals of the watch, which grow until all is counted.
 ///
+/// Gives up, without totals, when it is to stop, or takes long at a disk with an arm, which it would send to and fro.
 /// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
-pub fn survey(source: &Source, options: &Options, stop: &dyn Fn() -> bool) -> Option<Survey> {
-    let mut survey = Survey::default();
+pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn() -> bool) {
+    watch.totals_grow.store(true, Relaxed);
     let (start, lane) = (Instant::now(), options.lanes.of(source.top.stat.device));
     let is_in_the_way = || start.elapsed() > PATIENCE && lane.is_settled() && lane.has_arm();
-    let stop = || stop() || is_in_the_way();
+    let stop = || stop() || watch.stopped() || is_in_the_way();
     let mut linked = HashSet::new();
-    let whole = walk(source, b"", options, &stop, |dir, item| {
-        survey.names += 1;
+    let is_whole = walk(source, b"", options, &stop, |dir, item| {
+        watch.files_total.fetch_add(1, Relaxed);
         if item.kind != Kind::Dir && !linked.contains(&item.inode) {
-            survey.bytes += size(dir, item, &mut linked);
+            watch.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
         }
     });
-    whole.then_some(survey)
+    if !is_whole {
+        watch.files_total.store(0, Relaxed);
+        watch.bytes_total.store(0, Relaxed);
+    }
+    watch.totals_grow.store(false, Relaxed);
 }
 
 /// Returns how many names are below a directory of the source that are to be mirrored, as far as it can be read.

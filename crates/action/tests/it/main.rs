@@ -8,6 +8,7 @@ mod faults;
 mod full;
 mod meddling;
 mod power;
+mod progress;
 mod properties;
 mod race;
 mod rivals;

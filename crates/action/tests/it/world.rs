@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use action::{
-    Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan, separate,
+    Amount, Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan,
+    separate,
 };
 use device::{Io, Lanes, Threads};
 use fsops::{FileKey, Stat, Watch};
@@ -160,12 +162,26 @@ pub(crate) fn apply_groups(
     };
     let lanes = Lanes::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);
-    let groups = Box::new(groups.into_iter());
     let watch = Watch::default();
+    groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&watch);
+    let groups = Box::new(groups.into_iter());
     match runs.apply(&how, vec![Lot { lane: lanes.of(device), groups }], &watch) {
-        Ok((_, outcome, ended)) => (outcome, ended),
+        Ok((_, outcome, ended)) => {
+            if ended.is_ok() {
+                assert_gone_through(&watch);
+            }
+            (outcome, ended)
+        }
         Err(error) => (Outcome::default(), Err(error)),
     }
+}
+
+/// Makes sure that a run which ended has counted all that it was expected to go through, whatever came of it.
+fn assert_gone_through(watch: &Watch) {
+    let load = |counter: &AtomicU64| counter.load(Relaxed);
+    assert_eq!(load(&watch.files_done), load(&watch.files_total));
+    // With few files open the kept one is read more often.
+    assert!(load(&watch.bytes_done) >= load(&watch.bytes_total), "{watch:?}");
 }
 
 /// Undoes the last run; `None` if there was nothing to undo.
@@ -176,6 +192,7 @@ pub(crate) fn undo(runs: &Path) -> Option<Undone> {
     match runs.undo(None, &[], &watch, |error| panic!("{error}")) {
         Ok((_, undone, ended)) => {
             ended.expect("ends");
+            assert_gone_through(&watch);
             Some(undone)
         }
         Err(action::Error::NothingToUndo | action::Error::Shared { .. }) => None,

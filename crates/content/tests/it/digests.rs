@@ -78,7 +78,9 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
                 let stretch = Stretch { size, before, to };
                 let grown = read_on(opened.file(i), stretch, &mut scratch, &watch);
                 let grown = grown.expect("readable");
-                assert_eq!(watch.bytes_read.load(Relaxed), to, "of {size} bytes");
+                let counted =
+                    [&watch.bytes_read, &watch.bytes_done].map(|bytes| bytes.load(Relaxed));
+                assert_eq!(counted, [to; 2], "of {size} bytes");
                 let bytes = seeded(size).bytes();
                 let length = usize::try_from(head_length(size)).expect("small");
                 let head = before.is_none().then(|| head_of(&bytes[..length]));

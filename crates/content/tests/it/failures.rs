@@ -1,6 +1,7 @@
 //! A file that cannot be read is a failure of its own and nobody else's; a stop stops.
 
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
 use content::{Failure, Part, ReadError, Scratch, Stretch, partition, read_head, read_on};
@@ -50,6 +51,7 @@ fn heads_and_digests_of_files_that_are_too_short_are_refused() {
     assert!(matches!(head, Err(ReadError::Short)));
     let digest = read_on(opened.file(0), whole(1001), &mut scratch, &watch);
     assert!(matches!(digest, Err(ReadError::Short)));
+    assert_eq!(watch.bytes_done.load(Relaxed), 1001, "what failed counts as done");
 }
 
 fn whole(size: u64) -> Stretch {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use content::{Digest, head_of};
 use dupes::{Expected, Finding, State, Validated, Work, states, validate};
@@ -47,6 +48,9 @@ fn examined(
             found.lock().expect("no panic").push((name, finding));
         })
     })?;
+    let load = |counter: &AtomicU64| counter.load(Relaxed);
+    assert_eq!(load(&watch.files_done), load(&watch.files_total), "whatever came of them");
+    assert_eq!(load(&watch.bytes_done), load(&watch.bytes_total), "whatever came of them");
     let mut found = found.into_inner().expect("no panic");
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok((validated, found))

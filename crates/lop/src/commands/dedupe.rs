@@ -2,7 +2,7 @@
 
 mod saved;
 
-use action::{Kind, Looks, Lot, Plan, Refusal};
+use action::{Amount, Kind, Looks, Lot, Plan, Refusal};
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -159,7 +159,7 @@ impl From<By> for Kind {
 
 /// Shows plans, saves them, writes a script of them, or carries them out.
 fn carry_on(
-    plans: impl Iterator<Item = Plan> + Send,
+    plans: impl Iterator<Item = Plan> + Clone + Send,
     planner: &Planner,
     by: By,
     args: &DedupeArgs,
@@ -257,7 +257,7 @@ fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandEr
 }
 
 fn apply(
-    plans: impl Iterator<Item = Plan> + Send,
+    plans: impl Iterator<Item = Plan> + Clone + Send,
     planner: &Planner,
     args: &DedupeArgs,
     writer: Option<&Writer>,
@@ -265,12 +265,13 @@ fn apply(
 ) -> Result<Exit, CommandError> {
     let workers = Workers::new(None, Io::Auto);
     let kind = planner.kind();
-    if kind == Kind::Delete && can_ask(args.yes) && !args.interactive {
-        let (files, bytes) = planner.plans().fold((0, 0u64), |(files, bytes), plan| {
-            let others = plan.others.len() as u64;
-            (files + others, bytes.saturating_add(others.saturating_mul(plan.keep.stat.size)))
-        });
-        may_act(kind, files, bytes, args.yes, settings)?;
+    let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
+    let mut totals = Planned::default();
+    if asks || settings.progress {
+        plans.clone().for_each(|plan| totals.add(&plan, kind));
+    }
+    if asks {
+        may_act(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
     }
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
@@ -279,14 +280,18 @@ fn apply(
     } else {
         by_lane(plans.map(Into::into), &workers)
     };
-    let work = work(kind, lots, args)?;
+    let work = work(kind, (lots, totals.amount), args)?;
     carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
         None => aftermath::follow_run(run, settings),
     })
 }
 
-fn work<'a>(kind: Kind, lots: Vec<Lot<'a>>, args: &DedupeArgs) -> Result<Work<'a>, CommandError> {
+fn work<'a>(
+    kind: Kind,
+    (lots, amount): (Vec<Lot<'a>>, Amount),
+    args: &DedupeArgs,
+) -> Result<Work<'a>, CommandError> {
     let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);
-    Ok(Work { kind, lots, directory_times, distinct, one_way: 0 })
+    Ok(Work { kind, lots, amount, directory_times, distinct, one_way: 0 })
 }

@@ -164,11 +164,7 @@ impl Run<'_> {
     /// Counts what there is to mirror, for a line of progress that says how long it will take.
     fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
         fsops::own_descriptor_table();
-        let stop = || is_done.load(Relaxed) || self.watch.stopped();
-        if let Some(all) = mirror::survey(source, &self.options, &stop) {
-            self.watch.files_total.store(all.names, Relaxed);
-            self.watch.bytes_total.store(all.bytes, Relaxed);
-        }
+        mirror::survey(source, &self.options, &self.watch, &|| is_done.load(Relaxed));
     }
 
     /// Refuses to have all of the destination removed because there is nothing in the source.

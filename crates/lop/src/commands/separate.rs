@@ -38,10 +38,11 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     } else if args.apply {
         let elsewhere = plans.iter().filter(|plan| plan.why == Why::Elsewhere);
         let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
+        let amount = plans.iter().map(|plan| plan.amount(Kind::Separate)).sum();
         let lots = by_lane(plans.into_iter().map(Into::into), &workers);
         let directory_times = args.preserve_dir_times;
         let (kind, distinct) = (Kind::Separate, Vec::new());
-        let work = Work { kind, lots, directory_times, distinct, one_way };
+        let work = Work { kind, lots, amount, directory_times, distinct, one_way };
         carry_out(work, &workers, settings, |run, _| aftermath::follow_run(run, settings))?
     } else {
         show(&plans, settings)?

@@ -102,9 +102,10 @@ pub(super) fn of_saved(
     let others = || saved.groups.iter().flat_map(|saved| &saved.group.others);
     let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
     may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
+    let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, lots, args)?, &workers, settings, |run, _| {
+    carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, _| {
         aftermath::follow_run(run, settings)
     })
 }

@@ -1,0 +1,97 @@
+//! How much a run or an undo goes through, and how far it is: for whoever shows progress.
+//!
+//! What is given up counts as gone through, so that at the end the counters of the watch are at their totals.
+
+use std::cell::Cell;
+use std::io;
+use std::iter::Sum;
+use std::ops::Add;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Interrupted, Watch};
+
+use crate::kind::Kind;
+use crate::settle::ABREAST;
+
+/// Files, and bytes of them that are compared, copied or shared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Files that something is done with.
+    pub files: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Returns how much it is to act on files of one size that are equal to one that stays. That one is read as well
+    /// where they are compared, once for as many as are compared side by side.
+    pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
+        let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
+        let kept = if is_compared { others.div_ceil(ABREAST) } else { 0 };
+        let bytes = size.saturating_mul((others + kept) as u64);
+        Amount { files: others as u64, bytes }
+    }
+
+    /// Makes this the total of a watch.
+    pub fn expect(self, watch: &Watch) {
+        watch.files_total.fetch_add(self.files, Relaxed);
+        watch.bytes_total.fetch_add(self.bytes, Relaxed);
+    }
+}
+
+impl Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        let bytes = self.bytes.saturating_add(other.bytes);
+        Amount { files: self.files + other.files, bytes }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(all: I) -> Amount {
+        all.fold(Amount::default(), Add::add)
+    }
+}
+
+/// Counts what one thread goes through.
+#[derive(Debug)]
+pub(crate) struct Meter<'w> {
+    watch: &'w Watch,
+    /// Bytes that were counted since the last [`Meter::complete`].
+    counted: Cell<u64>,
+}
+
+impl<'w> Meter<'w> {
+    pub(crate) fn new(watch: &'w Watch) -> Meter<'w> {
+        Meter { watch, counted: Cell::new(0) }
+    }
+
+    /// Counts bytes that one step has gone through.
+    ///
+    /// # Errors
+    ///
+    /// That a stop was asked for.
+    pub(crate) fn step(&self, bytes: u64) -> io::Result<()> {
+        self.watch.bytes_done.fetch_add(bytes, Relaxed);
+        self.note(bytes);
+        self.watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
+    }
+
+    /// Returns a watch for what is not to be counted.
+    pub(crate) fn uncounted(&self) -> Watch {
+        self.watch.uncounted()
+    }
+
+    /// Notes bytes that the watch has been told of already.
+    pub(crate) fn note(&self, bytes: u64) {
+        self.counted.set(self.counted.get().saturating_add(bytes));
+    }
+
+    /// Counts an amount as gone through, but for the bytes of it that were counted on the way.
+    pub(crate) fn complete(&self, Amount { files, bytes }: Amount) {
+        let rest = bytes.saturating_sub(self.counted.replace(0));
+        self.watch.files_done.fetch_add(files, Relaxed);
+        self.watch.bytes_done.fetch_add(rest, Relaxed);
+    }
+}

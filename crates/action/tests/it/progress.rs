@@ -1,0 +1,116 @@
+//! The counters of a run and of its undo: totals that are known before, and that are reached.
+
+#![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use action::{Amount, How, Kind, Lot, Plan, Runs};
+use device::{Io, Lanes, Threads};
+use fsops::{Stage, Watch};
+use testkit::TreeBuilder;
+
+use crate::world::{World, plans};
+
+/// Three equal files of 100,000 bytes, one of which has two names, and a pair of 30 bytes.
+fn world() -> World {
+    let tree = TreeBuilder::new()
+        .seeded("large 1", 1, 100_000)
+        .seeded("large 2", 1, 100_000)
+        .seeded("large 3", 1, 100_000)
+        .hard_link("large 3", "large 4")
+        .seeded("small 1", 2, 30)
+        .seeded("small 2", 2, 30);
+    World::new(&tree)
+}
+
+/// What is done and what there was to do, as files and bytes.
+fn counters(watch: &Watch) -> [(u64, u64); 2] {
+    let load = |counter: &AtomicU64| counter.load(Relaxed);
+    [
+        (load(&watch.files_done), load(&watch.bytes_done)),
+        (load(&watch.files_total), load(&watch.bytes_total)),
+    ]
+}
+
+fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> Watch {
+    let watch = Watch::default();
+    plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&watch);
+    let how = How {
+        kind,
+        directory_times: false,
+        threads: Threads { first: 2, grows: false },
+        open_dirs: 8,
+        open_files: 64,
+        distinct: Vec::new(),
+    };
+    let device = plans[0].keep.stat.device;
+    let groups = Box::new(plans.into_iter().map(Into::into));
+    let lots = vec![Lot { lane: Lanes::new(Io::Cached).of(device), groups }];
+    runs.apply(&how, lots, &watch).expect("runs").2.expect("ends");
+    watch
+}
+
+#[test]
+fn all_that_a_run_goes_through_is_known_before_and_counted() {
+    for (kind, bytes) in [
+        // The kept file is read beside the others.
+        (Kind::Delete, 400_060),
+        (Kind::Hardlink, 400_060),
+        (Kind::Symlink, 400_060),
+        (Kind::Quarantine, 400_060),
+        (Kind::Reflink, 300_030),
+    ] {
+        let world = world();
+        let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+        let watch = apply(&runs, kind, plans(&world.tree, kind));
+        assert_eq!(counters(&watch), [(4, bytes); 2], "{kind:?}");
+        assert_eq!(watch.stage(), Stage::Act);
+    }
+    let world = world();
+    let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+    let watch = apply(&runs, Kind::Separate, plans(&world.tree, Kind::Separate));
+    assert_eq!(counters(&watch), [(1, 100_000); 2]);
+}
+
+#[test]
+fn files_that_are_refused_count_as_gone_through() {
+    for gone in ["large 1", "large 2", "small 2"] {
+        let world = world();
+        let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+        let plans = plans(&world.tree, Kind::Hardlink);
+        fs::remove_file(world.tree.join(gone)).expect("removed");
+        let watch = apply(&runs, Kind::Hardlink, plans);
+        assert_eq!(counters(&watch), [(4, 400_060); 2], "{gone}");
+    }
+}
+
+#[test]
+fn all_that_an_undo_copies_is_known_before_and_counted() {
+    for (kind, bytes) in [
+        // One of two names of a file is copied, and the other becomes a link to that.
+        (Kind::Delete, 200_030),
+        (Kind::Hardlink, 200_030),
+        (Kind::Symlink, 200_030),
+        (Kind::Quarantine, 0),
+        (Kind::Separate, 0),
+    ] {
+        for keeps in [true, false] {
+            let world = world();
+            let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+            let plans = plans(&world.tree, kind);
+            let files = plans.iter().map(|plan| plan.others.len() as u64).sum();
+            apply(&runs, kind, plans);
+            if !keeps {
+                fs::remove_file(world.tree.join("large 1")).expect("removed");
+            }
+            let watch = Watch::default();
+            let undone = runs.undo(None, &[], &watch, |error| panic!("{error}"));
+            undone.expect("undoes").2.expect("ends");
+            let [done, total] = counters(&watch);
+            assert_eq!(total, (files, bytes), "{kind:?}");
+            assert!(done.0 == files && done.1 >= bytes, "{kind:?}, {keeps}: {done:?}");
+            assert_eq!(watch.stage(), Stage::Restore);
+        }
+    }
+}
