@@ -5,23 +5,13 @@ use std::io;
 use walk::{Problem, Reason};
 
 use crate::error::io_text;
-use crate::quantity::{count, counted};
-use crate::settings::{Settings, Verbosity};
-
-/// So many are printed without `-v`: more would bury what else there is to read.
-const SHOWN: usize = 20;
+use crate::quantity::counted;
+use crate::settings::Settings;
 
 /// Prints problems as `lop: PATH: reason`.
 pub(crate) fn print(problems: &[&Problem], settings: &Settings) {
-    let all = settings.verbosity == Verbosity::Verbose;
-    let shown = if all { problems.len() } else { SHOWN.min(problems.len()) };
-    for problem in &problems[..shown] {
-        settings.complain(&line(problem));
-    }
-    let rest = (problems.len() - shown) as u64;
-    if rest > 0 {
-        settings.complain(format!("… and {} more (-v shows all)", count(rest)).as_bytes());
-    }
+    let lines = problems.iter().map(|problem| line(problem));
+    settings.complain_of(lines, problems.len() as u64);
 }
 
 /// Returns what a partial result is announced with.

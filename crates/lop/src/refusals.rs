@@ -12,11 +12,8 @@ use serde::Serialize;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::output;
-use crate::quantity::{count, counted};
+use crate::quantity::counted;
 use crate::settings::{Settings, Verbosity};
-
-/// So many are printed without `-v`.
-pub(crate) const SHOWN: usize = 20;
 
 /// What is said at the end of work on files.
 pub(crate) struct Conclusion<'a, S> {
@@ -127,12 +124,8 @@ pub(crate) fn print(refused: &[Refusal], settings: &Settings) {
             }
         }
     }
-    let shown = if all { lines.len() } else { SHOWN.min(lines.len()) };
-    lines[..shown].iter().for_each(|line| settings.complain(line));
-    let rest = (lines.len() - shown) as u64;
-    if rest > 0 {
-        settings.complain(format!("… and {} more (-v shows all)", count(rest)).as_bytes());
-    }
+    let total = lines.len() as u64;
+    settings.complain_of(lines, total);
 }
 
 fn line(refusal: &Refusal) -> Vec<u8> {

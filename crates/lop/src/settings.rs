@@ -12,8 +12,12 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::to_json;
 use crate::names::Names;
+use crate::quantity::count;
 
 pub(crate) use scan::{ScanSettings, Source, Workers};
+
+/// Messages about entries that are printed without `-v`: more would bury what else there is to read.
+const SHOWN: usize = 20;
 
 /// How much is said besides the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +105,22 @@ impl Settings {
     /// Prints a line of a message to standard error, `lop: ` before it.
     pub(crate) fn complain(&self, text: &[u8]) {
         self.stderr.complain(text);
+    }
+
+    /// Prints messages about many entries, a line each; without `-v` some, and how many more of `total` there are.
+    pub(crate) fn complain_of(&self, lines: impl IntoIterator<Item = Vec<u8>>, total: u64) {
+        let all = self.verbosity == Verbosity::Verbose;
+        let mut shown = 0;
+        for line in lines.into_iter().take(if all { usize::MAX } else { SHOWN }) {
+            self.complain(&line);
+            shown += 1;
+        }
+        let rest = total.saturating_sub(shown);
+        if rest > 0 {
+            // Of very many an engine keeps no more than some.
+            let hint = if all { "" } else { " (-v shows all)" };
+            self.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
+        }
     }
 
     /// Prints a line to standard error, without `lop: ` before it.

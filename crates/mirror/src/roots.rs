@@ -79,7 +79,7 @@ pub enum Refusal {
     },
     /// There is nothing in the source, so all of the destination would be removed.
     #[error(
-        "{} is empty, and --delete would remove everything from DST; is the disk mounted?",
+        "{} is empty (is its disk mounted?), and --delete would remove everything from DST",
         path.display()
     )]
     Empty {

@@ -31,6 +31,7 @@ mod lists;
 mod lop;
 mod manual;
 mod memory;
+mod messages;
 mod mirror;
 mod mirror_judges;
 mod mirror_remote;

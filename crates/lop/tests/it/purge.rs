@@ -230,7 +230,7 @@ fn a_dry_run_lists_every_entry_that_would_go() {
     assert!(lop.path("tree/empty").exists());
     let said = output.stderr_str();
     assert!(said.starts_with("would remove 4 files and 1 directory and free "), "{said}");
-    assert!(said.contains("; 1 is a hard link to a file outside and frees nothing, 1 not sel"));
+    assert!(said.contains(", 1 not selected; 1 is a hard link to a file outside and frees"));
     let quiet = lop.run(["purge", "-n", "tree"]);
     assert!(quiet.stdout.is_empty(), "{quiet:?}");
 }

@@ -9,7 +9,6 @@ use mirror::{Cause, Outcome, Problem, Reason};
 use crate::args::MirrorArgs;
 use crate::error::io_text;
 use crate::quantity::{count, counted};
-use crate::refusals::SHOWN;
 use crate::settings::{Settings, Verbosity};
 
 /// Returns why something could not be mirrored, for people.
@@ -32,20 +31,14 @@ pub(super) fn reason_text(reason: &Reason) -> String {
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let is_told = |problem: &&Problem| all || problem.reason.cause().is_none();
-    let told = outcome.problems.iter().filter(is_told);
-    let mut shown = 0;
-    for problem in told.take(if all { usize::MAX } else { SHOWN }) {
+    let line = |problem: &Problem| {
         let top = if problem.reason.is_of_source() { &args.source } else { &args.destination };
         let (path, reason) = (path(top, &problem.path), reason_text(&problem.reason));
-        settings.complain(&[&path, &b": "[..], reason.as_bytes()].concat());
-        shown += 1;
-    }
-    let blocked: u64 = outcome.blocked.iter().sum();
-    let rest = outcome.failed.saturating_sub(if all { 0 } else { blocked }).saturating_sub(shown);
-    if rest > 0 {
-        let hint = if all { "" } else { " (-v shows all)" };
-        settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
-    }
+        [&path, &b": "[..], reason.as_bytes()].concat()
+    };
+    let blocked: u64 = if all { 0 } else { outcome.blocked.iter().sum() };
+    let told = outcome.problems.iter().filter(is_told).map(line);
+    settings.complain_of(told, outcome.failed.saturating_sub(blocked));
     for cause in [Cause::Full, Cause::Quota, Cause::ReadOnly] {
         let names = outcome.blocked[cause as usize];
         if names > 0 {

@@ -12,7 +12,6 @@ use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::output;
 use crate::quantity::{count, counted, duration, size};
-use crate::refusals::SHOWN;
 use crate::settings::{Settings, Verbosity};
 use crate::stats::peak_memory_bytes;
 
@@ -76,13 +75,13 @@ impl Account {
                 format!("; {} are hard links to files outside and free nothing", count(linked))
             }
         };
-        text.push_str(&links);
         let failed = if self.dry_run { "could not be looked at" } else { "could not be removed" };
         for (number, what) in [(self.kept, "not selected"), (self.failed, failed)] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }
         }
+        text.push_str(&links);
         text
     }
 
@@ -145,18 +144,12 @@ pub(super) fn conclude(
 
 /// Prints what could not be removed as `lop: PATH: reason`; there are `failed` of them.
 pub(super) fn print(problems: &[Problem], failed: u64, settings: &Settings) {
-    let all = settings.verbosity == Verbosity::Verbose;
-    let shown = if all { problems.len() } else { SHOWN.min(problems.len()) };
-    for problem in &problems[..shown] {
+    let line = |problem: &Problem| {
         let reason = match &problem.reason {
             Reason::Failed { op, source } => format!("cannot {}: {}", op.verb(), io_text(source)),
             other => other.to_string(),
         };
-        settings.complain(&[&problem.path[..], b": ", reason.as_bytes()].concat());
-    }
-    let rest = failed.saturating_sub(shown as u64);
-    if rest > 0 {
-        let hint = if all { "" } else { " (-v shows all)" };
-        settings.complain(format!("… and {} more{hint}", count(rest)).as_bytes());
-    }
+        [&problem.path[..], b": ", reason.as_bytes()].concat()
+    };
+    settings.complain_of(problems.iter().map(line), failed);
 }

@@ -375,7 +375,7 @@ fn an_empty_source_empties_nothing_on_another_host() {
         };
         let output = run(&[]);
         output.code(4);
-        assert!(output.stderr_str().contains("is the disk mounted?"), "{}", output.stderr_str());
+        assert!(output.stderr_str().contains("is its disk mounted?"), "{}", output.stderr_str());
         assert!(to.join("a").exists(), "{direction:?}");
         run(&["--allow-empty-source"]).success();
         assert!(!to.join("a").exists(), "{direction:?}");
