@@ -548,7 +548,7 @@ f_undo_part() {
 f_catalog() { pairs 3 100 d/a d/b; LOP_CATALOG=$W/mine.db lop scan d; [ -f "$W/mine.db" ]; }
 f_case() { mkdir d; echo 1 > d/A.JPG; echo 1 > d/b.jpg; lop scan --help | grep -qi 'case'; }
 f_purge_list() { mkdir d; echo 1 > d/f; echo 1 > d/g; echo d/f | lop purge --files-from -; [ ! -e d/f ] && [ -e d/g ]; }
-f_version() { scanned; says '"version":\|"format_version":\|"format":' lop report --format json; }
+f_version() { scanned; says '^{"format_version":1,' lop report --format json; }
 f_next() { pairs 3 100 d/a d/b; on_terminal "$LOP scan d" < /dev/null > "$W/said"; cat "$W/said"; grep -q 'lop report' "$W/said"; }
 f_validate() { scanned; ends 0 lop validate d/a; }
 check f_status 'lop status tells what is scanned'

@@ -102,7 +102,7 @@ impl Discard {
         let lock = Lock::take(&lock(folder, run), |_| {})?;
         let started_ms = now_ms();
         let id = id(started_ms);
-        journal.note(&Line::Begin { format: FORMAT, run, id: id.clone(), started_ms })?;
+        journal.note(&Line::Begin { format_version: FORMAT, run, id: id.clone(), started_ms })?;
         let discard = Discard::new(folder, run, journal, lock);
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Begun { discard, moved, refused, ended };

@@ -25,7 +25,7 @@ use crate::target::Version;
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub(crate) enum Record {
     /// A run begins.
-    Begin { format: u32, run: u64, id: String, by: Kind, started_ms: i64 },
+    Begin { format_version: u32, run: u64, id: String, by: Kind, started_ms: i64 },
     /// Files on this file system go through the directory `path`, which is made after this.
     Store { store: u32, path: Name, fsid: u64 },
     /// Something is to be done with a file.

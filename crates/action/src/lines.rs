@@ -114,12 +114,11 @@ impl<'p> Reader<'p> {
     /// That it has another format, or is damaged.
     pub(crate) fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
         #[derive(Deserialize)]
-        struct Format {
-            format: u32,
+        struct Begin {
+            format_version: u32,
         }
         let is_ended = self.read()? && self.is_ended;
-        let format = serde_json::from_slice(&self.line).map(|Format { format }| format);
-        match format {
+        match serde_json::from_slice(&self.line).map(|begin: Begin| begin.format_version) {
             Ok(FORMAT) if is_whole(&self.line) => Ok(Some(&self.line)),
             Ok(format) if format > FORMAT => {
                 Err(self.bad(&format!("a later version of lop wrote it (format {format})")))

@@ -332,7 +332,7 @@ mod tests {
 
     fn begin() -> Record {
         let id = "x".into();
-        Record::Begin { format: FORMAT, run: 1, id, by: Kind::Delete, started_ms: 1 }
+        Record::Begin { format_version: FORMAT, run: 1, id, by: Kind::Delete, started_ms: 1 }
     }
 
     fn line(record: &Record) -> Vec<u8> {
@@ -408,7 +408,7 @@ mod tests {
     fn journals_of_other_formats_are_refused() {
         let with = |format: u32| {
             let text = format!(
-                r#"{{"record":"begin","format":{format},"run":1,"id":"x","by":"delete","started_ms":1}}"#
+                r#"{{"record":"begin","format_version":{format},"run":1,"id":"x","by":"delete","started_ms":1}}"#
             );
             read(&[text.into_bytes(), b"\n".to_vec()]).expect_err("refused").to_string()
         };

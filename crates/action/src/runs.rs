@@ -118,7 +118,7 @@ impl Runs {
         let started_ms = now_ms();
         let id = id(started_ms);
         let by = how.kind;
-        let begin = Record::Begin { format: FORMAT, run, id: id.clone(), by, started_ms };
+        let begin = Record::Begin { format_version: FORMAT, run, id: id.clone(), by, started_ms };
         journal.note(&begin)?;
         let manifests = (by == Kind::Quarantine).then(|| Manifests::new(begin));
         let stores = Stores::new(&id, Some(by));

@@ -14,10 +14,14 @@ use crate::name::Name;
 use crate::plan::Plan;
 use crate::target::{Group, Target, Version};
 
-/// One line.
+/// The version of the lines that are written and read.
+const FORMAT_VERSION: u32 = 1;
+
+/// One line. Each has the version, as any of them may be taken out.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
+    format_version: u32,
     r#do: Kind,
     path: Name,
     keep: Name,
@@ -81,6 +85,7 @@ pub enum SavedError {
 pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     for other in &plan.others {
         let line = Line {
+            format_version: FORMAT_VERSION,
             r#do: kind,
             path: Name(other.target.path.clone()),
             keep: Name(plan.keep.target.path.clone()),
@@ -111,6 +116,9 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
             continue;
         }
         let wrong = |why: String| SavedError::Line { line: number, why };
+        if let Some(other) = other_version(&text) {
+            return Err(wrong(format!("another version of lop wrote it (format {other})")));
+        }
         let line = serde_json::from_slice::<Line>(&text).map_err(|e| match kind {
             None => SavedError::NoPlan(e.to_string()),
             Some(_) => wrong(e.to_string()),
@@ -142,6 +150,16 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
         bring_names_together(&mut group.others);
     }
     Ok(Some(Saved { kind, groups }))
+}
+
+/// Returns the version of a line that is not of this one.
+fn other_version(line: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format_version: u32,
+    }
+    let Versioned { format_version } = serde_json::from_slice(line).ok()?;
+    (format_version != FORMAT_VERSION).then_some(format_version)
 }
 
 /// Has names of one inode next to each other, where the first of them is.
@@ -203,7 +221,9 @@ mod tests {
         let version =
             |inode| format!(r#"{{"device":1,"inode":{inode},"size":5,"mtime_ns":0,"ctime_ns":0}}"#);
         let (was, kept) = (version(inode), version(kept));
-        format!(r#"{{"do":"delete","path":"{path}","keep":"{keep}","was":{was},"kept":{kept}}}"#)
+        format!(
+            r#"{{"format_version":1,"do":"delete","path":"{path}","keep":"{keep}","was":{was},"kept":{kept}}}"#
+        )
     }
 
     fn read(lines: &[String]) -> Result<Saved, SavedError> {
@@ -241,6 +261,16 @@ mod tests {
         ] {
             assert!(matches!(read(&lines), Err(SavedError::Contradiction { .. })), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn each_line_has_a_version_and_another_one_is_refused() {
+        let first = line("/b", 2, "/a", 1);
+        let later = first.replace("\"format_version\":1", "\"format_version\":2,\"new\":0");
+        let Err(SavedError::Line { line: 1, why }) = read(&[later]) else { panic!("refused") };
+        assert_eq!(why, "another version of lop wrote it (format 2)");
+        let none = first.replace("\"format_version\":1,", "");
+        assert!(matches!(read(&[none]), Err(SavedError::NoPlan(_))));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::numbering::{TREES, journal, numbers};
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub(crate) enum Line {
     /// A run begins.
-    Begin { format: u32, run: u64, id: String, started_ms: i64 },
+    Begin { format_version: u32, run: u64, id: String, started_ms: i64 },
     /// Trees on this file system are moved into the directory `path`, which is made after this.
     Store { store: u32, path: Name },
     /// What is at this path is moved into the store under its number, and then removed.

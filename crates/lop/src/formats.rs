@@ -9,6 +9,7 @@
 //! `sha256sum` does ([`Names::show_line`]). On a terminal names are escaped ([`Names`]).
 
 mod delimited;
+mod document;
 mod folders;
 mod json;
 mod list;
@@ -24,8 +25,10 @@ use crate::args::Format;
 use crate::names::Names;
 use crate::settings::Stream;
 
+pub(crate) use document::{
+    FORMAT_VERSION, JsonList, JsonPath, document, summary_document, to_json,
+};
 pub(crate) use folders::write_related;
-pub(crate) use json::{JsonPath, to_json};
 pub(crate) use list::{JsonListed, Listed, write_list};
 pub(crate) use plan::PlanWriter;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::Format;
 use crate::error::CommandError;
-use crate::formats::to_json;
+use crate::formats::summary_document;
 use crate::settings::{Settings, Verbosity};
 
 /// Bytes gathered before a write: what a pipe takes at once.
@@ -36,6 +36,11 @@ pub(crate) fn print(
     }
 }
 
+/// Prints the document of a summary that stands alone.
+pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
+    print(|out| writeln!(out, "{}", summary_document(summary)))
+}
+
 /// What several threads print to. If it cannot be written, as nobody reads it any more, the work
 /// goes on: half a mirror is worth less than an unread list.
 pub(crate) struct Lines<'o> {
@@ -49,24 +54,41 @@ impl<'o> Lines<'o> {
 
     /// Writes a line, or part of one, in one piece; returns whether anybody still reads.
     pub(crate) fn write(&self, bytes: &[u8]) -> bool {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.1.is_ok() {
-            out.1 = out.0.write_all(bytes);
-        }
-        out.1.is_ok()
+        self.with(|out| out.write_all(bytes)).is_ok()
     }
 
     /// Has all that was written seen.
     pub(crate) fn flush(&self) {
+        let _kept_for_end = self.with(|out| out.flush());
+    }
+
+    /// Does something with the output, unless that failed before. The first failure is kept for [`Lines::end`];
+    /// what is returned has its kind.
+    fn with(
+        &self,
+        act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), io::ErrorKind> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         if out.1.is_ok() {
-            out.1 = out.0.flush();
+            out.1 = act(out.0);
         }
+        out.1.as_ref().map_err(io::Error::kind).copied()
     }
 
     /// Returns whether all could be written.
     pub(crate) fn end(self) -> io::Result<()> {
         self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+impl Write for &Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|out| out.write_all(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(self.with(|out| out.flush())?)
     }
 }
 
@@ -86,9 +108,4 @@ pub(crate) fn print_summary_aside(
     } else if format != Format::Json {
         settings.note(&summary_document(summary));
     }
-}
-
-/// Returns the JSON document of a summary that stands alone.
-pub(crate) fn summary_document(summary: &impl Serialize) -> String {
-    format!("{{\"summary\":{}}}", to_json(summary))
 }

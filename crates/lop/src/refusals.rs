@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use action::{Kind, Reason, Refusal, Runs};
@@ -37,7 +37,7 @@ impl<S: Serialize> Conclusion<'_, S> {
         let Conclusion { summary, text, refused } = self;
         print(refused, settings);
         if settings.json {
-            output::print(|out| writeln!(out, "{}", output::summary_document(summary)))?;
+            output::print_summary(summary)?;
         } else if settings.verbosity != Verbosity::Quiet {
             settings.note(&text);
         }

@@ -7,10 +7,12 @@ mod scan;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::args::{GlobalArgs, When};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
+use crate::formats::document;
 use crate::names::Names;
 use crate::quantity::count;
 
@@ -164,8 +166,16 @@ pub(crate) fn print_usage_record(message: &str) {
 }
 
 fn exit_record(exit: Exit, message: &str) -> String {
-    let code = exit.code();
-    format!("{{\"error\":{{\"code\":{code},\"message\":{}}}}}", to_json(&message))
+    #[derive(Serialize)]
+    struct Content<'m> {
+        error: Error<'m>,
+    }
+    #[derive(Serialize)]
+    struct Error<'m> {
+        code: u8,
+        message: &'m str,
+    }
+    document(&Content { error: Error { code: exit.code(), message } })
 }
 
 /// Writes a line to standard error; nobody is left to hear that this cannot be done.

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use walk::{FileId, Filter, Problem, Tree};
 
 use crate::error::CommandError;
+use crate::formats::FORMAT_VERSION;
 use crate::lists;
 use crate::monitor::Monitor;
 use crate::quantity::counted;
@@ -142,6 +143,12 @@ impl Source {
         };
         let text = text.map_err(unreadable)?;
         let parsed: Report = serde_json::from_str(&text).map_err(|e| unreadable(e.into()))?;
+        if parsed.format_version != FORMAT_VERSION {
+            let (file, format) = (report.display(), parsed.format_version);
+            let text =
+                format!("{file}: another version of lop wrote this report (format {format})");
+            return Err(CommandError::failed(text));
+        }
         let mut groups_of_paths: HashMap<Vec<u8>, (u32, u64)> = HashMap::new();
         for (number, group) in (0u32..).zip(parsed.groups) {
             for file in group.files {
@@ -178,6 +185,7 @@ impl Source {
 /// A report, as far as it is needed. Sizes tell what has changed; digests are not believed.
 #[derive(Deserialize)]
 struct Report {
+    format_version: u32,
     groups: Vec<Reported>,
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, Listed, to_json};
+use crate::formats::{JsonListed, Listed, document};
 use crate::look::{Looker, state_of};
 use crate::output;
 use crate::quantity::{counted, size};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     }
     output::print(|out| {
         if settings.json {
-            return writeln!(out, "{}", to_json(&document(&answers)));
+            return writeln!(out, "{}", document(&Document::new(&answers)));
         }
         answers.iter().try_for_each(|answer| write_text(out, answer, settings))
     })?;
@@ -266,11 +266,13 @@ struct JsonAnswer<'a> {
     others: Vec<JsonListed<'a>>,
 }
 
-fn document(answers: &[Answer]) -> Document<'_> {
-    let files = answers.iter().map(|answer| JsonAnswer {
-        file: JsonListed::from(&answer.file),
-        hard_links: answer.hard_links,
-        others: answer.others.iter().map(JsonListed::from).collect(),
-    });
-    Document { files: files.collect() }
+impl<'a> Document<'a> {
+    fn new(answers: &'a [Answer]) -> Document<'a> {
+        let files = answers.iter().map(|answer| JsonAnswer {
+            file: JsonListed::from(&answer.file),
+            hard_links: answer.hard_links,
+            others: answer.others.iter().map(JsonListed::from).collect(),
+        });
+        Document { files: files.collect() }
+    }
 }

@@ -13,6 +13,7 @@ use crate::args::ForgetArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::folder::is_below;
+use crate::formats::summary_document;
 use crate::output;
 use crate::quantity::counted;
 use crate::remembered::waiting;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
     }
     output::print(|out| {
         if settings.json {
-            writeln!(out, "{}", output::summary_document(&summary))
+            writeln!(out, "{}", summary_document(&summary))
         } else if settings.verbosity == Verbosity::Quiet {
             Ok(())
         } else {

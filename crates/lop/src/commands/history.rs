@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::HistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
+use crate::formats::document;
 use crate::output;
 use crate::quantity::{count, counted, size, utc};
 use crate::refusals;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     let heard = output::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
-            return writeln!(out, "{}", to_json(&Document { runs }));
+            return writeln!(out, "{}", document(&Document { runs }));
         }
         runs.iter().try_for_each(|run| write_line(out, run, settings))
     })?;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::{ListSort, LsArgs};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, JsonPath, Listed, to_json};
+use crate::formats::{JsonListed, JsonPath, Listed, document};
 use crate::look::state_of;
 use crate::output;
 use crate::quantity::{count, counted, size};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     }
     output::print(|out| {
         if settings.json {
-            return writeln!(out, "{}", to_json(&Document::new(&listings)));
+            return writeln!(out, "{}", document(&Document::new(&listings)));
         }
         listings.iter().try_for_each(|listing| listing.write_text(out, settings))
     })?;

@@ -28,7 +28,7 @@ use crate::args::MirrorArgs;
 use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
+use crate::formats::document;
 use crate::monitor::Monitor;
 use crate::output::Lines;
 use crate::patterns::Patterns;
@@ -236,7 +236,7 @@ impl Run<'_> {
         let ended = ended.and(asked.into_inner());
         let account = Account::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
         if args.stats {
-            settings.note(&to_json(&Figures::new(&account, options)));
+            settings.note(&document(&Figures::new(&account, options)));
         }
         if ended.is_ok() {
             patterns.tell_unmatched(settings);

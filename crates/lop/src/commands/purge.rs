@@ -23,7 +23,7 @@ use crate::args::PurgeArgs;
 use crate::consent::can_ask;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
+use crate::formats::document;
 use crate::lists;
 use crate::monitor::Monitor;
 use crate::patterns::Patterns;
@@ -117,7 +117,7 @@ impl Removal {
         // Whoever stopped to read has seen enough, and nothing was to be done.
         let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
         if args.stats {
-            settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+            settings.note(&document(&Figures::new(&account, &outcome, &options)));
         }
         if ended.is_ok() {
             patterns.tell_unmatched(settings);

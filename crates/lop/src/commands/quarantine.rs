@@ -16,7 +16,7 @@ use crate::args::{
 };
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonPath, document};
 use crate::monitor::Monitor;
 use crate::named::named_all;
 use crate::output;
@@ -58,7 +58,7 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let heard = output::print(|out| {
         if settings.json {
             let files = files.iter().map(Row::from).collect();
-            return writeln!(out, "{}", to_json(&Document { files }));
+            return writeln!(out, "{}", document(&Document { files }));
         }
         for file in &files {
             write!(out, "{:>4}  {}  {:>10}  ", file.run, utc(file.since_ms), size(file.size))?;

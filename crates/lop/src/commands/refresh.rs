@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::formats::summary_document;
 use crate::output;
 use crate::quantity::{count, counted};
 use crate::remembered::{Live, waiting};
@@ -33,7 +34,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     };
     output::print(|out| {
         if settings.json {
-            writeln!(out, "{}", output::summary_document(&summary))
+            writeln!(out, "{}", summary_document(&summary))
         } else if settings.verbosity == Verbosity::Quiet {
             Ok(())
         } else {

@@ -17,7 +17,7 @@ use crate::args::ScanArgs;
 use crate::devices::Device;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::formats::{GroupHead, GroupWriter, document, to_json, writer};
 use crate::monitor::Monitor;
 use crate::remembered::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
@@ -70,7 +70,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     memory::tell(scan.memory, settings);
     if scan.stats {
         let stats = Stats::new(&watch, summary.files, found, &clock, &scan.compare);
-        settings.note(&to_json(&stats));
+        settings.note(&document(&stats));
     }
     if let Some(error) = uncommitted {
         return Err(error);
@@ -226,9 +226,7 @@ fn print_results(
             write_groups(&mut *writer, tree, found, watch)?;
             writer.finish(&to_json(summary))
         }),
-        None if settings.json => {
-            output::print(|out| writeln!(out, "{}", output::summary_document(summary)))
-        }
+        None if settings.json => output::print_summary(summary),
         None if settings.verbosity == Verbosity::Quiet => Ok(true),
         None => output::print(|out| out.write_all(summary.text().as_bytes())),
     }

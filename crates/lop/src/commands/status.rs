@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonPath, document};
 use crate::look::Looker;
 use crate::names::Names;
 use crate::output;
@@ -31,7 +31,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let status = Status { path: &path, bytes, overview: &overview, offline: &offline, done: &done };
     output::print(|out| {
         if settings.json {
-            return writeln!(out, "{}", to_json(&status.document()));
+            return writeln!(out, "{}", document(&status.document()));
         }
         status.write(out, settings.stdout.names)
     })?;

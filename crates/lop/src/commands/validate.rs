@@ -13,7 +13,7 @@ use crate::args::ValidateArgs;
 use crate::commands::forget::meanings;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonPath, document};
 use crate::marking::while_marking;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
@@ -107,7 +107,7 @@ fn print(
         if settings.json {
             let paths: Vec<Vec<u8>> = validated.differing.iter().map(path).collect();
             let differing = paths.iter().map(|path| JsonPath::new(path)).collect();
-            return writeln!(out, "{}", to_json(&Document { differing, summary }));
+            return writeln!(out, "{}", document(&Document { differing, summary }));
         }
         for file in &validated.differing {
             out.write_all(&settings.stdout.names.show_line(&path(file)))?;

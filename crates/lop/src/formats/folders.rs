@@ -6,7 +6,7 @@ use dupes::{Folder, Related, Relation};
 use serde::Serialize;
 use walk::Tree;
 
-use super::{JsonPath, to_json};
+use super::{JsonList, JsonPath};
 use crate::args::Format;
 use crate::quantity::{count, counted, size};
 use crate::settings::Stream;
@@ -112,15 +112,9 @@ struct JsonFolder<'a> {
     unknown: u64,
 }
 
-fn write_json(
-    mut out: impl Write,
-    tree: &Tree,
-    related: &[Related],
-    summary: &str,
-) -> io::Result<()> {
-    out.write_all(b"{\"related\":[")?;
-    for (n, related) in related.iter().enumerate() {
-        out.write_all(if n == 0 { b"\n" } else { b",\n" })?;
+fn write_json(out: impl Write, tree: &Tree, related: &[Related], summary: &str) -> io::Result<()> {
+    let mut list = JsonList::new(out, "related");
+    for related in related {
         let paths: Vec<Vec<u8>> = related.folders.iter().map(|f| tree.dir_path(f.dir)).collect();
         let directories = related.folders.iter().zip(&paths).map(|(folder, path)| JsonFolder {
             path: JsonPath::new(path),
@@ -132,17 +126,16 @@ fn write_json(
             changed: folder.changed,
             unknown: folder.unknown,
         });
-        let document = JsonRelated {
+        list.item(&JsonRelated {
             relation: word(related.relation),
             percent: related.folders[0].percent(),
             files: related.files,
             bytes: related.bytes,
             reclaimable: related.reclaimable,
             directories: directories.collect(),
-        };
-        out.write_all(to_json(&document).as_bytes())?;
+        })?;
     }
-    writeln!(out, "\n],\"summary\":{summary}}}")
+    list.finish(summary)
 }
 
 const COLUMNS: [&str; 11] = [

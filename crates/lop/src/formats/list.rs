@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use content::Digest;
 use serde::Serialize;
 
-use super::{JsonPath, to_json};
+use super::{JsonList, JsonPath};
 use crate::args::Format;
 use crate::settings::Stream;
 
@@ -80,13 +80,10 @@ pub(crate) fn write_list(
     }
 }
 
-fn write_json(mut out: impl Write, files: &[Listed], summary: &str) -> io::Result<()> {
-    out.write_all(b"{\"files\":[")?;
-    for (n, file) in files.iter().enumerate() {
-        out.write_all(if n == 0 { b"\n" } else { b",\n" })?;
-        out.write_all(to_json(&JsonListed::from(file)).as_bytes())?;
-    }
-    writeln!(out, "\n],\"summary\":{summary}}}")
+fn write_json(out: impl Write, files: &[Listed], summary: &str) -> io::Result<()> {
+    let mut list = JsonList::new(out, "files");
+    files.iter().try_for_each(|file| list.item(&JsonListed::from(file)))?;
+    list.finish(summary)
 }
 
 fn write_csv(out: impl Write, files: &[Listed]) -> io::Result<()> {

@@ -5,47 +5,55 @@ use std::io::{self, Write};
 use action::{Kind, Member, Plan, Warning, Why};
 use serde::Serialize;
 
-use super::json::{JsonPath, to_json};
+use super::{JsonList, JsonPath};
 use crate::acting::balance;
 use crate::quantity::{counted, size};
 use crate::settings::Stream;
 
 /// Writes plans, one after the other.
 pub(crate) struct PlanWriter<W> {
-    out: W,
+    out: Out<W>,
     kind: Kind,
     stream: Stream,
-    json: bool,
-    plans: u64,
+}
+
+enum Out<W> {
+    Text(W),
+    Json(JsonList<W>),
 }
 
 impl<W: Write> PlanWriter<W> {
     pub(crate) fn new(out: W, kind: Kind, stream: Stream, json: bool) -> Self {
-        PlanWriter { out, kind, stream, json, plans: 0 }
+        let out = if json { Out::Json(JsonList::new(out, "groups")) } else { Out::Text(out) };
+        PlanWriter { out, kind, stream }
     }
 
     /// Writes one plan.
     pub(crate) fn plan(&mut self, plan: &Plan) -> io::Result<()> {
-        self.plans += 1;
-        if !self.json {
-            return self.text(plan);
+        match &mut self.out {
+            Out::Text(out) => Text { out, kind: self.kind, stream: self.stream }.plan(plan),
+            Out::Json(list) => list.item(&JsonPlan::new(plan, self.kind)),
         }
-        let before: &[u8] = if self.plans == 1 { b"{\"groups\":[\n" } else { b",\n" };
-        self.out.write_all(before)?;
-        self.out.write_all(to_json(&JsonPlan::new(plan, self.kind)).as_bytes())
     }
 
     /// Ends the output; `summary` is JSON.
     pub(crate) fn finish(mut self, summary: &str) -> io::Result<()> {
-        if self.json {
-            let before: &[u8] = if self.plans == 0 { b"{\"groups\":[" } else { b"" };
-            self.out.write_all(before)?;
-            writeln!(self.out, "\n],\"summary\":{summary}}}")?;
+        match &mut self.out {
+            Out::Text(out) => out.flush(),
+            Out::Json(list) => list.finish(summary),
         }
-        self.out.flush()
     }
+}
 
-    fn text(&mut self, plan: &Plan) -> io::Result<()> {
+/// Writes plans as text.
+struct Text<'o, W> {
+    out: &'o mut W,
+    kind: Kind,
+    stream: Stream,
+}
+
+impl<W: Write> Text<'_, W> {
+    fn plan(&mut self, plan: &Plan) -> io::Result<()> {
         let (bold, end) = self.stream.bold();
         self.out.write_all(bold)?;
         let files = counted(plan.others.len() as u64, "file", "files");

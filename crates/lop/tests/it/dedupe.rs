@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
-use crate::lop::{Lop, document, settle};
+use crate::lop::{Figures, Lop, document, settle};
 
 /// What is the same after an undo; times of directories change with the names in them.
 const BACK: Compare = Compare::VISIBLE;
@@ -147,8 +147,8 @@ fn a_scan_after_a_run_reads_little() {
     lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
     settle();
     let output = lop.scan(["--stats", "."]);
-    let stats: Value = serde_json::from_str(output.stderr_str()).expect("figures");
-    assert_eq!(stats["candidates"], 0, "each content is one inode: {stats}");
+    let figures = Figures::of(&output);
+    assert_eq!(figures.get("candidates"), 0, "each content is one inode: {figures:?}");
 }
 
 #[test]
@@ -257,6 +257,24 @@ fn a_report_is_compared_again_whatever_it_says() {
     assert_ne!(inode(&lop, "lone"), inode(&lop, "c/y"));
     lop.run(["undo"]).success();
     assert_same(&before, &snapshot(&lop), BACK);
+}
+
+#[test]
+fn a_report_of_another_version_is_refused() {
+    let lop = scanned();
+    let report = lop.run(["report", "--format", "json"]);
+    let before = snapshot(&lop);
+    let version = "\"format_version\":1,";
+    for (other, said) in [
+        ("\"format_version\":2,", "another version of lop wrote this report (format 2)"),
+        ("", "missing field `format_version`"),
+    ] {
+        let text = report.stdout_str().replacen(version, other, 1);
+        let args = ["dedupe", "--by", "delete", "--report", "-", "--apply"];
+        let output = lop.command().args(args).stdin(text.as_bytes()).run();
+        assert!(output.code(1).stderr_str().contains(said), "{}", output.stderr_str());
+    }
+    assert_same(&before, &snapshot(&lop), Compare::ALL);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn any_flipped_bit_of_a_journal_is_noticed() {
 #[test]
 fn a_journal_of_an_earlier_format_is_refused_and_says_so() {
     let (lop, _) = deleted();
-    edit(&lop, |text| text.replace("\"format\":2", "\"format\":1"));
+    edit(&lop, |text| text.replace("\"format_version\":2", "\"format_version\":1"));
     let output = lop.run(["undo", "1"]);
     output.code(1);
     let said = output.stderr_str();

@@ -161,17 +161,27 @@ pub(crate) fn settle() {
     sleep(Duration::from_millis(30));
 }
 
-/// Returns standard output as one JSON document.
+/// Returns standard output as one JSON document, without its version.
 #[track_caller]
 pub(crate) fn document(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| output.fail(&format!("stdout: {e}")))
+    unversioned(output.stdout_str()).unwrap_or_else(|e| output.fail(&format!("stdout: {e}")))
 }
 
-/// Returns the last line of standard error as JSON.
+/// Returns the last line of standard error as JSON, without its version.
 #[track_caller]
 pub(crate) fn last_record(output: &Output) -> Value {
     let last = output.stderr_str().lines().last().unwrap_or_default();
-    serde_json::from_str(last).unwrap_or_else(|e| output.fail(&format!("last line: {e}")))
+    unversioned(last).unwrap_or_else(|e| output.fail(&format!("last line: {e}")))
+}
+
+/// Reads a document of which the version has to be the first key, and takes that off.
+pub(crate) fn unversioned(text: &str) -> Result<Value, String> {
+    if !text.starts_with("{\"format_version\":1,") {
+        return Err(format!("it does not begin with its version: {text}"));
+    }
+    let mut document: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    document.as_object_mut().map(|keys| keys.remove("format_version"));
+    Ok(document)
 }
 
 /// Asserts that the last line of standard error is the record of this exit.
@@ -193,7 +203,7 @@ impl Figures {
     #[track_caller]
     pub(crate) fn of(output: &Output) -> Figures {
         let lines = output.stderr_str().lines();
-        let mut found = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut found = lines.filter_map(|line| unversioned(line).ok());
         let figures = found.find(|value| value["bytes_read"].is_u64());
         Figures(figures.unwrap_or_else(|| output.fail("no figures on standard error")))
     }

@@ -9,7 +9,7 @@ use testkit::{
     at_random_moments, is_root, kill_after, skipped,
 };
 
-use crate::lop::Lop;
+use crate::lop::{Lop, document};
 
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
@@ -84,7 +84,7 @@ fn json_is_one_document() {
         let output =
             lop.command().args(["mirror", "--json", "--delete", "src", "dst"]).args(args).run();
         output.success();
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let document = document(&output);
         let summary = &document["summary"];
         assert_eq!(summary["names"], 6);
         if args.is_empty() {
@@ -141,7 +141,7 @@ fn what_is_left_out_is_said() {
     assert!(said.ends_with(expected), "{said}");
     let output = lop.run(["mirror", "--json", "src", "src/sub/dst"]);
     output.success();
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let document = document(&output);
     let mut left: Vec<String> = document["summary"]["left_out"]
         .as_array()
         .expect("a list")

@@ -4,7 +4,7 @@ use std::fs;
 
 use testkit::{Signal, TreeBuilder, When, is_root, skipped};
 
-use crate::lop::Lop;
+use crate::lop::{Lop, document};
 
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
@@ -64,7 +64,7 @@ fn json_has_the_figures() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "--json", "--exclude", "d", "tree"]);
     output.success();
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let document = document(&output);
     let summary = &document["summary"];
     assert_eq!((&summary["files"], &summary["dirs"]), (&2.into(), &2.into()));
     assert_eq!((&summary["kept"], &summary["failed"]), (&1.into(), &0.into()));
@@ -252,7 +252,7 @@ fn what_a_dry_run_lists_is_what_then_goes() {
     let before = every(&lop);
     let output = lop.run(["purge", "-n", "--json", "tree"]);
     output.success();
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let document = document(&output);
     let entries = document["entries"].as_array().expect("a list");
     let path = |entry: &serde_json::Value| entry["path"].as_str().expect("a path").to_string();
     let paths: Vec<String> = entries.iter().map(path).collect();

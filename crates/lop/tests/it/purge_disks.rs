@@ -5,7 +5,7 @@ use serde_json::Value;
 use testkit::{Output, TreeBuilder};
 
 use crate::disks::Ailing;
-use crate::lop::Lop;
+use crate::lop::{Lop, unversioned};
 
 /// Directories that each take a block, which is fetched alone.
 fn tree() -> TreeBuilder {
@@ -16,7 +16,7 @@ fn tree() -> TreeBuilder {
 fn figures(output: &Output) -> Value {
     let said = output.stderr_str();
     let line = said.lines().find(|line| line.starts_with('{')).expect("figures");
-    serde_json::from_str(line).expect("JSON")
+    unversioned(line).expect("figures")
 }
 
 /// Purges a tree on a disk with an arm; returns what that took.

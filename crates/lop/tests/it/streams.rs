@@ -379,12 +379,11 @@ fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
     let stats = |io: &str| {
         let args = ["scan", "--no-catalog", "-q", "--format", "nul", "--stats", "--io", io, "."];
         let output = lop.run(args);
-        let line = output.stderr_str().lines().last().expect("figures").to_string();
-        let figures: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let figures = last_record(&output);
         let [device] = &figures["devices"].as_array().expect("a list")[..] else {
-            panic!("one device: {line}");
+            panic!("one device: {figures}");
         };
-        assert!(device["name"].is_string() && device["waited"].is_number(), "{line}");
+        assert!(device["name"].is_string() && device["waited"].is_number(), "{figures}");
         (device["cold"].as_bool(), device["arm"].as_bool(), output.stdout.clone())
     };
     let (hdd, ssd, cached, auto) = (stats("hdd"), stats("ssd"), stats("cached"), stats("auto"));

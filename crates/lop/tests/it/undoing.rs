@@ -275,7 +275,7 @@ fn history_tells_of_each_file_of_a_run() {
     assert!(text.contains("\n  restored      /b/2  (kept: /a/1)\n"), "{text}");
     assert!(text.contains("\n  quarantined   /b/3  (kept: /a/1)\n"), "{text}");
     let shown = document(&lop.run(["history", "1", "--json"]));
-    assert_eq!(shown["run"]["files"], 4);
+    assert_eq!(shown["summary"]["files"], 4);
     let files = shown["files"].as_array().expect("files");
     let path = lop.path("b/2").display().to_string();
     let file = files.iter().find(|file| file["path"] == path).expect("is listed");

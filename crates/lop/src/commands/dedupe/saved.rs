@@ -64,7 +64,7 @@ pub(super) fn save_to(
     }
     out.flush().map_err(failed)?;
     if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
+        output::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         let text = summary.text(kind);
         let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
@@ -114,7 +114,7 @@ pub(super) fn of_saved(
 fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
     if settings.json {
         let none = Planned::default();
-        output::print(|out| writeln!(out, "{}", output::summary_document(&none)))?;
+        output::print_summary(&none)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note("Nothing to do: there is no action in the plan");
     }

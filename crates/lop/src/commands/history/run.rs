@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Row, Run, write_line};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonList, JsonPath, to_json};
 use crate::output;
 use crate::settings::Settings;
 
@@ -32,22 +32,15 @@ pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit,
 fn of_files(summary: Summary, deeds: Deeds, settings: &Settings) -> Result<Exit, CommandError> {
     let run = Run::Files(summary);
     let mut failed = None;
+    let mut deeds = deeds.map_while(|deed| deed.map_err(|error| failed = Some(error)).ok());
     output::print(|out| {
-        begin(out, &run, settings)?;
-        for (number, deed) in deeds.enumerate() {
-            match deed {
-                Ok(deed) if settings.json => {
-                    let before = if number == 0 { "\n" } else { ",\n" };
-                    write!(out, "{before}{}", to_json(&JsonDeed::from(&deed)))?;
-                }
-                Ok(deed) => write_deed(out, &deed, settings)?,
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
-            }
+        if settings.json {
+            let mut list = JsonList::new(out, "files");
+            deeds.try_for_each(|deed| list.item(&JsonDeed::from(&deed)))?;
+            return list.finish(&to_json(&Row::from(&run)));
         }
-        if settings.json { writeln!(out, "\n]}}") } else { Ok(()) }
+        write_line(out, &run, settings)?;
+        deeds.try_for_each(|deed| write_deed(out, &deed, settings))
     })?;
     failed.map_or(Ok(Exit::Done), |error| Err(error.into()))
 }
@@ -56,25 +49,18 @@ fn of_trees(found: Discarded, settings: &Settings) -> Result<Exit, CommandError>
     let trees = found.trees.clone();
     let run = Run::Trees(found);
     output::print(|out| {
-        begin(out, &run, settings)?;
         if settings.json {
-            let files: Vec<String> =
-                trees.iter().map(|path| to_json(&JsonPath::new(path))).collect();
-            return writeln!(out, "\n{}\n]}}", files.join(",\n"));
+            let mut list = JsonList::new(out, "files");
+            trees.iter().try_for_each(|path| list.item(&JsonPath::new(path)))?;
+            return list.finish(&to_json(&Row::from(&run)));
         }
-        for path in &trees {
-            out.write_all(&[b"  ", &*settings.stdout.names.show_line(path), b"\n"].concat())?;
-        }
-        Ok(())
+        write_line(out, &run, settings)?;
+        let names = settings.stdout.names;
+        trees
+            .iter()
+            .try_for_each(|path| out.write_all(&[b"  ", &*names.show_line(path), b"\n"].concat()))
     })?;
     Ok(Exit::Done)
-}
-
-fn begin(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
-    if settings.json {
-        return write!(out, "{{\"run\":{},\"files\":[", to_json(&Row::from(run)));
-    }
-    write_line(out, run, settings)
 }
 
 fn write_deed(out: &mut impl Write, deed: &Deed, settings: &Settings) -> io::Result<()> {

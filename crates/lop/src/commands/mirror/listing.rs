@@ -1,5 +1,6 @@
 //! Lists changes while a tree is mirrored: a line each, or one JSON document.
 
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use super::account::Account;
 use super::change::{Line, line};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
-use crate::formats::to_json;
+use crate::formats::{JsonList, summary_document, to_json};
 use crate::output::{self, Lines};
 use crate::patterns::Patterns;
 use crate::settings::Settings;
@@ -55,12 +56,10 @@ pub(super) fn listed_as_json(
     let mut ended = None;
     output::print(|out| {
         let lines = Lines::new(out);
-        lines.write(if lists { b"{\"changes\":[" } else { b"{" });
-        let first = Mutex::new(true);
+        let list = Mutex::new(JsonList::new(&lines, "changes"));
         let tell = |change: &Change| {
-            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-            let comma = if std::mem::take(&mut *first) { "\n" } else { ",\n" };
-            lines.write(format!("{comma}{}", to_json(&Line::of(change))).as_bytes());
+            let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+            let _kept_by_lines = list.item(&Line::of(change));
         };
         let consent = |removal: &Removal| consents.is_none_or(|ask| ask(removal, &lines));
         let consent: Consent<'_> = &consent;
@@ -68,9 +67,11 @@ pub(super) fn listed_as_json(
         let (outcome, end) = work(User { tell, consent: consents.map(|_| consent) });
         let complete = end.is_ok();
         let account = Account::new((&outcome, complete), args, patterns, start.elapsed());
-        let summary = to_json(&account);
-        let before = if lists { "\n],\n" } else { "" };
-        lines.write(format!("{before}\"summary\":{summary}}}\n").as_bytes());
+        let _kept_by_lines = if lists {
+            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&account))
+        } else {
+            writeln!(&lines, "{}", summary_document(&account))
+        };
         ended = Some((outcome, end));
         lines.end()
     })?;

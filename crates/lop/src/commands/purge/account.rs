@@ -1,6 +1,5 @@
 //! What a removal came to, as it is told.
 
-use std::io::Write;
 use std::time::Duration;
 
 use fsops::Interrupted;
@@ -88,7 +87,7 @@ impl Account {
     /// Prints it on standard output, if that is to be JSON.
     pub(super) fn print_document(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
-            output::print(|out| writeln!(out, "{}", output::summary_document(self)))?;
+            output::print_summary(self)?;
         }
         Ok(())
     }

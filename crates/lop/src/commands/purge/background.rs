@@ -23,7 +23,7 @@ use super::{guard, options};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
+use crate::formats::document;
 use crate::monitor::Monitor;
 use crate::output;
 use crate::patterns::Patterns;
@@ -72,7 +72,7 @@ pub(super) fn begin(
     }
     let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
     if settings.json {
-        output::print(|out| writeln!(out, "{}", output::summary_document(&summary)))?;
+        output::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note(&summary.text());
     }
@@ -202,7 +202,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
     account.failed += unknown;
     if args.stats {
-        settings.note(&to_json(&Figures::new(&account, &outcome, &options)));
+        settings.note(&document(&Figures::new(&account, &outcome, &options)));
     }
     account.print_document(settings)?;
     conclude(&account, &outcome, ended, settings)

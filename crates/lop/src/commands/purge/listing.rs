@@ -1,7 +1,6 @@
 //! Lists what a removal would take: a path a line, or one JSON document.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use fsops::Watch;
 use purge::Tell;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use super::Ended;
 use super::account::Account;
 use crate::error::CommandError;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonList, JsonPath, to_json};
 use crate::output::{self, Lines};
 use crate::settings::Settings;
 
@@ -33,29 +32,25 @@ pub(super) fn listed(
     let mut done = None;
     output::print(|out| {
         let lines = Lines::new(out);
-        let first = Mutex::new(true);
+        let list = Mutex::new(JsonList::new(&lines, "entries"));
         let tell = |path: &[u8], is_dir: bool| {
-            let line = if settings.json {
-                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                let before = if std::mem::take(&mut *first) { "\n" } else { ",\n" };
+            let is_read = if settings.json {
                 let kind = if is_dir { "directory" } else { "file" };
-                let entry = Entry { path: JsonPath::new(path), kind };
-                format!("{before}{}", to_json(&entry)).into_bytes()
+                let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                list.item(&Entry { path: JsonPath::new(path), kind }).is_ok()
             } else {
                 let slash: &[u8] = if is_dir { b"/\n" } else { b"\n" };
-                [&settings.stdout.names.show_line(path), slash].concat()
+                lines.write(&[&settings.stdout.names.show_line(path), slash].concat())
             };
-            if !lines.write(&line) {
+            if !is_read {
                 watch.stop();
             }
         };
-        if settings.json {
-            lines.write(b"{\"entries\":[");
-        }
         let ended = work(&tell);
         let account = account(&ended);
         if settings.json {
-            lines.write(format!("\n],\"summary\":{}}}\n", to_json(&account)).as_bytes());
+            let mut list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let _kept_by_lines = list.finish(&to_json(&account));
         }
         done = Some((ended, account));
         lines.end()

@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::complain;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, to_json};
+use crate::formats::{JsonList, JsonPath, to_json};
+use crate::names::Names;
 use crate::output;
 use crate::quantity::{count, counted};
 use crate::refusals;
-use crate::settings::{Settings, Stream, Verbosity};
+use crate::settings::{Settings, Verbosity};
 
 /// Shows how the files of a run would be restored, those at or below some paths if there are any.
 pub(super) fn show(
@@ -56,24 +57,28 @@ pub(super) fn show(
     Ok(Exit::Partial)
 }
 
-/// What the document begins with: not before there is something to say, as there may only be an error.
-const START: &str = "{\"files\":[\n";
-
 /// Prints prospects as they come.
 struct List<'o, W> {
-    out: &'o mut W,
-    json: bool,
-    stream: Stream,
+    out: Out<'o, W>,
     written: io::Result<()>,
     /// Files that would be restored, or are back.
     files: u64,
     refused: Vec<Refusal>,
 }
 
+enum Out<'o, W> {
+    Text(&'o mut W, Names),
+    Json(JsonList<&'o mut W>),
+}
+
 impl<'o, W: Write> List<'o, W> {
     fn new(out: &'o mut W, settings: &Settings) -> List<'o, W> {
-        let (json, stream) = (settings.json, settings.stdout);
-        List { out, json, stream, written: Ok(()), files: 0, refused: Vec::new() }
+        let out = if settings.json {
+            Out::Json(JsonList::new(out, "files"))
+        } else {
+            Out::Text(out, settings.stdout.names)
+        };
+        List { out, written: Ok(()), files: 0, refused: Vec::new() }
     }
 
     fn take(&mut self, Prospect { path, means }: Prospect) {
@@ -83,42 +88,33 @@ impl<'o, W: Write> List<'o, W> {
         };
         self.files += 1;
         if self.written.is_ok() {
-            self.written =
-                if self.json { self.write_json(&path, &means) } else { self.write(&path, &means) };
+            self.written = match &mut self.out {
+                Out::Text(out, names) => write(out, *names, &path, &means),
+                Out::Json(list) => list.item(&JsonProspect::new(&path, &means)),
+            };
         }
-    }
-
-    fn write(&mut self, path: &[u8], means: &Means) -> io::Result<()> {
-        let names = self.stream.names;
-        let (word, before, from) = words(means);
-        write!(self.out, "  {word}  ")?;
-        self.out.write_all(&names.show_line(path))?;
-        write!(self.out, "  ({before}")?;
-        self.out.write_all(&from.map(|from| names.show_line(from)).unwrap_or_default())?;
-        self.out.write_all(b")\n")
-    }
-
-    fn write_json(&mut self, path: &[u8], means: &Means) -> io::Result<()> {
-        let (how, _, from) = words(means);
-        let from = from.map(|from| JsonPath::new(from));
-        let before = if self.files == 1 { START } else { ",\n" };
-        let file = to_json(&JsonProspect { path: JsonPath::new(path), how, from });
-        write!(self.out, "{before}{file}")
     }
 
     /// Ends the output; without a preview there was nothing to show.
     fn finish(&mut self, preview: Option<&Preview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
-        match preview {
-            Some(&Preview { run, .. }) if self.json => {
+        match (preview, &mut self.out) {
+            (Some(&Preview { run, .. }), Out::Json(list)) => {
                 let left = self.refused.len() as u64;
-                let summary = to_json(&Summary { run, files: self.files, left });
-                let before = if self.files == 0 { START } else { "\n" };
-                writeln!(self.out, "{before}],\"summary\":{summary}}}")
+                list.finish(&to_json(&Summary { run, files: self.files, left }))
             }
             _ => Ok(()),
         }
     }
+}
+
+fn write(out: &mut impl Write, names: Names, path: &[u8], means: &Means) -> io::Result<()> {
+    let (word, before, from) = words(means);
+    write!(out, "  {word}  ")?;
+    out.write_all(&names.show_line(path))?;
+    write!(out, "  ({before}")?;
+    out.write_all(&from.map(|from| names.show_line(from)).unwrap_or_default())?;
+    out.write_all(b")\n")
 }
 
 /// Returns how a file is restored, in a word, and what is said of where it comes from.
@@ -138,6 +134,14 @@ struct JsonProspect<'a> {
     how: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<JsonPath<'a>>,
+}
+
+impl<'a> JsonProspect<'a> {
+    fn new(path: &'a [u8], means: &'a Means) -> JsonProspect<'a> {
+        let (how, _, from) = words(means);
+        let from = from.map(|from| JsonPath::new(from));
+        JsonProspect { path: JsonPath::new(path), how, from }
+    }
 }
 
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ use testkit::{
 };
 
 use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
-use crate::lop::Lop;
+use crate::lop::{Lop, document};
 
 /// Has the far side killed with all it has started, so many seconds after its start.
 const KILLS: &str = "(sleep \"$seconds\"; kill -9 \"-$$\") </dev/null >/dev/null 2>&1 &";
@@ -324,7 +324,7 @@ fn what_was_done_before_the_connection_was_lost_is_counted() {
         drop(fs::remove_dir_all(lop.path("dst")));
         let output = signalled(&lop, direction, "KILL", &["--bwlimit", "300k", "--json"]);
         output.code(1);
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let document = document(&output);
         let summary = &document["summary"];
         assert_eq!(summary["complete"], false, "{summary}");
         let copied = summary["files_copied"].as_u64().expect("a number");
