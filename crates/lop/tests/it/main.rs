@@ -40,6 +40,7 @@ mod mounts;
 mod odd;
 mod partial;
 mod patterns;
+mod plans;
 mod purge;
 mod purge_background;
 mod purge_disks;
