@@ -328,7 +328,7 @@ _lop() {
                     return 0
                     ;;
                 --keep)
-                    COMPREPLY=($(compgen -W "tidy newest oldest shortest-path longest-path shallowest deepest first-root path: device:" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "local tidy newest oldest shortest-path longest-path shallowest deepest first-root path: device:" -- "${cur}"))
                     return 0
                     ;;
                 --protect)

@@ -210,7 +210,8 @@ reflink\t'Let it share the disk space of the kept file; it stays a file of its o
 symlink\t'Put a relative symbolic link to the kept file in its place'
 quarantine\t'Move it aside, on the same file system, until it is purged or brought back'
 script\t'Print a shell script that compares once more and then does what it is told'"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r -f -a "tidy\t'The one that looks least like a copy'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r -f -a "local\t'One on a file system of this machine'
+tidy\t'The one that looks least like a copy'
 newest\t'The one modified last'
 oldest\t'The one modified first'
 shortest-path\t'The one with the shortest path'

@@ -12,6 +12,9 @@ use crate::tidy::Marks;
 /// A wish about the file that stays. The first rule that tells files apart decides.
 #[derive(Clone, Debug)]
 pub enum Rule {
+    /// One whose metadata this machine's kernel keeps itself, and not a server or a FUSE program
+    /// ([`fsops::Volume::is_local`]).
+    Local,
     /// The one that looks least like a copy: not in a directory for downloads, backups or trash, and with no
     /// "(1)", "copy" or the like in its name.
     Tidy,
@@ -51,7 +54,7 @@ pub struct Path {
 pub enum RuleError {
     /// It is none.
     #[error(
-        "not a rule: {0} (tidy, newest, oldest, shortest-path, longest-path, shallowest, deepest, \
+        "not a rule: {0} (local, tidy, newest, oldest, shortest-path, longest-path, shallowest, deepest, \
          first-root, path:GLOB, device:DIR)"
     )]
     Unknown(String),
@@ -68,8 +71,8 @@ pub enum RuleError {
 
 impl Rule {
     /// Returns the rules that decide where no other does.
-    pub fn usual() -> [Rule; 3] {
-        [Rule::Tidy, Rule::Oldest, Rule::ShortestPath]
+    pub fn usual() -> [Rule; 4] {
+        [Rule::Local, Rule::Tidy, Rule::Oldest, Rule::ShortestPath]
     }
 
     /// Reads a rule; `device:DIR` is looked at now. Paths of patterns are counted from any of `tops`, and from
@@ -88,6 +91,7 @@ impl Rule {
             return Ok(Rule::Device(text.into(), stat.device));
         }
         Ok(match text {
+            "local" => Rule::Local,
             "tidy" => Rule::Tidy,
             "newest" => Rule::Newest,
             "oldest" => Rule::Oldest,
@@ -105,6 +109,7 @@ impl Rule {
         let least = |of: fn(&[u8]) -> i64| file.paths.iter().map(|p| of(p)).min().unwrap_or(0);
         let most = |of: fn(&[u8]) -> i64| -file.paths.iter().map(|p| of(p)).max().unwrap_or(0);
         match self {
+            Rule::Local => i64::from(!file.is_local),
             Rule::Tidy => marks(file).rank(),
             Rule::Newest => file.mtime_ns.saturating_neg(),
             Rule::Oldest => file.mtime_ns,
@@ -187,6 +192,7 @@ fn matches_below(globs: &Globs, path: &[u8]) -> bool {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Rule::Local => "on a local file system",
             Rule::Tidy => "tidy",
             Rule::Newest => "newest",
             Rule::Oldest => "oldest",
@@ -210,6 +216,8 @@ pub struct File<'a> {
     pub mtime_ns: i64,
     /// Device number.
     pub device: u64,
+    /// Whether its file system is one of this machine ([`fsops::Volume::is_local`]).
+    pub is_local: bool,
     /// Number of the first named path that it is below.
     pub root: usize,
 }
@@ -257,7 +265,10 @@ mod tests {
         let files: Vec<File<'_>> = files
             .iter()
             .zip(&paths)
-            .map(|(&(_, mtime_ns), paths)| File { paths, mtime_ns, device: 1, root: 0 })
+            .map(|(&(path, mtime_ns), paths)| {
+                let is_local = !path.starts_with("/net/");
+                File { paths, mtime_ns, device: 1, is_local, root: 0 }
+            })
             .collect();
         let rules = rules(texts);
         choose(&files, &rules)
@@ -285,13 +296,20 @@ mod tests {
 
     #[test]
     fn the_usual_rules_are_those_of_a_person() {
-        let usual = |files: &[(&str, i64)]| chosen(files, &["tidy", "oldest", "shortest-path"]);
+        let texts = ["local", "tidy", "oldest", "shortest-path"];
+        let usual = |files: &[(&str, i64)]| chosen(files, &texts);
         let why = |text: &str| Some(text.to_string());
         assert_eq!(usual(&[("/d/a (1)", 1), ("/d/a", 2)]), (1, why("name without \"(1)\"")));
         assert_eq!(usual(&[("/Downloads/a", 1), ("/d/a", 2)]), (1, why("not in Downloads")));
         assert_eq!(usual(&[("/a", 2), ("/d/a", 1), ("/tmp/a", 0)]), (1, why("oldest")));
         assert_eq!(usual(&[("/e/a", 1), ("/a", 1)]), (1, why("shortest path")));
         assert_eq!(usual(&[("/c", 1), ("/b", 1)]), (1, None));
+        let far = [("/net/a", 1), ("/Downloads/a (1)", 2), ("/net/b", 0)];
+        assert_eq!(usual(&far), (1, why("on a local file system")));
+        assert_eq!(usual(&[far[0], far[2]]), (1, why("oldest")), "neither is");
+        let rules = Rule::usual();
+        let parsed = texts.map(|text| Rule::parse(text, &[]).expect("a rule"));
+        assert_eq!(rules.map(|rule| rule.to_string()), parsed.map(|rule| rule.to_string()));
     }
 
     #[test]
@@ -319,7 +337,7 @@ mod tests {
     #[test]
     fn a_pattern_that_no_file_matches_is_known() {
         let paths: [[&[u8]; 1]; 2] = [[b"/a/f"], [b"/b/f"]];
-        let file = |paths| File { paths, mtime_ns: 0, device: 1, root: 0 };
+        let file = |paths| File { paths, mtime_ns: 0, device: 1, is_local: true, root: 0 };
         let files = [file(&paths[0]), file(&paths[1])];
         let rules = rules(&["path:c", "path:a", "path:never asked"]);
         assert!(rules.iter().all(|rule| !rule.matched_nothing()), "nobody asked");
@@ -331,7 +349,7 @@ mod tests {
     #[test]
     fn any_name_of_a_file_counts() {
         let (one, two): ([&[u8]; 2], [&[u8]; 1]) = ([b"/long/path/x", b"/x"], [b"/yy"]);
-        let file = |paths| File { paths, mtime_ns: 0, device: 1, root: 0 };
+        let file = |paths| File { paths, mtime_ns: 0, device: 1, is_local: true, root: 0 };
         let (at, _) = choose(&[file(&two), file(&one)], &rules(&["shortest-path"]));
         assert_eq!(at, 1);
     }

@@ -17,6 +17,8 @@ pub struct Member {
     pub target: Target,
     /// Its metadata.
     pub stat: Stat,
+    /// Whether its file system is one of this machine ([`fsops::Volume::is_local`]).
+    pub is_local: bool,
     /// Why it may not be changed, if so.
     pub protected: Option<Protection>,
     /// Number of the first named path that it is below.
@@ -28,10 +30,17 @@ pub struct Member {
 }
 
 impl Member {
-    /// Returns a name of a file that may be changed and is below no named path.
+    /// Returns a name of a file of this machine that may be changed and is below no named path.
     pub fn new(target: Target, stat: Stat) -> Member {
-        let root = usize::MAX;
-        Member { target, stat, protected: None, root, shares_all: false, other_xattrs: false }
+        Member {
+            target,
+            stat,
+            is_local: true,
+            protected: None,
+            root: usize::MAX,
+            shares_all: false,
+            other_xattrs: false,
+        }
     }
 }
 
@@ -180,6 +189,7 @@ fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
             paths,
             mtime_ns: names[0].stat.mtime_ns(),
             device: names[0].stat.device,
+            is_local: names[0].is_local,
             root: names.iter().map(|name| name.root).min().unwrap_or(0),
         })
         .collect();

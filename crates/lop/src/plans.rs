@@ -191,7 +191,9 @@ impl Planner {
         };
         let target = Target { path, version: Version::from(&stat), tag: file.0 };
         let root = root.unwrap_or(usize::MAX);
-        Some(Member { protected, root, ..Member::new(target, stat) })
+        let device = tree.device_of(tree.file(file).dir);
+        let is_local = device.volume.is_local(device.number);
+        Some(Member { is_local, protected, root, ..Member::new(target, stat) })
     }
 
     /// Returns what a run has made of the files that a catalog knows, each once: of those that it changed,

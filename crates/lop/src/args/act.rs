@@ -83,15 +83,15 @@ pub(crate) struct DedupeArgs {
 
     /// Which file of a group stays
     ///
-    /// tidy (looks least like a copy: no "(1)" or "copy" in its name, not in Downloads, a backup or the
-    /// trash), newest, oldest, shortest-path, longest-path, shallowest, deepest, first-root (below the
+    /// local (on a file system of this machine, not behind a network or FUSE mount), tidy (looks least like a
+    /// copy: no "(1)" or "copy" in its name, not in Downloads, a backup or the trash), newest, oldest, shortest-path, longest-path, shallowest, deepest, first-root (below the
     /// PATH that was named first), device:DIR (on the device of DIR), path:GLOB.
     ///
     /// path:photos is a file called so, or in a directory called so; with a slash GLOB is matched against
     /// the path, counted from a PATH, the root or the working directory.
     ///
     /// Given several times, the first rule that tells the files apart decides; where none does, these do:
-    /// tidy, oldest, shortest-path, and then the first path in alphabetical order.
+    /// local, tidy, oldest, shortest-path, and then the first path in alphabetical order.
     #[arg(long, value_name = "RULE", help_heading = "Selection", conflicts_with = "plan")]
     #[arg(value_parser = Rules, hide_possible_values = true)]
     pub(crate) keep: Vec<String>,

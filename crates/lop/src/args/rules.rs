@@ -6,7 +6,8 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
 /// Each rule that `action::keep` knows; behind a colon a value is typed.
-const RULES: [(&str, &str); 10] = [
+const RULES: [(&str, &str); 11] = [
+    ("local", "One on a file system of this machine"),
     ("tidy", "The one that looks least like a copy"),
     ("newest", "The one modified last"),
     ("oldest", "The one modified first"),

@@ -179,6 +179,24 @@ fn a_copy_on_a_network_counts_if_that_is_said() {
     assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
 }
 
+/// Whatever their names and times are.
+#[test]
+fn a_copy_on_this_machine_is_kept_rather_than_one_on_a_network() {
+    let tree = TreeBuilder::new().seeded("far/f", 1, 5000).mtime("far/f", 1, 0);
+    let lop = Lop::with(&tree.seeded("Downloads/f (1)", 1, 5000));
+    let mount = match Mount::view(View::Sshfs, &lop.path("far")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no sshfs: {reason}")),
+    };
+    settle();
+    lop.remember([lop.path("Downloads").as_path(), mount.path()]);
+    let output = lop.run(["dedupe", "--by", "delete"]);
+    let kept = format!("{}  (on a local file system)", lop.path("Downloads/f (1)").display());
+    assert!(output.success().stdout_str().contains(&kept), "{}", output.stdout_str());
+    lop.run(["dedupe", "--all", "--by", "delete", "--apply"]).success();
+    assert!(lop.path("Downloads/f (1)").exists() && !lop.path("far/f").exists());
+}
+
 #[test]
 fn a_script_takes_names_of_any_length() {
     let long = ["n".repeat(255), format!("{}'$(x)", "q".repeat(248))];
