@@ -58,6 +58,7 @@ pub use pending::Candidates;
 pub use sets::{Set, Sets};
 pub use validate::{Expected, Finding, Validated, validate};
 pub use verify::{Attributes, State, states, unchanged};
+pub use storage::reclaimable;
 
 /// How to compare.
 #[derive(Clone, Debug)]

@@ -14,6 +14,23 @@ use crate::worker::Worker;
 /// save next to nothing, and are not worth a look at each.
 const SMALL: u64 = 64 * 1024;
 
+/// Returns the disk space that keeping a single file of each list would free, counted as in [`Group::reclaimable`].
+/// The files of a list are equal, and each is another inode.
+///
+/// # Errors
+///
+/// Only that the watch asked to stop.
+pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Interrupted> {
+    let mut groups = Sets::default();
+    for files in lists {
+        let size = files.first().map_or(0, |&file| work.tree.file(file).size);
+        let inodes = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        groups.push(files, Group { size, content: None, digest: None, inodes, reclaimable: 0 });
+    }
+    measure(work, &mut groups)?;
+    Ok(groups.iter().map(|group| group.reclaimable).collect())
+}
+
 /// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks, without
 /// holes and shared extents. A plan to remove the copies counts the same way, by `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
@@ -34,7 +51,7 @@ pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), I
     }
     let (lists, _) =
         work.on_threads(&looked_at, 16, |worker, list: &mut Vec<_>, &(number, _)| {
-            list.push((number, reclaimable(worker, &blocks, &groups.get(number as usize))));
+            list.push((number, freed_by(worker, &blocks, &groups.get(number as usize))));
             Ok(())
         })?;
     for (number, reclaimable) in lists.into_iter().flatten() {
@@ -81,7 +98,7 @@ impl<'a> Blocks<'a> {
 }
 
 /// Returns what keeping the largest copy alone would free.
-fn reclaimable(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
+fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, Storage)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());

@@ -133,7 +133,7 @@ impl Live {
     }
 
     /// Returns the groups, in no particular order.
-    pub(crate) fn groups(&self) -> Groups {
+    pub(crate) fn groups(&self, settings: &Settings) -> Result<Groups, CommandError> {
         let (facts, loaded) = (&self.loaded.facts, &self.loaded);
         let before = |file: FileId| loaded.doubt(file).and_then(|doubt| doubt.content);
         let content = |file: FileId| facts.content(file.0).or_else(|| before(file));
@@ -150,7 +150,23 @@ impl Live {
                 group => groups.live.push(group),
             }
         }
-        groups
+        self.measure(&mut groups.live, settings)?;
+        Ok(groups)
+    }
+
+    /// Finds out what those groups would free of which the catalog remembers more files than are left.
+    fn measure(&self, groups: &mut [LiveGroup], settings: &Settings) -> Result<(), CommandError> {
+        let mut fewer: Vec<&mut LiveGroup> =
+            groups.iter_mut().filter(|group| !group.stale.is_empty()).collect();
+        if fewer.is_empty() {
+            return Ok(());
+        }
+        let lists: Vec<&[FileId]> = fewer.iter().map(|group| &group.files[..]).collect();
+        let freed = work_on(&self.loaded, settings, |work| dupes::reclaimable(work, &lists))?;
+        for (group, freed) in fewer.iter_mut().zip(freed) {
+            group.reclaimable = freed;
+        }
+        Ok(())
     }
 
     fn group(&self, members: &[(ContentId, FileId)]) -> LiveGroup {
@@ -167,9 +183,7 @@ impl Live {
             }
         }
         let size = tree.file(members[0].1).size;
-        let (digest, stored) = self.loaded.content(members[0].0);
-        let others = size.saturating_mul((files.len() as u64).saturating_sub(1));
-        let reclaimable = if stale.is_empty() { stored } else { stored.min(others) };
+        let (digest, reclaimable) = self.loaded.content(members[0].0);
         LiveGroup { size, digest, reclaimable, files, stale }
     }
 }

@@ -42,7 +42,7 @@ fn groups(
 ) -> Result<Exit, CommandError> {
     let live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
     let tree = &live.loaded.tree;
-    let Groups { live: mut groups, mut lost } = live.groups();
+    let Groups { live: mut groups, mut lost } = live.groups(settings)?;
     let smallest = args.min_size.unwrap_or(0);
     let is_wanted = |file: FileId| within.has(&tree.path(file));
     groups.retain(|group| {

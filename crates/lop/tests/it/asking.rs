@@ -6,7 +6,7 @@ use testkit::{
     Groups, TreeBuilder, assert_groups, disk_space, groups_of, parse_fdupes, relative_to,
 };
 
-use crate::lop::{Lop, settle};
+use crate::lop::{Lop, document, settle};
 
 fn groups_of_many_kinds() -> Lop {
     let mut tree = TreeBuilder::new();
@@ -106,9 +106,14 @@ fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
                     /d/gone  (gone)\n  /d/moved  (gone)\n  /d/touched  (changed since the scan)\n";
     let (heading, files) = text.split_once('\n').expect("a heading");
     assert_eq!(files, expected);
-    assert!(heading.starts_with("2 files of 5 B, 5 B reclaimable, "), "{heading}");
+    // What the two that are left take, as if there had never been more.
+    let one = disk_space(lop.path("d/same 1"));
+    assert_eq!(one, 4096, "a block");
+    assert!(heading.starts_with("2 files of 5 B, 4.0 KiB reclaimable, "), "{heading}");
+    let group = &document(&lop.run(["report", "--json"]))["groups"][0];
+    assert_eq!(group["reclaimable"], one);
     // "pair 2" counts too: what was a group is not known to be none.
-    let said = "1 group: 1 redundant file, 5 B reclaimable\n  \
+    let said = "1 group: 1 redundant file, 4.0 KiB reclaimable\n  \
                 2 files changed since the scan; run 'lop scan' again\n  \
                 3 files are gone since the scan; run 'lop scan' again\n";
     assert_eq!(output.stderr_str(), said);
