@@ -268,7 +268,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__contains)
-            opts="-q -v -h --format --sort --limit --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --verify --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1818,7 +1818,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__uniques)
-            opts="-q -v -h --format --sort --limit --anywhere --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --anywhere --verify --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

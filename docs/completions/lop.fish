@@ -181,6 +181,7 @@ complete -c lop -n "__fish_lop_using_subcommand uniques" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Let a copy inside DIR count too'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print no summary and no progress'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
@@ -200,6 +201,7 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand contains" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s q -l quiet -d 'Print no summary and no progress'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l json -d 'Print results and errors as JSON'

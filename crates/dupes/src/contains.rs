@@ -78,7 +78,7 @@ pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
 
 /// Returns the files of `other` that are in no directory of `one`.
 pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
-    let gone = listed(one);
+    let gone = dirs_of(one);
     let layout = Layout::new(other);
     let is_outside = |dir: DirId| key(other, layout.main(dir)).is_none_or(|k| !gone.contains(&k));
     let dirs = (0u32..).map(DirId).take(other.dirs().len()).filter(|&dir| is_outside(dir));
@@ -87,13 +87,14 @@ pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
 
 /// Returns whether the root of `other` is a directory of `one`, so that nothing in it is outside.
 pub fn is_inside(one: &Tree, other: &Tree) -> bool {
-    let gone = listed(one);
+    let gone = dirs_of(one);
     let roots = other.roots();
     !roots.is_empty()
         && roots.iter().all(|root| key(other, root.dir).is_some_and(|key| gone.contains(&key)))
 }
 
-fn listed(tree: &Tree) -> HashSet<FileKey> {
+/// Returns the identities of a tree's directories: a file by another path to one of them is in the tree too.
+pub fn dirs_of(tree: &Tree) -> HashSet<FileKey> {
     (0u32..).take(tree.dirs().len()).filter_map(|dir| key(tree, DirId(dir))).collect()
 }
 

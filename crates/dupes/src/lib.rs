@@ -22,6 +22,7 @@
 mod beginnings;
 mod classes;
 mod compare;
+mod confirm;
 mod contains;
 mod digests;
 mod eager;
@@ -46,7 +47,8 @@ use device::{Lanes, Threads};
 use fsops::{Interrupted, Stage, Watch};
 use walk::{Problem, Tree};
 
-pub use contains::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
+pub use confirm::{Claim, Confirmed, Verdict, confirm};
+pub use contains::{Content, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts};
 pub use digests::{Digested, digest};
 pub use eager::EagerHeads;
 pub use folders::{
@@ -56,9 +58,9 @@ pub use groups::Group;
 pub use parallel::Work;
 pub use pending::Candidates;
 pub use sets::{Set, Sets};
+pub use storage::reclaimable;
 pub use validate::{Expected, Finding, Validated, validate};
 pub use verify::{Attributes, State, states, unchanged};
-pub use storage::reclaimable;
 
 /// How to compare.
 #[derive(Clone, Debug)]

@@ -28,7 +28,7 @@ impl Expected {
     }
 
     /// Returns how many bytes have to be read of a file of this size.
-    fn bytes(&self, size: u64) -> u64 {
+    pub(crate) fn bytes(&self, size: u64) -> u64 {
         match (self.digest, self.head) {
             (Some(_), _) => size,
             (None, Some(_)) => head_length(size),
@@ -211,7 +211,7 @@ fn reread(
 }
 
 /// Returns whether an open file has the bytes that are expected, as far as anything is.
-fn compare(
+pub(crate) fn compare(
     worker: &mut Worker<'_>,
     open: &File,
     size: u64,

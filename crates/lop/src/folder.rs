@@ -7,9 +7,9 @@ use std::sync::Arc;
 use catalog::{Catalog, Known, Record};
 use content::Digest;
 use device::Io;
-use dupes::State;
+use dupes::{State, Verdict, dirs_of};
 use fsops::{FileKey, Watch};
-use walk::{DirId, FileId, Tree, in_system_dir};
+use walk::{FileId, Tree, in_system_dir};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -17,7 +17,9 @@ use crate::look::Looker;
 use crate::monitor::Monitor;
 use crate::remembered::{Waiting, open};
 use crate::settings::{Settings, Workers};
+use crate::sources::files;
 use crate::unknown::Standing;
+use crate::verifying::{Counting, Place, Tally, Verified, standing};
 
 /// The files of a directory and their copies.
 pub(crate) struct Folder {
@@ -39,7 +41,11 @@ pub(crate) struct Copies {
     pub(crate) outside: bool,
     /// Whether there was a copy on a disk that is not mounted.
     pub(crate) offline: bool,
+    /// Whether a file outside had this content and is not what it was.
+    changed: bool,
     pub(crate) digest: Option<Digest>,
+    /// Number of the content in the catalog, if the file was compared and has itself no name outside.
+    content: Option<i64>,
 }
 
 /// The files of one content.
@@ -47,10 +53,12 @@ pub(crate) struct Copies {
 struct Content {
     /// The live, unchanged ones.
     inodes: HashSet<(i64, u64)>,
-    /// Whether one of them is outside.
-    outside: bool,
+    /// Those of them that have a name outside.
+    outside: HashSet<(i64, u64)>,
     /// Whether a file outside had this content and is not what it was.
     changed_outside: bool,
+    /// Whether a file outside had this content and was found damaged or unreadable.
+    bad_outside: bool,
     /// Whether one was on a disk that is not mounted.
     offline: bool,
     digest: Option<Digest>,
@@ -60,6 +68,12 @@ impl Copies {
     /// Returns whether it is known where else the content is.
     pub(crate) fn known(&self) -> bool {
         self.standing.is_known()
+    }
+
+    /// Returns whether there is a copy that counts.
+    pub(crate) fn has_copy(&self, counting: Counting) -> bool {
+        let anywhere = counting == Counting::Anywhere;
+        self.outside || anywhere && self.known() && self.duplicates > 0
     }
 }
 
@@ -74,6 +88,47 @@ impl Folder {
         let tree = walk_dir(dir, system_dirs, settings)?;
         let files = Asker::new(&catalog, &tree)?.ask()?;
         Ok(Folder { tree, files })
+    }
+
+    /// Reads the files that are said to have a copy, and a copy of each, and takes into account what that shows.
+    pub(crate) fn verify(
+        &mut self,
+        counting: Counting,
+        settings: &Settings,
+    ) -> Result<(Verified, Tally), CommandError> {
+        let content = |copies: &Copies| {
+            copies.content.filter(|_| copies.known() && copies.has_copy(counting))
+        };
+        let contents = self.files.iter().filter_map(content).collect();
+        let (bounds, mut looker) = (Bounds::new(&self.tree), Looker::default());
+        let place = |path: &[u8]| bounds.place(path, &mut looker);
+        let catalog = open(settings)?;
+        let verified = Verified::read(&catalog, &contents, counting, place, settings)?;
+        let mut waiting = Waiting::new(&catalog)?;
+        let mut sizes = Vec::new();
+        for (file, copies) in files(&self.tree).into_iter().zip(&mut self.files) {
+            let Some(content) = content(copies) else { continue };
+            copies.duplicates = copies.duplicates.saturating_sub(verified.bad_with(content));
+            let size = self.tree.file(file).size;
+            copies.standing = match verified.verdict(self.tree.key(file)) {
+                Verdict::Copied => {
+                    sizes.push(size);
+                    continue;
+                }
+                Verdict::Alone if copies.changed => Standing::CopiesChanged,
+                Verdict::Alone if waiting.has(size, &catalog, &mut looker)? => {
+                    Standing::Is(State::Pending)
+                }
+                verdict => standing(verdict),
+            };
+            copies.outside = false;
+            if counting == Counting::Anywhere {
+                // Those inside were tried as well.
+                copies.duplicates = 0;
+            }
+        }
+        let tally = verified.tally(sizes.into_iter());
+        Ok((verified, tally))
     }
 
     /// Returns the sizes together of the files for which `wanted` says so.
@@ -127,11 +182,42 @@ pub(crate) fn walk_dir(
     Ok(tree)
 }
 
-struct Asker<'a> {
-    catalog: &'a Catalog,
+/// What is inside of a directory and what is not.
+struct Bounds<'a> {
     tree: &'a Tree,
     /// The directories of the tree: another path to one of them is not outside.
     dirs: HashSet<FileKey>,
+}
+
+impl<'a> Bounds<'a> {
+    fn new(tree: &'a Tree) -> Bounds<'a> {
+        Bounds { tree, dirs: dirs_of(tree) }
+    }
+
+    /// Returns where a name that is there is. What is in the trash or in a snapshot is no copy that lets
+    /// another one go.
+    fn place(&self, path: &[u8], looker: &mut Looker) -> Place {
+        match looker.dir_key(path) {
+            Ok(dir) if self.dirs.contains(&dir) => Place::Inside,
+            Ok(_) if !in_system_dir(path) && !self.is_below(path) => Place::Outside,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    /// Returns whether a name that is there is outside.
+    fn is_outside(&self, path: &[u8], looker: &mut Looker) -> bool {
+        !self.is_below(path) && self.place(path, looker) == Place::Outside
+    }
+
+    fn is_below(&self, path: &[u8]) -> bool {
+        self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
+    }
+}
+
+struct Asker<'a> {
+    catalog: &'a Catalog,
+    tree: &'a Tree,
+    bounds: Bounds<'a>,
     contents: HashMap<i64, Content>,
     looker: Looker,
     waiting: Waiting,
@@ -139,14 +225,9 @@ struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     fn new(catalog: &'a Catalog, tree: &'a Tree) -> Result<Self, CommandError> {
-        let listed = (0u32..).zip(tree.dirs()).filter(|(_, dir)| dir.inode != 0);
-        let key = |(id, dir): (u32, &walk::DirRecord)| FileKey {
-            device: tree.device_of(DirId(id)).number,
-            inode: dir.inode,
-        };
-        let dirs = listed.map(key).collect();
         let (contents, looker) = (HashMap::new(), Looker::default());
-        Ok(Asker { catalog, tree, dirs, contents, looker, waiting: Waiting::new(catalog)? })
+        let (bounds, waiting) = (Bounds::new(tree), Waiting::new(catalog)?);
+        Ok(Asker { catalog, tree, bounds, contents, looker, waiting })
     }
 
     fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
@@ -172,18 +253,23 @@ impl<'a> Asker<'a> {
             self.contents.insert(number, content);
         }
         let content = &self.contents[&number];
-        let is_there = content.inodes.contains(&(known.volume, known.inode));
+        let own = (known.volume, known.inode);
+        let is_there = content.inodes.contains(&own);
         let copies = Copies {
             duplicates: (content.inodes.len() - usize::from(is_there)) as u64,
-            outside: content.outside,
+            outside: !content.outside.is_empty(),
             offline: content.offline,
+            changed: content.changed_outside,
             digest: content.digest,
+            content: (!content.outside.contains(&own)).then_some(number),
             ..alone
         };
         if !copies.outside && content.changed_outside {
             return Ok(Copies { standing: Standing::CopiesChanged, ..copies });
         }
-        self.unless_waiting(copies, size)
+        let bad = !copies.outside && content.bad_outside;
+        let standing = if bad { Standing::CopiesBad } else { copies.standing };
+        self.unless_waiting(Copies { standing, ..copies }, size)
     }
 
     /// Returns copies as they are, but for a file without any outside: that is not known as long as a
@@ -202,25 +288,23 @@ impl<'a> Asker<'a> {
             match self.looker.state(entry) {
                 State::Same => {
                     content.inodes.insert((entry.volume, entry.inode));
-                    content.outside |= self.is_outside(&entry.path);
+                    if self.bounds.is_outside(&entry.path, &mut self.looker) {
+                        content.outside.insert((entry.volume, entry.inode));
+                    }
                 }
                 // It may have this content all the same.
                 State::Changed | State::Unknown | State::Pending => {
-                    content.changed_outside |= self.is_outside(&entry.path);
+                    content.changed_outside |=
+                        self.bounds.is_outside(&entry.path, &mut self.looker);
                 }
                 State::Offline => content.offline = true,
-                State::Gone | State::Damaged | State::Unreadable => {}
+                State::Damaged | State::Unreadable => {
+                    content.bad_outside |= self.bounds.is_outside(&entry.path, &mut self.looker);
+                }
+                State::Gone => {}
             }
         }
         Ok(content)
-    }
-
-    /// Returns whether a name that is there is outside of the directory. What is in the trash or in a
-    /// snapshot is no copy that lets another one go.
-    fn is_outside(&mut self, path: &[u8]) -> bool {
-        !in_system_dir(path)
-            && !self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
-            && self.looker.dir_key(path).is_ok_and(|dir| !self.dirs.contains(&dir))
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
@@ -240,10 +324,10 @@ impl<'a> Asker<'a> {
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
             // Whatever is in it, it is the same file.
             let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is(&now));
-            if is_same && self.is_outside(&entry.path) {
+            if is_same && self.bounds.is_outside(&entry.path, &mut self.looker) {
                 let names = linked.get(&(entry.volume, entry.inode));
                 for &at in names.into_iter().flatten() {
-                    files[at].outside = true;
+                    (files[at].outside, files[at].content) = (true, None);
                 }
             }
         }

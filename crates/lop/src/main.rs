@@ -40,6 +40,7 @@ mod summary;
 mod tips;
 mod unknown;
 mod usage;
+mod verifying;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;

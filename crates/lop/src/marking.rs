@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use catalog::{Error, Mark, Marker};
+use catalog::{Error, FileState, Mark, Marker};
+use dupes::Finding;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -29,6 +30,18 @@ pub(crate) fn while_marking<T: Send>(
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     Ok((done, book.close(settings)))
+}
+
+/// Returns the new state of a file, or none if the finding does not change it.
+pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileState> {
+    let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
+    let now = match finding {
+        Finding::Sound if is_bad => FileState::Known,
+        Finding::Sound => before,
+        Finding::Differing => FileState::Damaged,
+        Finding::Unreadable => FileState::Unreadable,
+    };
+    (now != before).then_some(now)
 }
 
 /// The marks to write, and the catalog that they go into.

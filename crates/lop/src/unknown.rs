@@ -19,6 +19,8 @@ pub(crate) enum Standing {
     Is(State),
     /// It is known as it is, but what its only copies are now is not.
     CopiesChanged,
+    /// It is known as it is, and to have no copy: those that it had are damaged or unreadable.
+    CopiesBad,
 }
 
 impl Standing {
@@ -33,15 +35,16 @@ impl Standing {
 
     /// Returns whether all is known.
     pub(crate) fn is_known(self) -> bool {
-        self == Standing::Is(State::Same)
+        matches!(self, Standing::Is(State::Same) | Standing::CopiesBad)
     }
 
-    /// Returns in a few words why not; nothing if it is.
+    /// Returns in a few words what is not as it was; nothing if all is.
     pub(crate) fn mark(self) -> Option<&'static str> {
         match self {
             Standing::Missing => Some("not in the catalog"),
             Standing::Is(state) => mark(state),
             Standing::CopiesChanged => Some("its copies changed since the scan"),
+            Standing::CopiesBad => Some("its copies elsewhere are damaged or unreadable"),
         }
     }
 }
@@ -87,7 +90,7 @@ impl Unknown {
 
     fn add(&mut self, standing: Standing) {
         let counter = match standing {
-            Standing::Is(State::Same) => return,
+            Standing::Is(State::Same) | Standing::CopiesBad => return,
             // What is not mounted is known not to be there, and no copy.
             Standing::Is(State::Offline) => {
                 self.offline += 1;

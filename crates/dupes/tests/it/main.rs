@@ -8,6 +8,7 @@
 mod cached;
 mod changes;
 mod child;
+mod confirm;
 mod contains;
 mod determinism;
 mod digests;

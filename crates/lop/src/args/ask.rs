@@ -166,6 +166,7 @@ pub(crate) struct DupsArgs {
 #[command(after_help = "\
 Examples:
   lop uniques ~/old-laptop             What would be lost with this folder?
+  lop uniques --verify ~/old-laptop    The same, and read everything before the answer
   lop uniques --anywhere .             Files without any copy at all")]
 pub(crate) struct UniquesArgs {
     /// Directory to look at
@@ -178,6 +179,14 @@ pub(crate) struct UniquesArgs {
     /// Let a copy inside DIR count too
     #[arg(long)]
     pub(crate) anywhere: bool,
+
+    /// Read each file and its copy now, and count only copies that are equal byte by byte
+    ///
+    /// What the catalog remembers may be wrong by now: disks lose bytes without a trace. Where a copy differs
+    /// or cannot be read it is named, marked in the catalog, and the next copy is tried. A hard link outside
+    /// is the same file, and is not read.
+    #[arg(long)]
+    pub(crate) verify: bool,
 }
 
 /// Tell whether everything in one directory is in another one too
@@ -194,6 +203,7 @@ pub(crate) struct UniquesArgs {
 #[command(after_help = "\
 Examples:
   lop contains ~/old-laptop ~          Can the old folder go?
+  lop contains --verify card ~/Pictures
   lop contains --format nul card/DCIM ~/Pictures > not-copied")]
 pub(crate) struct ContainsArgs {
     /// Directory whose files are looked for
@@ -206,4 +216,12 @@ pub(crate) struct ContainsArgs {
 
     #[command(flatten)]
     pub(crate) list: ListArgs,
+
+    /// Read each file and its copy now, and count only copies that are equal byte by byte
+    ///
+    /// What the catalog remembers may be wrong by now: disks lose bytes without a trace. Where a copy differs
+    /// or cannot be read it is named, marked in the catalog, and the next copy in B is tried. A hard link to a
+    /// file in B is the same file, and is not read.
+    #[arg(long)]
+    pub(crate) verify: bool,
 }

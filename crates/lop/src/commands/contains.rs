@@ -1,7 +1,9 @@
 //! `lop contains`: whether everything in one directory is in another one too.
 
+use std::collections::HashSet;
+
 use catalog::{Catalog, FileState, Known, Record};
-use dupes::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
+use dupes::{Content, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts};
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
@@ -11,16 +13,18 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::folder::{SystemDirs, walk_dir};
 use crate::formats::Listed;
+use crate::look::Looker;
 use crate::quantity::{count, counted, size};
 use crate::remembered::open;
 use crate::settings::Settings;
 use crate::sources::files;
 use crate::unknown::{Standing, Unknown};
+use crate::verifying::{Counting, Place, Tally, Verified, standing};
 
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let one = Side::look(
+    let mut one = Side::look(
         Content::Unknown,
         walk_dir(&args.one, SystemDirs::Entered, settings)?,
         &catalog,
@@ -35,11 +39,15 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
         let message = "the second directory is the first, or in it: nothing there would be left";
         return Err(CommandError::usage(message));
     }
-    let found = whereabouts(one.walked(), other.walked());
+    let mut found = whereabouts(one.walked(), other.walked());
+    one.note_bad_copies(&other, &found);
+    let verified =
+        args.verify.then(|| verify(&mut one, &other, &mut found, settings)).transpose()?;
     let problems: Vec<&Problem> = one.tree.problems.iter().chain(&other.tree.problems).collect();
-    let summary = Summary::new(&one, &other, &found, problems.len() as u64);
-    let answer =
-        Answer { exit: summary.exit(), why: summary.why(), problems, text: summary.text() };
+    let tally = verified.as_ref().map(|(_, tally)| *tally);
+    let summary = Summary { tally, ..Summary::new(&one, &other, &found, problems.len() as u64) };
+    let exit = verified.iter().fold(summary.exit(), |exit, (verified, _)| verified.exit(exit));
+    let answer = Answer { exit, why: summary.why(), problems, text: summary.text() };
     print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
 }
 
@@ -47,6 +55,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
 struct Side {
     tree: Tree,
     records: Vec<Record>,
+    standings: Vec<Standing>,
     contents: Vec<Content>,
 }
 
@@ -63,7 +72,8 @@ impl Side {
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();
-        Ok(Side { tree, records, contents })
+        let standings = records.iter().map(Standing::of).collect();
+        Ok(Side { tree, records, standings, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
@@ -71,15 +81,87 @@ impl Side {
     }
 
     fn standing(&self, file: FileId) -> Standing {
-        Standing::of(&self.records[file.0 as usize])
+        self.standings[file.0 as usize]
     }
+
+    /// Returns the content that a file had before it was found damaged or unreadable.
+    fn bad_content(&self, file: FileId) -> Option<i64> {
+        match self.records[file.0 as usize].known()? {
+            Known { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
+            _ => None,
+        }
+    }
+
+    /// Notes which of the missing files had a copy on the other side that was found bad.
+    fn note_bad_copies(&mut self, other: &Side, found: &[Whereabouts]) {
+        let there = outside(&self.tree, &other.tree).into_iter();
+        let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
+        for ((content, standing), place) in self.contents.iter().zip(&mut self.standings).zip(found)
+        {
+            if let (Content::Known(content), Whereabouts::Missing) = (content, place)
+                && bad.contains(content)
+            {
+                *standing = Standing::CopiesBad;
+            }
+        }
+    }
+}
+
+/// Reads the files that have a copy in the other directory, and a copy of each, and takes into account what that
+/// shows.
+fn verify(
+    one: &mut Side,
+    other: &Side,
+    found: &mut Vec<Whereabouts>,
+    settings: &Settings,
+) -> Result<(Verified, Tally), CommandError> {
+    let copied = |content: &Content, place: Whereabouts| match content {
+        Content::Known(content) if place == Whereabouts::Copied => Some(*content),
+        _ => None,
+    };
+    let contents = one.contents.iter().zip(&*found).filter_map(|(c, &place)| copied(c, place));
+    let (inside, there) = (dirs_of(&one.tree), dirs_of(&other.tree));
+    let mut looker = Looker::default();
+    let place = |path: &[u8]| match looker.dir_key(path) {
+        Ok(dir) if inside.contains(&dir) => Place::Inside,
+        Ok(dir) if there.contains(&dir) => Place::Outside,
+        _ => Place::Elsewhere,
+    };
+    let (catalog, contents) = (open(settings)?, contents.collect());
+    let verified = Verified::read(&catalog, &contents, Counting::Outside, place, settings)?;
+    let mut sizes = Vec::new();
+    for (at, (file, place)) in files(&one.tree).into_iter().zip(&*found).enumerate() {
+        if *place != Whereabouts::Copied {
+            continue;
+        }
+        let verdict = verified.verdict(one.tree.key(file));
+        one.standings[at] = standing(verdict);
+        match verdict {
+            Verdict::Copied => sizes.push(one.tree.file(file).size),
+            Verdict::Alone | Verdict::Unsettled => one.contents[at] = Content::Alone,
+            Verdict::Damaged | Verdict::Unreadable | Verdict::Changed => {
+                one.contents[at] = Content::Unknown;
+            }
+        }
+    }
+    *found = whereabouts(one.walked(), other.walked());
+    for (place, standing) in found.iter_mut().zip(&one.standings) {
+        if *standing == Standing::CopiesChanged {
+            *place = Whereabouts::Unsettled;
+        }
+    }
+    let tally = verified.tally(sizes.into_iter());
+    Ok((verified, tally))
 }
 
 /// Returns the files that are not known to be in the other directory, sorted by path.
 fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
     let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
         Whereabouts::Copied | Whereabouts::Linked => None,
-        Whereabouts::Missing => Some((file, None)),
+        Whereabouts::Missing => {
+            let bad = Some(one.standing(file)).filter(|known| *known == Standing::CopiesBad);
+            Some((file, bad.and_then(Standing::mark)))
+        }
         Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
         Whereabouts::Unknown => Some((file, one.standing(file).mark())),
     });
@@ -106,6 +188,9 @@ struct Summary {
     /// Of the first directory, files that the catalog does not know as they are now.
     #[serde(flatten)]
     unknown: Unknown,
+    /// What was read, with `--verify`.
+    #[serde(flatten)]
+    tally: Option<Tally>,
     /// Of the first directory, files that may be among those of the second that are not known.
     unsettled: u64,
     /// Files that are in the second directory as another name of the same inode.
@@ -138,6 +223,7 @@ impl Summary {
             files: found.len() as u64,
             missing: number(Whereabouts::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
+            tally: None,
             unknown: Unknown::of(with(Whereabouts::Unknown).map(|file| one.standing(file))),
             unsettled: number(Whereabouts::Unsettled),
             linked: number(Whereabouts::Linked),
@@ -193,6 +279,7 @@ impl Summary {
             format!("{files}: each is also in the second directory")
         };
         text.push_str(&self.unknown.text());
+        text.extend(self.tally.map(|tally| tally.text()));
         let there = "as large as files there that are not known";
         for (number, one, many, what) in [
             (self.unsettled, "1 file is", "{} files are", there),

@@ -1,5 +1,6 @@
 //! `lop uniques`: the files below a directory that have no copy elsewhere.
 
+use dupes::State;
 use serde::Serialize;
 use walk::Problem;
 
@@ -10,23 +11,27 @@ use crate::folder::{Copies, Folder, SystemDirs};
 use crate::formats::{Listed, to_json, write_list};
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
-use crate::unknown::Unknown;
+use crate::unknown::{Standing, Unknown};
+use crate::verifying::{Counting, Tally};
 use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Folder::look(&args.dir, SystemDirs::Entered, settings)?;
-    let has_copy = |copies: &Copies| {
-        copies.outside || args.anywhere && copies.known() && copies.duplicates > 0
-    };
+    let mut folder = Folder::look(&args.dir, SystemDirs::Entered, settings)?;
+    let counting = if args.anywhere { Counting::Anywhere } else { Counting::Outside };
+    let verified = args.verify.then(|| folder.verify(counting, settings)).transpose()?;
+    let has_copy = |copies: &Copies| copies.has_copy(counting);
     let listing = Listing::new(
         &folder,
         |copies| !has_copy(copies),
         |copies| match copies {
-            copies if !copies.known() => copies.standing.mark(),
-            Copies { offline: true, .. } => Some("a copy is on a disk that is not mounted"),
-            Copies { duplicates: 1.., .. } => Some("copies only in this directory"),
-            _ => None,
+            Copies { offline: true, .. } if copies.known() => {
+                Some("a copy is on a disk that is not mounted")
+            }
+            Copies { duplicates: 1.., standing: Standing::Is(State::Same), .. } => {
+                Some("copies only in this directory")
+            }
+            _ => copies.standing.mark(),
         },
     );
     let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
@@ -37,13 +42,15 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
         bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
         only_inside: uniques().filter(|copies| copies.duplicates > 0).count() as u64,
         unknown: Unknown::of(unknown),
+        tally: verified.as_ref().map(|(_, tally)| *tally),
         empty: folder.tree.skipped.empty,
         symlinks: folder.tree.skipped.symlinks,
         problems: folder.tree.problems.len() as u64,
     };
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
+    let exit = summary.unknown.exit(summary.files, answer);
     let answer = Answer {
-        exit: summary.unknown.exit(summary.files, answer),
+        exit: verified.iter().fold(exit, |exit, (verified, _)| verified.exit(exit)),
         why: summary.unknown.lines(),
         problems: folder.tree.problems.iter().collect(),
         text: summary.text(args.anywhere),
@@ -137,6 +144,9 @@ struct Summary {
     /// Files of which it is not known.
     #[serde(flatten)]
     unknown: Unknown,
+    /// What was read, with `--verify`.
+    #[serde(flatten)]
+    tally: Option<Tally>,
     /// Empty files, which are not counted.
     empty: u64,
     /// Symbolic links, which are not counted.
@@ -167,6 +177,7 @@ impl Summary {
             ));
         }
         text.push_str(&self.unknown.text());
+        text.extend(self.tally.map(|tally| tally.text()));
         if self.empty > 0 {
             let empty = counted(self.empty, "empty file", "empty files");
             text.push_str(&format!("\n  {empty} not counted"));

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use catalog::{FileState, Loaded, Mark, Rows};
-use dupes::{Expected, Finding, Validated};
+use catalog::{Loaded, Mark, Rows};
+use dupes::{Expected, Validated};
 use fsops::Watch;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
@@ -14,7 +14,7 @@ use crate::commands::forget::meanings;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{JsonPath, document};
-use crate::marking::while_marking;
+use crate::marking::{state_after, while_marking};
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
 use crate::remembered::open;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
         let work = dupes::Work::new(tree, facts, &options, &watch);
         let expected = |file| expected(&loaded, file);
         let found = |file, finding| {
-            let mark = new_state(loaded.state(file), finding);
+            let mark = state_after(loaded.state(file), finding);
             // Sending fails only if the other thread has panicked.
             let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
         };
@@ -82,18 +82,6 @@ fn expected(loaded: &Loaded, file: FileId) -> Expected {
         },
         None => Expected::of(&loaded.facts, file),
     }
-}
-
-/// Returns the new state of a file, or none if the finding does not change it.
-fn new_state(before: FileState, finding: Finding) -> Option<FileState> {
-    let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
-    let now = match finding {
-        Finding::Sound if is_bad => FileState::Known,
-        Finding::Sound => before,
-        Finding::Differing => FileState::Damaged,
-        Finding::Unreadable => FileState::Unreadable,
-    };
-    (now != before).then_some(now)
 }
 
 fn print(

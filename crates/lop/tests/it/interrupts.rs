@@ -140,7 +140,8 @@ fn a_first_scan_that_is_killed_leaves_no_catalog_or_a_whole_one() {
 fn questions_can_be_interrupted_too() {
     let lop = Lop::with(&tree());
     lop.remember(["."]);
-    for command in [&["report"][..], &["uniques", "."], &["validate"], &["refresh"]] {
+    let verify = ["uniques", "--verify", "--anywhere", "."];
+    for command in [&["report"][..], &["uniques", "."], &verify, &["validate"], &["refresh"]] {
         let whole = duration(&lop, command);
         let mut ended = 0;
         for round in 0..8 {

@@ -56,4 +56,5 @@ mod together;
 mod undoing;
 mod uniques;
 mod upkeep;
+mod verifying;
 mod ways;

@@ -1,0 +1,329 @@
+//! Reads files and their copies now, and tells which files certainly have their content elsewhere.
+//!
+//! A catalog says from memory that files are equal. A [`Claim`] names those whose content must not be lost and
+//! the copies that would keep it. A file counts as copied if its bytes equal those of a copy to the end of both, read
+//! through descriptors that stay open meanwhile, if neither has changed since it was scanned, and if the bytes
+//! are those that were scanned, as far as a digest tells.
+//!
+//! Copies are tried in turn: the next one is read only if those before it did not hold. A copy is read
+//! side by side with all files of its claim, so each is read once if nothing is wrong.
+//!
+//! It looks for no copies that are not claimed, and does not take shared extents for a comparison: what the disk
+//! gives back is the question.
+
+use std::cmp::Reverse;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{Failure, Manner, Part, ReadError, partition};
+use fsops::{File, Interrupted, Op, Stage, is_gone};
+use walk::{FileId, Problem, Reason};
+
+use crate::parallel::Work;
+use crate::validate::{Expected, Finding, compare};
+use crate::worker::Worker;
+
+/// Files that a catalog has as equal, one name of each inode.
+#[derive(Clone, Debug, Default)]
+pub struct Claim {
+    /// Those whose content must be elsewhere.
+    pub files: Vec<FileId>,
+    /// Those that count as elsewhere, in the order in which to try them.
+    pub copies: Vec<FileId>,
+}
+
+/// What became of a file of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It equals a copy.
+    Copied,
+    /// It is what was scanned, as far as that can be told, and no copy is.
+    Alone,
+    /// As [`Verdict::Alone`], but what a copy is now is not known: it changed, or is gone.
+    Unsettled,
+    /// Its metadata is that of the scan and its bytes are not.
+    Damaged,
+    /// It cannot be read.
+    Unreadable,
+    /// It changed since the scan, or is gone.
+    Changed,
+}
+
+/// What came of reading the files of claims.
+#[derive(Debug, Default)]
+pub struct Confirmed {
+    /// By file of a claim, in no order.
+    pub verdicts: Vec<(FileId, Verdict)>,
+    /// Files and copies that were found damaged or unreadable, sorted by path.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the files of all claims, and as many of their copies as it takes to tell of each file whether it has one.
+///
+/// `found` hears of each file or copy that is damaged or unreadable as soon as that is known.
+///
+/// # Errors
+///
+/// Only that the watch asked to stop.
+pub fn confirm(
+    work: &Work<'_>,
+    claims: &[Claim],
+    found: &(dyn Fn(FileId, Finding) + Sync),
+) -> Result<Confirmed, Interrupted> {
+    let watch = work.watch;
+    watch.enter(Stage::Compare);
+    let bytes = |claim: &Claim| {
+        let size = claim.files.first().map_or(0, |&file| work.tree.file(file).size);
+        size.saturating_mul(claim.files.len() as u64 + 1)
+    };
+    for claim in claims {
+        watch.files_total.fetch_add(claim.files.len() as u64, Relaxed);
+        watch.bytes_total.fetch_add(bytes(claim), Relaxed);
+    }
+    let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
+    let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
+    // Large ones first, so that no thread is left alone with one at the end; the rest in the order of the tree.
+    pieces.sort_by_key(|&(number, file)| (Reverse(bytes(&claims[number as usize]) / LARGE), file));
+    let (lists, _) =
+        work.on_threads(&pieces, 4, |worker, out: &mut Confirmed, &(number, file)| {
+            let claim = &claims[number as usize];
+            let trial = Trial {
+                size: work.tree.file(file).size,
+                expected: Expected::of(work.facts, file),
+                copies: claim.copies.clone(),
+                is_unsettled: false,
+                unread: bytes(claim),
+                worker,
+                found,
+                out,
+            };
+            trial.run(&claim.files)
+        })?;
+    let mut all = Confirmed::default();
+    for list in lists {
+        all.verdicts.extend(list.verdicts);
+        all.problems.extend(list.problems);
+    }
+    all.problems.sort_by(|a, b| a.path.cmp(&b.path));
+    // A copy may be one in several claims.
+    all.problems.dedup_by(|a, b| a.path == b.path);
+    Ok(all)
+}
+
+/// Claims of more bytes than this are taken first.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// An open file of a claim, or a copy.
+struct Opened {
+    id: FileId,
+    file: File,
+    is_copy: bool,
+}
+
+/// One claim on its way to verdicts.
+struct Trial<'t, 'a> {
+    worker: &'t mut Worker<'a>,
+    size: u64,
+    expected: Expected,
+    /// Copies that may hold.
+    copies: Vec<FileId>,
+    /// Whether there was a copy of which nobody knows what it is now.
+    is_unsettled: bool,
+    /// Bytes of this claim that the progress has in its total and that were not read yet.
+    unread: u64,
+    found: &'t (dyn Fn(FileId, Finding) + Sync),
+    out: &'t mut Confirmed,
+}
+
+impl Trial<'_, '_> {
+    /// Finds a verdict for each of the claim's files.
+    fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
+        let most = self.worker.work.options.open_files.max(2) - 1;
+        for files in files.chunks(most) {
+            let mut pending: Vec<Opened> =
+                files.iter().filter_map(|&file| self.open(file, false)).collect();
+            let mut at = 0;
+            while !pending.is_empty()
+                && let Some(copy) = self.next_copy(at)
+            {
+                let id = copy.id;
+                pending.push(copy);
+                pending = self.round(pending)?;
+                // One that did not hold is no longer in the list.
+                at += usize::from(self.copies.get(at) == Some(&id));
+            }
+            let unknown = if self.is_unsettled { Verdict::Unsettled } else { Verdict::Alone };
+            for file in pending {
+                self.settle_alone(&file, [unknown; 2])?;
+            }
+        }
+        self.worker.work.watch.bytes_done.fetch_add(self.unread, Relaxed);
+        Ok(())
+    }
+
+    /// Opens the first copy that can be opened, from the one at `at`.
+    fn next_copy(&mut self, at: usize) -> Option<Opened> {
+        while let Some(&copy) = self.copies.get(at) {
+            let open = self.open(copy, true);
+            if open.is_some() {
+                return open;
+            }
+        }
+        None
+    }
+
+    fn open(&mut self, id: FileId, is_copy: bool) -> Option<Opened> {
+        match self.worker.opener.open(id) {
+            Ok(file) => {
+                self.worker.work.watch.opened.fetch_add(1, Relaxed);
+                Some(Opened { id, file, is_copy })
+            }
+            Err(error) if is_gone(&error) => {
+                self.note(id, is_copy, Verdict::Changed);
+                None
+            }
+            Err(source) => {
+                self.note_unreadable(id, is_copy, Op::Open, source);
+                None
+            }
+        }
+    }
+
+    /// Compares files side by side with a copy, which is the last. Returns the files that have no verdict yet.
+    fn round(&mut self, open: Vec<Opened>) -> Result<Vec<Opened>, Interrupted> {
+        let (mut parts, failures) = self.compare(&open)?;
+        for Failure { member, error } in failures {
+            self.settle_unread(&open[member], error)?;
+        }
+        // That of the copy comes first, if it could be read.
+        parts.sort_by_key(|part| Reverse(part.members.last().copied()));
+        let (mut pending, mut proven) = (Vec::new(), false);
+        let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();
+        for Part { members, digest } in parts {
+            let sound = self.expected.digest.zip(digest).map(|(scanned, now)| scanned == now);
+            let mut files: Vec<Opened> =
+                members.into_iter().filter_map(|member| open[member].take()).collect();
+            let copy = files.pop_if(|file| file.is_copy);
+            let holds = match &copy {
+                Some(copy) => self.settle_copy(copy, &files, sound)? == Verdict::Copied,
+                None => false,
+            };
+            proven |= holds && (sound == Some(true) || files.is_empty());
+            for file in files {
+                if holds {
+                    self.settle(&file, Verdict::Copied);
+                } else if proven || sound == Some(false) {
+                    // If proven, the copy has the bytes that were scanned, and these are others.
+                    self.settle(&file, Verdict::Damaged);
+                } else {
+                    pending.push(file);
+                }
+            }
+        }
+        Ok(pending)
+    }
+
+    /// Finds the verdict of a copy that equals `files`, and with them has the bytes that were scanned or not.
+    fn settle_copy(
+        &mut self,
+        copy: &Opened,
+        files: &[Opened],
+        sound: Option<bool>,
+    ) -> Result<Verdict, Interrupted> {
+        match sound {
+            Some(false) => Ok(self.settle(copy, Verdict::Damaged)),
+            // Where nothing tells which of two is not what was scanned, it is the copy that is not believed.
+            None if files.is_empty() => {
+                self.settle_alone(copy, [Verdict::Copied, Verdict::Damaged])
+            }
+            _ => Ok(self.settle(copy, Verdict::Copied)),
+        }
+    }
+
+    /// Splits files by their bytes.
+    fn compare(&mut self, open: &[Opened]) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
+        self.begin_to_read(self.size.saturating_mul(open.len() as u64));
+        let files: Vec<&File> = open.iter().map(|one| &one.file).collect();
+        let work = self.worker.work;
+        let manner = Manner {
+            sparse: files.iter().any(|file| file.stat().is_ok_and(|s| s.allocated < s.size)),
+            digest: self.expected.digest.is_some(),
+            quantum: work.lane(open[0].id).quantum(),
+        };
+        partition(&files, self.size, manner, &mut self.worker.scratch, work.watch)
+    }
+
+    /// Reads a file that equals no other; it gets the first verdict if its digest is that of the scan, and
+    /// the second if there is none to tell.
+    fn settle_alone(
+        &mut self,
+        one: &Opened,
+        [sound, unknown]: [Verdict; 2],
+    ) -> Result<Verdict, Interrupted> {
+        if self.expected == Expected::default() {
+            return Ok(self.settle(one, unknown));
+        }
+        let bytes = self.expected.bytes(self.size);
+        self.begin_to_read(bytes);
+        let read = compare(self.worker, &one.file, self.size, self.expected);
+        self.worker.work.watch.bytes_done.fetch_add(bytes, Relaxed);
+        match read {
+            Ok(true) if self.expected.digest.is_some() => Ok(self.settle(one, sound)),
+            Ok(true) => Ok(self.settle(one, unknown)),
+            Ok(false) => Ok(self.settle(one, Verdict::Damaged)),
+            Err(error) => self.settle_unread(one, error),
+        }
+    }
+
+    fn settle_unread(&mut self, one: &Opened, error: ReadError) -> Result<Verdict, Interrupted> {
+        match error {
+            ReadError::Interrupted(stop) => Err(stop),
+            ReadError::Short => Ok(self.settle(one, Verdict::Damaged)),
+            ReadError::Io(source) => {
+                Ok(self.note_unreadable(one.id, one.is_copy, Op::Read, source))
+            }
+        }
+    }
+
+    /// Notes a verdict of a file that was read, unless it is no longer what was scanned; returns the one that counts.
+    fn settle(&mut self, one: &Opened, verdict: Verdict) -> Verdict {
+        let tree = self.worker.work.tree;
+        let unchanged = one.file.stat().is_ok_and(|now| tree.unchanged(one.id, &now))
+            && one.file.ends_at(self.size).is_ok_and(|ends| ends);
+        let verdict = if unchanged { verdict } else { Verdict::Changed };
+        if verdict == Verdict::Damaged {
+            (self.found)(one.id, Finding::Differing);
+            self.add_problem(one.id, Reason::Damaged);
+        }
+        self.note(one.id, one.is_copy, verdict)
+    }
+
+    fn note_unreadable(&mut self, id: FileId, is_copy: bool, op: Op, source: io::Error) -> Verdict {
+        (self.found)(id, Finding::Unreadable);
+        self.add_problem(id, Reason::Failed { op, source });
+        self.note(id, is_copy, Verdict::Unreadable)
+    }
+
+    fn add_problem(&mut self, id: FileId, reason: Reason) {
+        self.out.problems.push(Problem { path: self.worker.work.tree.path(id), reason });
+    }
+
+    /// Notes a verdict. A copy that does not hold is taken out of the list.
+    fn note(&mut self, id: FileId, is_copy: bool, verdict: Verdict) -> Verdict {
+        if !is_copy {
+            self.worker.work.watch.files_done.fetch_add(1, Relaxed);
+            self.out.verdicts.push((id, verdict));
+        } else if verdict != Verdict::Copied {
+            self.copies.retain(|&copy| copy != id);
+            self.is_unsettled |= verdict == Verdict::Changed;
+        }
+        verdict
+    }
+
+    /// Counts bytes as a part of the progress, before they are read: those beyond what was planned add to its total.
+    fn begin_to_read(&mut self, bytes: u64) {
+        let planned = bytes.min(self.unread);
+        self.unread -= planned;
+        self.worker.work.watch.bytes_total.fetch_add(bytes - planned, Relaxed);
+    }
+}
