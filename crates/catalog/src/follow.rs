@@ -158,6 +158,12 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         };
         // Without a doubt, as it is said to be there.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
+        if !is_like(deed.was, now.version)
+            && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
+        {
+            // Somebody wrote to it, perhaps by another of its names while it was in quarantine.
+            return Ok(());
+        }
         let own = row.filter(|row| self.describes(row, deed.was));
         let known = match (own, kept) {
             (None, Some(kept)) if is_link(&kept, volume, now.version) => Some(kept),
@@ -340,6 +346,11 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a file can have the bytes that it had, by its size and modification time.
+fn is_like(was: Version, now: Version) -> bool {
+    (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
 /// Returns whether a file is the very one that a row describes, but for its status.

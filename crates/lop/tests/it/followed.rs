@@ -141,3 +141,26 @@ fn an_undo_does_not_need_a_catalog_nor_make_one() {
     assert!(said[done..].contains("the catalog was not updated: "), "{said}");
     assert!(said.contains("hint: what was done stays done"), "{said}");
 }
+
+/// What is written to a file in quarantine, by another of its names, goes back with it.
+#[test]
+fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
+    for back in [&["undo"][..], &["quarantine", "restore"]] {
+        let tree = TreeBuilder::new().file("t/a/x", "alike").hard_links("alike", &["t/b/y", "out"]);
+        let lop = Lop::with(&tree);
+        lop.remember(["t"]);
+        let quarantine = ["dedupe", "--by", "quarantine", "--keep", "path:a", "--apply", "t/b"];
+        lop.run(quarantine).success();
+        fs::write(lop.path("out"), "a line more").expect("written");
+        lop.run(back).success();
+        for scan in [false, true] {
+            if scan {
+                lop.remember(["t"]);
+            }
+            assert!(!lop.run(["report"]).stdout_str().contains("reclaimable"), "{back:?} {scan}");
+            let said = lop.run(["uniques", "t/b"]).stderr_str().to_owned();
+            assert!(!said.contains("each has a copy"), "{back:?} {scan}: {said}");
+            assert_contents_are_true(&lop);
+        }
+    }
+}
