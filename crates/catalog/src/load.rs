@@ -249,11 +249,15 @@ impl<'a> Placer<'a> {
         for (bytes, file) in files {
             // A name with a NUL in it is none.
             let Ok(name) = CString::new(bytes) else { continue };
-            let id = if volume == Some(file.volume) {
-                Some(self.add(dir, &name, file, file.inode))
-            } else if let Some(device) = self.stray(open.as_ref(), device.number, &name, file) {
+            let is_here = volume == Some(file.volume);
+            if !(is_here && device.volume.has_one_device())
+                && let Some(device) = self.stray(open.as_ref(), device.number, &name, file)
+            {
                 strays.push((device, name, file));
                 continue;
+            }
+            let id = if is_here {
+                Some(self.add(dir, &name, file, file.inode))
             } else if live_only {
                 None
             } else if here.is_some_and(|here| self.volumes.is_offline(file.volume, &here)) {

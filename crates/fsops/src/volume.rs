@@ -171,6 +171,13 @@ impl Volume {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
+    /// Returns whether all files have the device number of the directory that they are in. An overlayfs over several file
+    /// systems gives the files of each a number of their own
+    /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).
+    pub fn has_one_device(&self) -> bool {
+        self.magic != OVERLAY_MAGIC
+    }
+
     /// Returns whether a file has the same inode number after each mount: FUSE file systems may number what
     /// is asked for.
     pub fn keeps_numbers(&self) -> bool {

@@ -284,3 +284,21 @@ fn a_file_that_is_a_mount_point_is_a_file() {
     lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
+
+/// The layers of an overlay on another file system than its upper one have device numbers of their own.
+#[test]
+fn an_overlay_over_another_file_system_is_as_it_was_scanned() {
+    let Some(lower) = mounted(FileSystem::Ext4) else { return };
+    TreeBuilder::new().file("a", "alike").file("d/b", "alike").file("d/c", "alone").make(&lower);
+    let overlay = match Mount::overlay(lower.path()) {
+        Ok(overlay) => overlay,
+        Err(reason) => return skipped(format!("no overlay to test on: {reason}")),
+    };
+    TreeBuilder::new().file("d/new", "alike").make(&overlay);
+    settle();
+    let lop = Lop::new();
+    lop.remember([overlay.path()]);
+    let names = ["a", "d/b", "d/new"].map(|name| overlay.path().join(name));
+    assert_groups(&groups_of([names]), &report(&lop));
+    lop.scan_figures([overlay.path()]).assert_nothing_read();
+}
