@@ -10,6 +10,7 @@ use walk::{DirId, Tree};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::rows::name;
 
 /// The row of the file system's root.
 pub(crate) const TOP: i64 = 1;
@@ -34,8 +35,7 @@ impl Dirs {
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
         let rows: Vec<Row> = query
             .query_map([], |row| {
-                let name: Vec<u8> = row.get(2)?;
-                Ok(Row { id: row.get(0)?, parent: row.get(1)?, name: name.into() })
+                Ok(Row { id: row.get(0)?, parent: row.get(1)?, name: name(row, 2)?.into() })
             })
             .and_then(Iterator::collect)
             .at(&catalog.path)?;

@@ -10,6 +10,7 @@ use rusqlite::{Params, params};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::question::is_version;
+use crate::rows::name;
 
 /// How many are looked at in search of one in the tree: there may be any number.
 const TRIED: u32 = 16;
@@ -76,7 +77,7 @@ impl Holdings {
         let held = query.query_map(params![row, self.smallest.cast_signed()], |row| {
             let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
             Ok(Held {
-                name: row.get(0)?,
+                name: name(row, 0)?.to_vec(),
                 inode: bits(1)?,
                 size: bits(2)?,
                 mtime_ns: row.get(3)?,

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use content::Digest;
 use fsops::Volume;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, ToSql, params};
 use walk::{DirId, Tree};
 
 use crate::dirs::TOP;
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::recall::{files_by_name, version};
-use crate::rows::FileRow;
+use crate::rows::{FileRow, name};
 use crate::state::FileState;
 use crate::volumes::Volumes;
 
@@ -128,7 +128,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         volume: row.get(9)?,
         disk,
         dir: row.get(0)?,
-        name: row.get(1)?,
+        name: name(row, 1)?.into(),
         inode: bits(2)?,
         size: bits(3)?,
         mtime_ns: row.get(4)?,
@@ -168,7 +168,8 @@ impl Catalog {
             .db
             .prepare_cached("SELECT name FROM dir WHERE parent = ?1 ORDER BY name")
             .at(&self.path)?;
-        let names = query.query_map([row], |row| row.get(0)).and_then(Iterator::collect);
+        let names =
+            query.query_map([row], |row| Ok(name(row, 0)?.to_vec())).and_then(Iterator::collect);
         names.at(&self.path)
     }
 
@@ -184,6 +185,28 @@ impl Catalog {
     pub fn roots(&self) -> Result<Vec<Vec<u8>>, Error> {
         let mut query = self.db.prepare("SELECT path FROM root ORDER BY path").at(&self.path)?;
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
+    }
+
+    /// Returns whether any file is remembered at an absolute path or below it.
+    pub fn remembers(&self, path: &[u8]) -> Result<bool, Error> {
+        let exists = |sql: &str, params: &[&dyn ToSql]| -> Result<bool, Error> {
+            self.db.query_row(sql, params, |row| row.get(0)).at(&self.path)
+        };
+        let (dir, name) = walk::split(path);
+        if let Some(dir) = self.dir_row(dir)?
+            && exists(
+                "SELECT EXISTS (SELECT 1 FROM file WHERE dir = ?1 AND name = ?2)",
+                &[&dir, &name],
+            )?
+        {
+            return Ok(true);
+        }
+        let Some(top) = self.dir_row(path)? else { return Ok(false) };
+        // UNION meets each directory once, whatever a damaged catalog says of its parents.
+        let sql = "WITH RECURSIVE below (id) AS (SELECT ?1 UNION \
+                   SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
+                   SELECT EXISTS (SELECT 1 FROM below JOIN file ON file.dir = below.id)";
+        exists(sql, &[&top])
     }
 
     /// Returns the files of a size that were not compared with others of it yet.

@@ -68,10 +68,26 @@ impl Catalog {
         let mut rows = statement.query([dir]).at(&self.path)?;
         while let Some(row) = rows.next().at(&self.path)? {
             let file = FileRow::read(row).at(&self.path)?;
-            each(row.get_ref(0).at(&self.path)?.as_blob().unwrap_or_default(), file);
+            each(name(row, 0).at(&self.path)?, file);
         }
         Ok(())
     }
+}
+
+/// Returns the name in a column.
+///
+/// # Errors
+///
+/// It is no name of an entry in a directory: a catalog that was forged or damaged must not lead out of the directories that
+/// it names.
+pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
+    let value = row.get_ref(column)?;
+    let name = value.as_blob().unwrap_or_default();
+    if matches!(name, b"" | b"." | b"..") || name.iter().any(|byte| matches!(byte, 0 | b'/')) {
+        let error = "not the name of a directory entry".into();
+        return Err(rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), error));
+    }
+    Ok(name)
 }
 
 /// Rows of other directories passed over before looking for the next wanted one by index, which
@@ -105,11 +121,7 @@ impl Catalog {
                     Some(&next) if next == dir => {
                         passed = 0;
                         let file = FileRow::read(row).at(&self.path)?;
-                        each(
-                            dir,
-                            row.get_ref(0).at(&self.path)?.as_blob().unwrap_or_default(),
-                            file,
-                        );
+                        each(dir, name(row, 0).at(&self.path)?, file);
                     }
                     Some(_) => passed += 1,
                 }

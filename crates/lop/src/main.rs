@@ -32,6 +32,7 @@ mod progress;
 mod quantity;
 mod refusals;
 mod remembered;
+mod scope;
 mod settings;
 mod sources;
 mod stalls;

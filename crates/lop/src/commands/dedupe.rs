@@ -16,6 +16,7 @@ use crate::formats::{PlanWriter, to_json};
 use crate::plans::{Planner, Wishes, absolute};
 use crate::quantity::{counted, size};
 use crate::remembered::{open, waiting};
+use crate::scope::Scope;
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::sources::Source;
 use crate::{aftermath, chooser, output, problems, refusals};
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     }
     let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
     wishes.system_dirs = args.system_dirs;
-    let (source, writer) = source(args, settings)?;
+    let Given { source, writer, scope } = given(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
     refusals::print(source.changed(), settings);
@@ -73,14 +74,15 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     if !settings.json && settings.verbosity != Verbosity::Quiet {
         unknown.lines().iter().for_each(|line| settings.note(line));
     }
-    Ok(match unknown.exit(u64::MAX, exit) {
+    let exit = match unknown.exit(u64::MAX, exit) {
         Exit::Done if unexamined => Exit::Partial,
         Exit::Partial if exit == Exit::Done => {
             settings.print_exit_record(Exit::Partial, &unknown.lines().join("; "));
             Exit::Partial
         }
         exit => exit,
-    })
+    };
+    Ok(scope.exit(exit, settings))
 }
 
 /// Says how many files are not acted on although they have duplicates.
@@ -122,26 +124,32 @@ fn may_act(
     Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
-/// Returns where the groups come from, and the catalog held for writing if something is to be done with
-/// its files.
-fn source(
-    args: &DedupeArgs,
-    settings: &Settings,
-) -> Result<(Source, Option<Writer>), CommandError> {
+/// What a run acts on.
+struct Given {
+    source: Source,
+    /// The catalog, held for writing if something is to be done with its files.
+    writer: Option<Writer>,
+    /// The PATHs, where files of the catalog are acted on.
+    scope: Scope,
+}
+
+fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> {
+    let listed = |source| Given { source, writer: None, scope: Scope::default() };
     if let Some(report) = &args.report {
-        return Ok((Source::from_report(report, settings)?, None));
+        return Ok(listed(Source::from_report(report, settings)?));
     }
     if let Some(list) = &args.files_from {
         let end = if args.null { 0 } else { b'\n' };
-        return Ok((Source::from_list(list, end, settings)?, None));
+        return Ok(listed(Source::from_list(list, end, settings)?));
     }
     let catalog = open(settings)?;
+    let scope = Scope::new(&args.paths, &catalog, settings)?;
     let path = settings.catalog()?;
     let wait = |holder| settings.complain(waiting(holder).as_bytes());
     // What is done is written into it, so no scan may come in between.
     let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
-    Ok((Source::Catalog(Box::new(loaded)), writer))
+    Ok(Given { source: Source::Catalog(Box::new(loaded)), writer, scope })
 }
 
 impl From<By> for Kind {

@@ -4,7 +4,6 @@ mod dirs;
 
 use std::cmp::Reverse;
 use std::io;
-use std::path::PathBuf;
 
 use catalog::{Catalog, Doubts, Rows};
 use dupes::State;
@@ -16,35 +15,35 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, GroupWriter, to_json, writer};
 use crate::output;
-use crate::plans::{absolute, is_in};
 use crate::quantity::{counted, size};
 use crate::remembered::{Groups, Live, LiveGroup, mark, open};
+use crate::scope::Scope;
 use crate::settings::{Settings, Verbosity};
 use crate::unknown::Unknown;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let within = Within::new(&args.paths, &catalog, settings)?;
+    let scope = Scope::new(&args.paths, &catalog, settings)?;
     let exit = if args.dirs {
-        dirs::run(args, &catalog, &within, settings)?
+        dirs::run(args, &catalog, &scope, settings)?
     } else {
-        groups(args, &catalog, &within, settings)?
+        groups(args, &catalog, &scope, settings)?
     };
-    Ok(within.exit(exit))
+    Ok(scope.exit(exit, settings))
 }
 
 fn groups(
     args: &ReportArgs,
     catalog: &Catalog,
-    within: &Within,
+    scope: &Scope,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
     let tree = &live.loaded.tree;
     let Groups { live: mut groups, mut lost } = live.groups(settings)?;
     let smallest = args.min_size.unwrap_or(0);
-    let is_wanted = |file: FileId| within.has(&tree.path(file));
+    let is_wanted = |file: FileId| scope.has(&tree.path(file));
     groups.retain(|group| {
         let mut files = group.files.iter().chain(group.stale.iter().map(|(file, _)| file));
         group.size >= smallest && files.any(|&file| is_wanted(file))
@@ -69,49 +68,6 @@ fn groups(
     let exit = summary.unknown.exit(u64::MAX, Exit::Done);
     settings.print_exit_record(exit, &summary.unknown.lines().join("; "));
     Ok(exit)
-}
-
-/// The paths that were asked about.
-struct Within {
-    /// None stands for everything.
-    paths: Vec<Vec<u8>>,
-    /// Of these, those that were never scanned.
-    unscanned: usize,
-}
-
-impl Within {
-    /// Resolves paths, and says which of them were never scanned.
-    fn new(
-        paths: &[PathBuf],
-        catalog: &Catalog,
-        settings: &Settings,
-    ) -> Result<Within, CommandError> {
-        let absolute = absolute(paths)?;
-        let roots = catalog.roots()?;
-        let mut unscanned = 0;
-        for (path, given) in absolute.iter().zip(paths) {
-            if !roots.iter().any(|root| is_in(root, path) || is_in(path, root)) {
-                unscanned += 1;
-                let given = given.as_os_str().as_encoded_bytes();
-                settings.complain(&[given, b": not in the catalog; scan it first"].concat());
-            }
-        }
-        Ok(Within { paths: absolute, unscanned })
-    }
-
-    /// Returns whether a path is one of them, or below one.
-    fn has(&self, path: &[u8]) -> bool {
-        self.paths.is_empty() || self.paths.iter().any(|dir| is_in(dir, path))
-    }
-
-    /// Returns how a run ends that would else end like this.
-    fn exit(&self, exit: Exit) -> Exit {
-        match self.unscanned {
-            0 => exit,
-            all if all == self.paths.len() => Exit::Catalog,
-            _ => Exit::Partial,
-        }
-    }
 }
 
 /// How many groups are shown to people who did not say how many.

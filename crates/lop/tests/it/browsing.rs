@@ -102,11 +102,33 @@ fn a_report_can_be_of_a_part() {
     assert_eq!(groups("photos/2021"), 0);
     let unscanned = Lop::with(&TreeBuilder::new().file("a/x", "1").file("b/x", "1"));
     unscanned.remember(["a"]);
-    let output = unscanned.run(["report", "b"]);
-    output.code(5);
-    assert!(output.stderr_str().starts_with("lop: b: not in the catalog; scan it first\n"));
     unscanned.run(["report", "a", "b"]).code(3);
     unscanned.run(["report", "."]).success();
+}
+
+#[test]
+fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
+    let tree = TreeBuilder::new().file("a/x", "1").file("b/x", "1").file("c/x", "1").dir("d");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop.run(["forget", "b"]).success();
+    fs::create_dir(lop.path("new")).expect("made");
+    let said = "nothing is remembered there; scan it first\n";
+    for path in ["b", "new"] {
+        for command in [&["report"][..], &["report", "--dirs"], &["dedupe", "--by", "delete"]] {
+            let output = lop.run(command.iter().chain(&[path]));
+            output.code(5);
+            assert!(output.stderr_str().contains(&format!("lop: {path}: {said}")), "{command:?}");
+            let output = lop.run(command.iter().chain(&["--json", path]));
+            let record = output.stderr_str().lines().last().map(str::to_owned);
+            assert!(record.is_some_and(|last| last.contains("\"code\":5")), "{command:?}");
+        }
+        lop.run(["dedupe", "--by", "delete", "--apply", "a", path]).code(3);
+        lop.run(["undo"]).success();
+    }
+    let empty = Lop::with(&TreeBuilder::new().dir("d"));
+    empty.remember(["d"]);
+    empty.run(["report", "d"]).success();
 }
 
 #[test]

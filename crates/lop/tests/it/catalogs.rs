@@ -374,3 +374,26 @@ fn a_damaged_catalog_can_be_moved_away() {
     lop.remember(["."]);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
+
+/// Whoever could write to a catalog must not choose which files outside of the named directories are changed.
+#[test]
+fn names_that_lead_out_of_their_directory_are_refused() {
+    for name in ["../b", "d/b", "..", ".", "", "b\0"] {
+        for table in ["file", "dir"] {
+            let lop = scanned();
+            lop.lay(&TreeBuilder::new().file("d/x", "alike"));
+            lop.remember(["."]);
+            let last =
+                if table == "dir" { "id = (SELECT max(id) FROM dir)" } else { "name = x'62'" };
+            let sql = format!("UPDATE {table} SET name = ?1 WHERE {last}");
+            let changed = lop.database().execute(&sql, [name.as_bytes()]).expect("changed");
+            assert_eq!(changed, 1, "{table}");
+            for command in [&["report"][..], &["dedupe", "--by", "delete", "--apply", "."]] {
+                let output = lop.run(command);
+                output.code(5);
+                assert!(output.stderr_str().contains("damaged"), "{}", output.stderr_str());
+            }
+            assert!(lop.path("a").is_file() && lop.path("b").is_file());
+        }
+    }
+}

@@ -7,13 +7,14 @@ use dupes::{Folders, Related, Relation, Remembered, State, newcomers};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
-use super::{Within, shown, tell_of_more};
+use super::{shown, tell_of_more};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::{GroupHead, to_json, write_related, writer};
 use crate::quantity::{count, counted, size};
 use crate::remembered::{Live, work_on};
+use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::unknown::{Unknown, indented};
 use crate::{output, problems};
@@ -22,7 +23,7 @@ use crate::{output, problems};
 pub(super) fn run(
     args: &ReportArgs,
     catalog: &Catalog,
-    within: &Within,
+    scope: &Scope,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let roots = catalog.roots()?;
@@ -41,7 +42,7 @@ pub(super) fn run(
         let mut related = folders.related(work.watch)?;
         let is_wanted = |related: &Related| {
             let mut folders = related.folders.iter();
-            folders.any(|folder| within.has(&loaded.tree.absolute_dir_path(folder.dir)))
+            folders.any(|folder| scope.has(&loaded.tree.absolute_dir_path(folder.dir)))
         };
         related.retain(|r| r.bytes >= args.min_size.unwrap_or(0) && is_wanted(r));
         let together = folders.reclaimable(related.iter());
