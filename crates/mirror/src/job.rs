@@ -312,6 +312,11 @@ impl Job<'_> {
 /// What tells places from inodes.
 const PLACES: u64 = 1 << 63;
 
+/// Returns whether a directory of this name has files in quarantine.
+pub(crate) fn is_store(name: &[u8]) -> bool {
+    name.starts_with(STORE_PREFIX.as_bytes())
+}
+
 /// Returns whether a name is one to be mirrored; `path` gives its path below the top.
 pub(crate) fn takes(
     options: &Options,
@@ -319,7 +324,7 @@ pub(crate) fn takes(
     path: impl FnOnce() -> Vec<u8>,
     is_dir: bool,
 ) -> bool {
-    if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
+    if is_dir && is_store(name) {
         return false;
     }
     let Options { include, exclude, .. } = options;

@@ -38,7 +38,7 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         if let Some(there) = name.there {
             if there.kind == Kind::Dir {
-                self.may_give_way()?;
+                self.may_give_way(name)?;
             } else if self.is_linked(name, leader, key)? {
                 return Ok(());
             }

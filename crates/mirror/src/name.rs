@@ -11,7 +11,7 @@ use wire::Broken;
 use crate::asked::Basis;
 use crate::compare::destination;
 use crate::held::Side;
-use crate::job::takes;
+use crate::job::{is_store, takes};
 use crate::links::{Known, born, leader};
 use crate::node::{IMAGINED, TOUCHED};
 use crate::outcome::{Differs, Made, Reason};
@@ -94,7 +94,7 @@ impl Worker<'_> {
         self.put(name, inode);
     }
 
-    /// Returns whether a name that another host says is one to be mirrored: patterns hold here too.
+    /// Returns whether something of this name is to be mirrored, or to be removed.
     fn is_taken(&self, name: Name<'_>, is_dir: bool) -> bool {
         let bytes = name.name.to_bytes();
         takes(self.job.options, bytes, || joined(&name.site.node, bytes), is_dir)
@@ -103,9 +103,12 @@ impl Worker<'_> {
     /// Notes a directory in a directory.
     fn add_child(&mut self, name: Name<'_>, inode: u64) {
         let far = self.job.far.clone();
-        if let Err(failure) = self.must_be_free(name) {
-            if let Some(far) = &far {
-                self.lose(far, inode);
+        let instead = name.there.is_some() && !name.is_obstructed();
+        let is_free = if instead { self.may_give_way(name) } else { self.must_be_free(name) };
+        if let Err(failure) = is_free {
+            match &far {
+                Some(far) => self.lose(far, inode),
+                None => self.count_missing(&joined(&name.site.node, name.name.to_bytes())),
             }
             return self.done(name, failure);
         }
@@ -229,7 +232,7 @@ impl Worker<'_> {
         match name.there {
             None => self.make(name, stat, None),
             Some(there) if there.kind == Kind::Dir => {
-                self.may_give_way()?;
+                self.may_give_way(name)?;
                 let differs = Differs { kind: true, ..Differs::default() };
                 self.make(name, stat, Some(differs))
             }
@@ -237,9 +240,22 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails unless a directory may be removed that is in the way of something that is none.
-    pub(crate) fn may_give_way(&self) -> Result<(), Failure> {
-        if self.job.options.delete { Ok(()) } else { Err(Some(Reason::Obstructed)) }
+    /// Fails unless what the destination has of a name may be removed, as something of another kind is to take its
+    /// place: a directory only with `--delete`, and nothing that is left out.
+    pub(crate) fn may_give_way(&self, name: Name<'_>) -> Result<(), Failure> {
+        let Some(there) = name.there else { return Ok(()) };
+        let is_dir = there.kind == Kind::Dir;
+        if is_dir && !self.job.options.delete {
+            return Err(Some(Reason::Obstructed));
+        }
+        match (self.is_taken(name, is_dir), is_dir) {
+            (true, _) => Ok(()),
+            (false, false) => Err(Some(Reason::Excluded)),
+            (false, true) if is_store(name.name.to_bytes()) => {
+                Err(Some(purge::Reason::Store.into()))
+            }
+            (false, true) => Err(Some(Reason::HoldsExcluded)),
+        }
     }
 
     /// Compares what is there with the source, and makes it alike.

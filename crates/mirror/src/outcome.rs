@@ -146,6 +146,17 @@ pub enum Reason {
     /// The destination has a directory of the name, and nothing is removed this time.
     #[error("a directory is in the way, and nothing is removed")]
     Kept,
+    /// The destination has a directory of the name, and patterns leave out something in it, or all of it.
+    #[error(
+        "a directory is in the way; it stays, as --exclude or --include leaves out what is in it"
+    )]
+    HoldsExcluded,
+    /// The destination has something of the name that patterns leave out.
+    #[error("something is in the way that --exclude or --include leaves out; it stays")]
+    Excluded,
+    /// The destination has a directory of the name, and not all in it could be removed.
+    #[error("a directory is in the way, and not all in it could be removed")]
+    Remains,
     /// The kernel makes it up while it is read.
     #[error("is made up by the kernel while it is read, and was not copied")]
     MadeUp,

@@ -73,8 +73,12 @@ impl Surplus {
         }
         for (node, name, made) in self.obstacles {
             removal.in_dir(&node, |removal, dir| {
-                removal.remove(&node, dir, &name);
-                removal.put_in_place(&node, dir, &name, made);
+                if let Some(reason) = removal.remove(&node, dir, &name) {
+                    removal.outcome.fail(|| joined(&node, name.to_bytes()), reason);
+                    removal.give_up(&node, dir, &name);
+                } else {
+                    removal.put_in_place(&node, dir, &name, made);
+                }
             });
         }
     }
@@ -200,7 +204,6 @@ impl Removal<'_, '_> {
         if !self.job.options.dry_run
             && let Err(source) = dir.replace(&self.job.parts.of(name), name)
         {
-            // What is left of the directory was told of, and so is this name.
             let reason = Reason::Destination { op: Op::Rename, source };
             self.outcome.fail(|| joined(node, name.to_bytes()), reason);
             return self.give_up(node, dir, name);
@@ -211,6 +214,9 @@ impl Removal<'_, '_> {
 
     /// Removes what was made for a name that it cannot get.
     fn give_up(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr) {
+        if self.job.options.dry_run {
+            return;
+        }
         let part = self.job.parts.of(name);
         self.remove_part(node, dir, &part);
     }
@@ -233,37 +239,44 @@ impl Removal<'_, '_> {
         }
     }
 
-    /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror.
-    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) {
+    /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror; returns why a
+    /// directory stays.
+    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         if self.job.watch.stopped() {
-            return;
+            return None;
         }
-        let stat = match dir.stat_child(name) {
-            Ok(stat) => stat,
-            Err(e) if e.kind() == ErrorKind::NotFound => return,
-            Err(source) => {
-                let reason = Reason::Destination { op: Op::Stat, source };
-                return self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
-            }
+        let path = || joined(node, name.to_bytes());
+        let removed = match dir.stat_child(name) {
+            Ok(stat) if stat.kind == Kind::Dir => return self.remove_dir(node, dir, name),
+            Ok(_) if self.job.options.dry_run => Ok(()),
+            Ok(_) => dir.remove_name(name).map_err(|source| (Op::Remove, source)),
+            Err(e) if e.kind() == ErrorKind::NotFound => return None,
+            Err(source) => Err((Op::Stat, source)),
         };
-        if stat.kind == Kind::Dir {
-            let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
-            let removed = self.check(dir, node, name).map(|target| {
-                let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
-                let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
-                self.purge(&target, deed, self.selection(&target), tell)
-            });
-            self.outcome.removed += self.note_removal(node, name, removed);
-            return;
-        }
-        let removed = if self.job.options.dry_run { Ok(()) } else { dir.remove_name(name) };
-        if let Err(source) = removed {
-            let reason = Reason::Destination { op: Op::Remove, source };
-            return self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
+        if let Err((op, source)) = removed {
+            self.outcome.fail_to_remove(path, Reason::Destination { op, source });
+            return None;
         }
         self.outcome.removed += 1;
         self.job.watch.removed_done.fetch_add(1, Relaxed);
-        self.job.tell(|| removal_of(&joined(node, name.to_bytes())));
+        self.job.tell(|| removal_of(&path()));
+        None
+    }
+
+    fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+        let removed = self.check(dir, node, name).map(|target| {
+            let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
+            let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
+            self.purge(&target, deed, self.selection(&target), tell)
+        });
+        let stays = match &removed {
+            Ok(outcome) if outcome.kept > 0 => Some(Reason::HoldsExcluded),
+            Ok(outcome) if outcome.failed == 0 => None,
+            Ok(_) | Err(_) => Some(Reason::Remains),
+        };
+        self.outcome.removed += self.note_removal(node, name, removed);
+        stays
     }
 
     /// Notes what could not be removed of a directory; returns how many entries are gone.

@@ -10,14 +10,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
-use walk::STORE_PREFIX;
 use wire::LeftOut;
 
 use crate::Options;
 use crate::attributes::Attributes;
 use crate::contents::Hint;
 use crate::far::Credit;
-use crate::job::takes;
+use crate::job::{is_store, takes};
 use crate::node::Node;
 use crate::part::is_part;
 use crate::worker::joined;
@@ -223,10 +222,10 @@ impl Window {
 
 /// Returns why a name of the source is left out as it is lop's own.
 fn is_own(name: &[u8], kind: Kind) -> Option<LeftOut> {
-    let is_store = || kind == Kind::Dir && name.starts_with(STORE_PREFIX.as_bytes());
+    let is_quarantine = kind == Kind::Dir && is_store(name);
     is_part(name)
         .then_some(LeftOut::Temporary)
-        .or_else(|| is_store().then_some(LeftOut::Quarantine))
+        .or_else(|| is_quarantine.then_some(LeftOut::Quarantine))
 }
 
 fn name_at(names: &[u8], at: u32) -> &CStr {

@@ -204,12 +204,18 @@ impl<'a> Worker<'a> {
     pub(crate) fn fail_with_all_below(&mut self, node: &Arc<Node>, reason: Reason) {
         if matches!(reason, Reason::Source { .. }) {
             self.outcome.unread += 1;
-        } else if let Some(source) = self.job.roots.source() {
-            let below = names_below(source, &node.path(), self.job.options, &|| self.stopped());
-            self.outcome.missing += below;
-            self.outcome.names += below;
+        } else {
+            self.count_missing(&node.path());
         }
         self.fail(node, b"", reason);
+    }
+
+    /// Counts what is below a directory of the source, on this host, that is not mirrored.
+    pub(crate) fn count_missing(&mut self, path: &[u8]) {
+        let Some(source) = self.job.roots.source() else { return };
+        let below = names_below(source, path, self.job.options, &|| self.stopped());
+        self.outcome.missing += below;
+        self.outcome.names += below;
     }
 
     /// Mirrors a directory, but for directories in it.

@@ -127,6 +127,20 @@ fn how_it_ends_says_how_it_went() {
 }
 
 #[test]
+fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
+    let lop = Lop::with(&TreeBuilder::new().file("s/x", "new").file("d/x/keep", "k"));
+    for dry in [&["-n"][..], &[]] {
+        let args = ["mirror", "--delete", "--exclude", "keep", "s", "d"];
+        let output = lop.command().args(args).args(dry).run();
+        output.code(1);
+        let expected = "lop: d/x: a directory is in the way; it stays, as --exclude or --include \
+                        leaves out what is in it\n";
+        assert!(output.stderr_str().starts_with(expected), "{}", output.stderr_str());
+    }
+    assert!(lop.path("d/x/keep").exists());
+}
+
+#[test]
 fn what_is_left_out_is_said() {
     let tree = TreeBuilder::new()
         .file("src/a", "a")

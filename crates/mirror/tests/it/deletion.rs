@@ -83,13 +83,14 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
+fn globs(patterns: &[&str]) -> Globs {
+    let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+    Globs::new(&patterns).expect("patterns")
+}
+
 #[test]
 pub(crate) fn what_is_left_out_is_not_removed_either() {
     let place = two();
-    let globs = |patterns: &[&str]| {
-        let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-        Globs::new(&patterns).expect("patterns")
-    };
     let options = Options { exclude: globs(&["surplus", "tree/x/"]), ..deleting() };
     fs::write(place.join("from/surplus"), "not mirrored").expect("written");
     let before = Snapshot::of(place.join("to/d"));
@@ -133,6 +134,67 @@ pub(crate) fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
     assert!(place.join("to/name/precious").exists());
     run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
+}
+
+/// Mirrors in a dry run and in earnest; returns why the one name failed, which has to be alike.
+fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
+    let run = |dry_run| {
+        let options = Options { dry_run, ..options.clone() };
+        try_to(place.join("from"), place.join("to"), &options)
+    };
+    let [dry, mut outcome] = [true, false].map(run);
+    assert_eq!((dry.failed, outcome.failed), (1, 1), "{dry:?} {outcome:?}");
+    let reason = outcome.problems.remove(0).reason;
+    assert_eq!(dry.problems[0].reason.to_string(), reason.to_string());
+    reason
+}
+
+#[test]
+pub(crate) fn a_directory_with_something_that_is_left_out_gives_way_to_nothing() {
+    for (pattern, goes) in [("keep", true), ("name/", false), ("name/sub", true)] {
+        let place = TreeBuilder::new()
+            .file("from/name", "file")
+            .hard_link("from/name", "from/other")
+            .file("to/name/sub/keep", "precious")
+            .file("to/name/surplus", "s")
+            .make_temp();
+        let options = Options { exclude: globs(&[pattern]), ..deleting() };
+        let reason = why_it_failed(&place, &options);
+        assert!(matches!(reason, Reason::HoldsExcluded), "{pattern}: {reason}");
+        let there = |name: &str| place.join("to").join(name).exists();
+        assert!(there("name/sub/keep") && there("other"), "{pattern}");
+        assert_eq!(there("name/surplus"), !goes, "{pattern}");
+        let names = fs::read_dir(place.join("to")).expect("listed").count();
+        assert_eq!(names, 2, "nothing temporary stays");
+    }
+}
+
+#[test]
+pub(crate) fn what_is_left_out_gives_way_to_no_directory() {
+    let place = TreeBuilder::new()
+        .file("from/name/a.txt", "a")
+        .file("from/name/deep/b.txt", "b")
+        .file("to/name", "precious")
+        .make_temp();
+    let options = Options { include: globs(&["*.txt"]), ..usual() };
+    let reason = why_it_failed(&place, &options);
+    assert!(matches!(reason, Reason::Excluded), "{reason}");
+    assert_eq!(fs::read_to_string(place.join("to/name")).expect("there"), "precious");
+    let outcome = try_to(place.join("from"), place.join("to"), &options);
+    assert_eq!((outcome.names, outcome.missing), (4, 3));
+    run(place.join("from"), place.join("to"), &usual());
+    assert_alike(place.join("from"), place.join("to"));
+}
+
+#[test]
+pub(crate) fn files_in_quarantine_give_way_to_nothing() {
+    let place = TreeBuilder::new()
+        .file("from/.lop-quarantine-0", "file")
+        .file("to/.lop-quarantine-0/1/0", "last")
+        .make_temp();
+    let reason = why_it_failed(&place, &deleting());
+    assert!(matches!(reason, Reason::Unremoved(purge::Reason::Store)), "{reason}");
+    assert!(place.join("to/.lop-quarantine-0/1/0").exists());
 }
 
 #[test]

@@ -61,6 +61,9 @@ ways! {
         nothing_is_removed_if_not_all_of_the_source_was_read
         what_is_left_out_is_not_removed_either
         a_directory_gives_way_to_a_file_only_if_things_may_be_removed
+        a_directory_with_something_that_is_left_out_gives_way_to_nothing
+        what_is_left_out_gives_way_to_no_directory
+        files_in_quarantine_give_way_to_nothing
         what_is_mounted_in_the_destination_is_not_emptied
         what_a_killed_run_left_goes_and_what_only_looks_like_it_stays
     }
