@@ -125,7 +125,7 @@ fn no_groups_are_an_empty_output_or_document() {
     assert_eq!(written(Format::Fdupes, &none, PIPE), b"");
     assert_eq!(written(Format::Nul, &none, PIPE), b"");
     assert_eq!(written(Format::Csv, &none, PIPE), b"group,size,digest,path\n");
-    let document = b"{\"groups\":[\n],\"summary\":{\"groups\":0}}\n";
+    let document = b"{\"format_version\":1,\"groups\":[\n],\"summary\":{\"groups\":0}}\n";
     assert_eq!(written(Format::Json, &none, PIPE), document);
 }
 
