@@ -205,10 +205,20 @@ fn find_files(scan: &ScanSettings, known: bool, watch: &Watch) -> Result<Tree, C
             // Heads are read on the way only where the catalog cannot know them already.
             let eager = (!known).then(|| EagerHeads::new(watch));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
-            Ok(walk::walk(roots, &scan.walk, visitor, watch)?)
+            walk::walk(roots, &scan.walk, visitor, watch).map_err(|_interrupted| unlisted(scan))
         }
         Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, watch),
     }
+}
+
+/// Returns what to say of an interrupt during the walk. Nothing of the walk is kept: only contents are worth keeping, as
+/// every scan lists all directories, and half a listing could not tell which files are gone.
+fn unlisted(scan: &ScanSettings) -> CommandError {
+    let text = match scan.catalog {
+        Some(_) => "interrupted before all files were listed; the catalog was not changed",
+        None => "interrupted",
+    };
+    CommandError::new(Exit::Interrupted, text)
 }
 
 /// Prints what belongs on standard output; returns whether somebody took it all.

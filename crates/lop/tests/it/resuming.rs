@@ -1,6 +1,8 @@
 //! Scans that end before their time keep what they have found out, and the next one goes on there.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::arm::Trouble;
@@ -155,6 +157,143 @@ fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     running.wait().signal(Signal::INT);
     ailing.disk().heal();
     assert!(!lop.catalog().exists());
+}
+
+/// The next scan has to list all directories in any case, so that nothing is lost by it.
+#[test]
+fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    let lop = Lop::new();
+    lop.remember([ailing.path()]);
+    let before = fs::read(lop.catalog()).expect("readable");
+    pairs(500).make(ailing.path().join("new"));
+    fs::remove_file(ailing.join("d1/large")).expect("removed");
+    settle();
+    ailing.cool();
+    ailing.disk().afflict(0..u64::MAX, Trouble::Delay(Duration::from_millis(300)));
+    let mut running = start(&lop, &[], &[ailing.path()]);
+    ailing.after(2, &mut running);
+    assert!(running.signal(Signal::INT));
+    let output = running.wait();
+    ailing.disk().heal();
+    output.signal(Signal::INT);
+    let said = "lop: interrupted before all files were listed; the catalog was not changed\n";
+    assert_eq!(output.stderr_str(), said);
+    assert!(fs::read(lop.catalog()).expect("readable") == before);
+}
+
+/// Returns a disk with known pairs, and the scan of new ones that waits for its answer.
+fn stuck(ailing: &Ailing, lop: &Lop, args: &[&str]) -> Running {
+    lop.remember([ailing.path()]);
+    pairs(500).make(ailing.path().join("new"));
+    settle();
+    ailing.cool();
+    ailing.disk().afflict(ailing.sector("new/d2/large", LARGE / 2), Trouble::Silence);
+    let mut running = start(lop, args, &[ailing.path()]);
+    until(&mut running, || ailing.disk().unanswered() > 0);
+    running
+}
+
+fn journal(lop: &Lop) -> PathBuf {
+    lop.state().join("lop/catalog.db-journal")
+}
+
+/// The journal is there only while a save is under way.
+#[test]
+fn a_scan_killed_while_it_saves_leaves_a_whole_catalog_and_the_next_goes_on_there() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    let lop = Lop::new();
+    let often = ["--io", "cached", "--save-every", "1"];
+    let mut running = stuck(&ailing, &lop, &often);
+    let mut in_the_middle = 0;
+    for _ in 0..100 {
+        until(&mut running, || pending(&lop).is_some_and(|(files, _)| files == 2));
+        while !journal(&lop).exists() {
+            assert!(running.is_running(), "it saves again and again");
+        }
+        assert!(running.signal(Signal::KILL));
+        running.wait().signal(Signal::KILL);
+        in_the_middle += u32::from(journal(&lop).exists());
+        lop.assert_whole_catalog();
+        assert_eq!(pending(&lop), Some((2, 2 * LARGE)));
+        if in_the_middle == 5 {
+            break;
+        }
+        running = start(&lop, &often, &[ailing.path()]);
+    }
+    assert_eq!(in_the_middle, 5, "times that it was killed in a save");
+    ailing.disk().heal();
+    ailing.cool();
+    assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], 2 * LARGE);
+}
+
+/// Somebody who reads the catalog holds up what is saved on the first Ctrl-C.
+#[test]
+fn a_second_signal_ends_a_scan_that_saves_and_the_catalog_stays_what_it_was() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    for signal in [Signal::INT, Signal::TERM] {
+        let lop = Lop::new();
+        let mut running = stuck(&ailing, &lop, &["--io", "cached"]);
+        let reader = lop.database();
+        let read = "BEGIN; SELECT count(*) FROM file";
+        reader.execute_batch(read).expect("reads");
+        assert!(running.signal(signal));
+        until(&mut running, || journal(&lop).exists());
+        assert!(running.signal(signal));
+        running.wait().signal(signal);
+        drop(reader);
+        lop.assert_whole_catalog();
+        assert_eq!(pending(&lop), Some((0, 0)));
+        ailing.disk().heal();
+        ailing.cool();
+        lop.remember([ailing.path()]);
+        let truth = naive_truth(&[ailing.path()], Rules::default()).groups;
+        assert_groups(&truth, &parse_nul(&lop.run(["report", "--format", "nul"]).stdout));
+        fs::remove_dir_all(ailing.join("new")).expect("removed");
+    }
+}
+
+/// Returns the digests of files in the catalog, by their names.
+fn digests(lop: &Lop) -> BTreeMap<String, Option<String>> {
+    let database = lop.database();
+    let mut query = database.prepare("SELECT path, digest FROM files").expect("a query");
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    rows.and_then(Iterator::collect).expect("rows")
+}
+
+/// A large file is damaged, and the scan is interrupted before it has read that far.
+#[test]
+fn an_interrupted_reread_claims_nothing_of_what_it_did_not_read() {
+    let Some(ailing) = Ailing::with(&pairs(0)) else { return };
+    let lop = Lop::new();
+    lop.remember([ailing.path()]);
+    let large = ailing.join("d2/large").display().to_string();
+    lop.damage(&large, vec![7; 3 << 20]);
+    settle();
+    let before = digests(&lop);
+    ailing.cool();
+    ailing.disk().afflict(ailing.sector("d1/large", LARGE / 2), Trouble::Silence);
+    let args = ["--reread", "--io", "cached", "--save-every", "10"];
+    let mut running = start(&lop, &args, &[ailing.path()]);
+    let last_is_complete = || {
+        let sql = "SELECT complete FROM scan ORDER BY id DESC LIMIT 1";
+        lop.database().query_row(sql, [], |row| row.get::<_, bool>(0)).expect("a scan")
+    };
+    until(&mut running, || ailing.disk().unanswered() > 0 && !last_is_complete());
+    assert!(running.signal(Signal::INT));
+    let output = running.wait();
+    output.signal(Signal::INT);
+    let said = output.stderr_str();
+    let text = "; of files that were not read again, what was known stays\n";
+    assert!(said.contains(text) && !said.contains("d2/large: differs"), "{said}");
+    assert_eq!(digests(&lop), before);
+    assert!(!last_is_complete());
+    lop.assert_whole_catalog();
+    ailing.disk().heal();
+    ailing.cool();
+    let output = lop.run(["validate", large.as_str()]);
+    output.code(3);
+    assert!(output.stdout_str().starts_with(&large), "{}", output.stdout_str());
 }
 
 /// `--reread` compares each file with what the catalog has of it.
