@@ -19,6 +19,7 @@ mod disks;
 mod exits;
 mod folders;
 mod followed;
+mod forged;
 mod forgetting;
 mod formats;
 mod full;
