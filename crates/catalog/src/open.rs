@@ -3,9 +3,14 @@
 //! # Journals
 //!
 //! A catalog has a rollback journal, and no write-ahead log: the index of such a log is a file in shared
-//! memory, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`. A
-//! writer keeps what it changes in memory until it commits, so that questions wait only while that is
-//! written out. In between, a catalog is one file that nobody has to write to who asks.
+//! memory, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`.
+//! Between commits, a catalog is one file that questions never have to write to.
+//!
+//! A writer keeps the pages it changes in memory until it commits (`cache_spill` is off): about 110 bytes for a
+//! changed file, and never more than the size of the catalog. A bound would cost more than it saves: with a
+//! rollback journal, `SQLite` locks readers out from the first page that it spills to the end of the commit.
+//! With 4 million changed files and a bound of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took
+//! 66 s of processor time instead of 49, and questions gave up after [`PATIENCE`]; without a bound they waited 0.6 s.
 //!
 //! # Locks
 //!
