@@ -22,15 +22,15 @@ const FORMAT_VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 struct Line {
     format_version: u32,
-    r#do: Kind,
+    action: Kind,
     path: Name,
-    keep: Name,
+    kept: Name,
     #[serde(default)]
     why: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     was: Version,
-    kept: Version,
+    kept_was: Version,
 }
 
 /// A plan that was read.
@@ -86,13 +86,13 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     for other in &plan.others {
         let line = Line {
             format_version: FORMAT_VERSION,
-            r#do: kind,
+            action: kind,
             path: Name(other.target.path.clone()),
-            keep: Name(plan.keep.target.path.clone()),
+            kept: Name(plan.keep.target.path.clone()),
             why: plan.why.to_string(),
             digest: plan.digest.map(|digest| digest.to_string()),
             was: other.target.version,
-            kept: plan.keep.target.version,
+            kept_was: plan.keep.target.version,
         };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
@@ -123,16 +123,16 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
             None => SavedError::NoPlan(e.to_string()),
             Some(_) => wrong(e.to_string()),
         })?;
-        if *kind.get_or_insert(line.r#do) != line.r#do {
+        if *kind.get_or_insert(line.action) != line.action {
             return Err(wrong("another kind of action than in the lines before".into()));
         }
-        if !(line.path.0.starts_with(b"/") && line.keep.0.starts_with(b"/")) {
+        if !(line.path.0.starts_with(b"/") && line.kept.0.starts_with(b"/")) {
             return Err(wrong("a path is not absolute".into()));
         }
         checks.take(number, &line)?;
-        let key = (line.keep.0.clone(), line.kept.inode);
+        let key = (line.kept.0.clone(), line.kept_was.inode);
         let at = *numbers.entry(key).or_insert_with(|| {
-            let keep = Target { path: line.keep.0, version: line.kept, tag: u32::MAX };
+            let keep = Target { path: line.kept.0, version: line.kept_was, tag: u32::MAX };
             // Somebody may have changed the digest, and undo relies on it: it is found out anew.
             let group = Group { keep, others: Vec::new(), digest: None };
             groups.push(SavedGroup { group, why: line.why });
@@ -182,7 +182,7 @@ struct Checks {
 
 impl Checks {
     fn take(&mut self, number: u64, line: &Line) -> Result<(), SavedError> {
-        let what = if line.was.size != line.kept.size {
+        let what = if line.was.size != line.kept_was.size {
             Some("has not the size of the file that is kept for it")
         } else if !self.going.insert(line.path.0.clone()) {
             Some("is there twice")
@@ -195,7 +195,7 @@ impl Checks {
         }
         let inode = |version: &Version| (version.device, version.inode);
         self.going_inodes.insert(inode(&line.was), (number, line.path.0.clone()));
-        self.kept_inodes.insert(inode(&line.kept));
+        self.kept_inodes.insert(inode(&line.kept_was));
         Ok(())
     }
 
@@ -222,7 +222,7 @@ mod tests {
             |inode| format!(r#"{{"device":1,"inode":{inode},"size":5,"mtime_ns":0,"ctime_ns":0}}"#);
         let (was, kept) = (version(inode), version(kept));
         format!(
-            r#"{{"format_version":1,"do":"delete","path":"{path}","keep":"{keep}","was":{was},"kept":{kept}}}"#
+            r#"{{"format_version":1,"action":"delete","path":"{path}","kept":"{keep}","was":{was},"kept_was":{kept}}}"#
         )
     }
 
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_said_with_its_line() {
-        for text in ["{}", "nonsense", r#"{"do":"delete"}"#, "\u{0}"] {
+        for text in ["{}", "nonsense", r#"{"action":"delete"}"#, "\u{0}"] {
             assert!(matches!(load(text.as_bytes()), Err(SavedError::NoPlan(_))), "{text}");
         }
         let second = [line("/b", 2, "/a", 1), "nonsense".into()];

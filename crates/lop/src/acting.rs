@@ -140,15 +140,15 @@ struct Account {
     run: u64,
     done: u64,
     already: u64,
-    left_alone: u64,
+    failed: u64,
     freed_bytes: u64,
 }
 
 impl Account {
     fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Account {
-        let left_alone = outcome.refused.len() as u64;
+        let failed = outcome.refused.len() as u64;
         let Outcome { done, already, freed, .. } = *outcome;
-        Account { kind, one_way, run, done, already, left_alone, freed_bytes: freed }
+        Account { kind, one_way, run, done, already, failed, freed_bytes: freed }
     }
 
     fn text(&self) -> String {
@@ -160,7 +160,7 @@ impl Account {
         if !matches!(self.kind, Kind::Quarantine | Kind::Separate) {
             text.push_str(&format!(", {} freed", size(self.freed_bytes)));
         }
-        for (number, what) in [(self.already, "already done"), (self.left_alone, "left alone")] {
+        for (number, what) in [(self.already, "already done"), (self.failed, "left alone")] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }

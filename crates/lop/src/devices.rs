@@ -19,7 +19,7 @@ pub(crate) struct Device {
     pub(crate) read_alone_us: Option<u64>,
     pub(crate) read_together_us: Option<u64>,
     /// Seconds that threads waited for it, added up.
-    pub(crate) waited: f64,
+    pub(crate) waited_seconds: f64,
 }
 
 impl From<Conclusion> for Device {
@@ -32,7 +32,7 @@ impl From<Conclusion> for Device {
             arm: found.arm,
             read_alone_us: found.trial.map(|trial| micros(trial.alone)),
             read_together_us: found.trial.map(|trial| micros(trial.together)),
-            waited: rounded(found.waited),
+            waited_seconds: rounded(found.waited),
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
             arm: false,
             read_alone_us: Some(80),
             read_together_us: Some(20),
-            waited: 1.5,
+            waited_seconds: 1.5,
         };
         let expected =
             "sda: cold, many reads at once; a read takes 80 us alone and 20 us among others";

@@ -44,7 +44,7 @@ pub(crate) struct GroupHead {
     /// How many inodes they are.
     pub(crate) inodes: u64,
     /// Bytes that keeping a single copy would free.
-    pub(crate) reclaimable: u64,
+    pub(crate) reclaimable_bytes: u64,
 }
 
 /// Writes groups in one format.

@@ -166,9 +166,9 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         reason("symlinks", symlinks, "symbolic link", "symbolic links"),
         reason("fifos", fifos, "FIFO", "FIFOs"),
         reason("sockets", sockets, "socket", "sockets"),
-        reason("devices", devices, "device", "devices"),
+        reason("device_files", devices, "device", "devices"),
         reason(
-            "directories",
+            "dirs",
             directories,
             "directory (lists name files)",
             "directories (lists name files)",
@@ -187,8 +187,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
 }
 
 /// Reasons to leave out whole trees.
-const TREES: [&str; 4] =
-    ["directories", "other_file_systems", "pseudo_file_systems", "system_dirs"];
+const TREES: [&str; 4] = ["dirs", "other_file_systems", "pseudo_file_systems", "system_dirs"];
 
 /// Returns the reasons on one line of at most 70 columns, those to leave out trees first and then the most
 /// frequent ones; those that do not fit are added up.

@@ -300,7 +300,11 @@ impl Worker<'_> {
     }
 
     fn tell_of(&self, node: &Node, what: What, differs: Differs) {
-        self.job.tell(|| Change { what, path: node.path(), to: None, differs });
+        let change = || {
+            let (path, kind) = (node.path(), Kind::Dir);
+            Change { what, path, kind, size: None, to: None, differs }
+        };
+        self.job.tell(change);
     }
 
     /// Gives a directory owner, rights and attributes; returns whether the attributes were others.

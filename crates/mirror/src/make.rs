@@ -164,7 +164,8 @@ impl Worker<'_> {
         }
         self.outcome.adjusted += 1;
         let (what, path) = (What::Adjusted, || joined(&name.site.node, name.name.to_bytes()));
-        self.job.tell(|| Change { what, path: path(), to: None, differs });
+        let kind = stat.kind;
+        self.job.tell(|| Change { what, path: path(), kind, size: None, to: None, differs });
         Ok(())
     }
 

@@ -211,6 +211,11 @@ pub struct Change {
     pub what: What,
     /// The path below the top directories.
     pub path: Vec<u8>,
+    /// What kind of entry it is, or was; [`Kind::Unknown`] of a link, and of what was removed with the directory
+    /// that it was in, unless it was a directory itself.
+    pub kind: Kind,
+    /// Bytes, of a regular file that was copied or reused.
+    pub size: Option<u64>,
     /// What it was linked to or made of, as a path below the top directories.
     pub to: Option<Vec<u8>>,
     /// How it differed, of what was there.
@@ -231,8 +236,11 @@ pub(crate) struct Made {
 
 impl Made {
     pub(crate) fn change(self, path: Vec<u8>) -> Change {
-        let Made { what, to, differs, .. } = self;
-        Change { what, path, to, differs }
+        let Made { what, kind, size, to, differs } = self;
+        // The names of an inode are linked whatever it is.
+        let kind = if what == What::Linked { Kind::Unknown } else { kind };
+        let size = (kind == Kind::File).then_some(size);
+        Change { what, path, kind, size, to, differs }
     }
 }
 

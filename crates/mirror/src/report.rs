@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Stage, Watch};
+use fsops::{FileKey, Kind, Stage, Watch};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
 use crate::job::receive_for;
@@ -152,7 +152,8 @@ impl Change {
         };
         let bits = self.differs.all().into_iter().enumerate();
         let differs = bits.fold(0, |bits, (bit, differs)| bits | u8::from(differs) << bit);
-        wire::Change { what, path: &self.path, to: self.to.as_deref(), differs }
+        let (path, size, to) = (&self.path[..], self.size, self.to.as_deref());
+        wire::Change { what, path, kind: kind_said(self.kind), size, to, differs }
     }
 
     fn heard(said: &wire::Change<'_>) -> Change {
@@ -168,6 +169,8 @@ impl Change {
         Change {
             what,
             path: said.path.to_vec(),
+            kind: kind_heard(said.kind),
+            size: said.size,
             to: said.to.map(<[u8]>::to_vec),
             differs: Differs {
                 kind: differs(0),
@@ -182,6 +185,30 @@ impl Change {
     }
 }
 
+fn kind_said(kind: Kind) -> Option<wire::Kind> {
+    Some(match kind {
+        Kind::File => wire::Kind::File,
+        Kind::Dir => wire::Kind::Dir,
+        Kind::Symlink => wire::Kind::Symlink,
+        Kind::Fifo => wire::Kind::Fifo,
+        Kind::Socket => wire::Kind::Socket,
+        Kind::Device => wire::Kind::Device,
+        Kind::Unknown => return None,
+    })
+}
+
+fn kind_heard(kind: Option<wire::Kind>) -> Kind {
+    match kind {
+        Some(wire::Kind::File) => Kind::File,
+        Some(wire::Kind::Dir) => Kind::Dir,
+        Some(wire::Kind::Symlink) => Kind::Symlink,
+        Some(wire::Kind::Fifo) => Kind::Fifo,
+        Some(wire::Kind::Socket) => Kind::Socket,
+        Some(wire::Kind::Device) => Kind::Device,
+        None => Kind::Unknown,
+    }
+}
+
 impl Differs {
     /// Returns whether there is a difference of each kind, in the order of the protocol.
     fn all(self) -> [bool; 7] {
@@ -192,16 +219,27 @@ impl Differs {
 
 #[cfg(test)]
 mod tests {
+    use fsops::Kind;
+
     use crate::outcome::{Change, Differs, What};
 
     #[test]
     fn what_is_heard_of_a_change_is_what_was_said() {
         let differs = Differs { kind: true, mode: true, links: true, ..Differs::default() };
-        for what in [What::New, What::Replaced, What::Linked, What::Adjusted, What::Removed] {
-            let change = Change { what, path: b"a\xff".into(), to: Some(b"b".into()), differs };
+        for (what, kind, size) in [
+            (What::New, Kind::File, Some(5)),
+            (What::Replaced, Kind::Symlink, None),
+            (What::Linked, Kind::Unknown, None),
+            (What::Adjusted, Kind::Fifo, None),
+            (What::Removed, Kind::Dir, None),
+            (What::New, Kind::Socket, None),
+            (What::New, Kind::Device, None),
+        ] {
+            let (path, to) = (b"a\xff".to_vec(), Some(b"b".to_vec()));
+            let change = Change { what, path, kind, size, to, differs };
             let heard = Change::heard(&change.said());
-            assert_eq!((heard.what, heard.path, heard.to), (what, change.path, change.to));
-            assert_eq!(heard.differs, differs);
+            assert_eq!((heard.what, heard.kind, heard.size), (what, kind, size));
+            assert_eq!((heard.path, heard.to, heard.differs), (change.path, change.to, differs));
         }
     }
 }

@@ -248,30 +248,39 @@ impl Removal<'_, '_> {
         let path = || joined(node, name.to_bytes());
         let removed = match dir.stat_child(name) {
             Ok(stat) if stat.kind == Kind::Dir => return self.remove_dir(node, dir, name),
-            Ok(_) if self.job.options.dry_run => Ok(()),
-            Ok(_) => dir.remove_name(name).map_err(|source| (Op::Remove, source)),
+            Ok(stat) if self.job.options.dry_run => Ok(stat.kind),
+            Ok(stat) => {
+                let removed = dir.remove_name(name).map_err(|source| (Op::Remove, source));
+                removed.map(|()| stat.kind)
+            }
             Err(e) if e.kind() == ErrorKind::NotFound => return None,
             Err(source) => Err((Op::Stat, source)),
         };
-        if let Err((op, source)) = removed {
-            self.outcome.fail_to_remove(path, Reason::Destination { op, source });
-            return None;
+        match removed {
+            Ok(kind) => {
+                self.outcome.removed += 1;
+                self.job.watch.removed_done.fetch_add(1, Relaxed);
+                self.job.tell(|| removal_of(&path(), kind));
+            }
+            Err((op, source)) => {
+                self.outcome.fail_to_remove(path, Reason::Destination { op, source });
+            }
         }
-        self.outcome.removed += 1;
-        self.job.watch.removed_done.fetch_add(1, Relaxed);
-        self.job.tell(|| removal_of(&path()));
         None
     }
 
     fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
         let removed = self.check(dir, node, name).map(|target| {
-            let tell = |path: &[u8], _| self.job.tell(|| removal_of(path));
+            let tell = |path: &[u8], is_dir| {
+                let kind = if is_dir { Kind::Dir } else { Kind::Unknown };
+                self.job.tell(|| removal_of(path, kind));
+            };
             let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
             self.purge(&target, deed, self.selection(&target), tell)
         });
         let stays = match &removed {
-            Ok(outcome) if outcome.kept > 0 => Some(Reason::HoldsExcluded),
+            Ok(outcome) if outcome.unselected > 0 => Some(Reason::HoldsExcluded),
             Ok(outcome) if outcome.failed == 0 => None,
             Ok(_) | Err(_) => Some(Reason::Remains),
         };
@@ -353,6 +362,7 @@ impl Removal<'_, '_> {
     }
 }
 
-fn removal_of(path: &[u8]) -> Change {
-    Change { what: What::Removed, path: path.into(), to: None, differs: Differs::default() }
+fn removal_of(path: &[u8], kind: Kind) -> Change {
+    let (what, path, differs) = (What::Removed, path.into(), Differs::default());
+    Change { what, path, kind, size: None, to: None, differs }
 }

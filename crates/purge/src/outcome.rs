@@ -22,7 +22,7 @@ pub struct Outcome {
     /// Subvolumes of btrfs removed as a whole; also counted as directories.
     pub subvolumes: u64,
     /// Entries left as they were not selected. What is below a directory among them is not counted.
-    pub kept: u64,
+    pub unselected: u64,
     /// Bytes that would be free: what files take that have no other names. Only of
     /// [`crate::Deed::Weigh`].
     pub freed: u64,
@@ -103,7 +103,7 @@ impl Outcome {
         self.files += other.files;
         self.dirs += other.dirs;
         self.subvolumes += other.subvolumes;
-        self.kept += other.kept;
+        self.unselected += other.unselected;
         self.freed += other.freed;
         self.linked += other.linked;
         self.failed += other.failed;

@@ -379,7 +379,7 @@ impl Worker<'_> {
 
     /// Notes that something in a directory was not selected.
     pub(crate) fn keep(&mut self, id: NodeId) {
-        self.tally.outcome.kept += 1;
+        self.tally.outcome.unselected += 1;
         self.job.nodes().stay(id);
     }
 

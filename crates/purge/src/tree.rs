@@ -58,7 +58,7 @@ impl Removal<'_> {
         let Removal { target, options, .. } = *self;
         let is_dir = target.stat.kind == Kind::Dir;
         if is_dir && options.selection.spares_target(target.name.to_bytes(), true) {
-            self.tally.outcome.kept += 1;
+            self.tally.outcome.unselected += 1;
             return Ok(());
         }
         if is_dir { self.dir() } else { self.file() }
@@ -133,7 +133,7 @@ impl Removal<'_> {
             stat => stat.map_err(failed(Op::Stat))?,
         };
         if !options.selection.choose_file(target.name.to_bytes(), &stat) {
-            self.tally.outcome.kept += 1;
+            self.tally.outcome.unselected += 1;
             return Ok(());
         }
         if options.deed != Deed::Remove {

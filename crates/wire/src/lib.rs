@@ -22,10 +22,10 @@ pub use message::{
     Answer, Content, Enter, Error, Facts, FromReceiver, FromSender, Have, Item, Loss, Meta, Names,
     Op, Open, Pattern, Place, Record, Role, Time, Xattr, is_name,
 };
-pub use report::{Cause, Change, LeftOut, Problem, Removal, Spared, Summary, What};
+pub use report::{Cause, Change, Kind, LeftOut, Problem, Removal, Spared, Summary, What};
 
 /// Version of the protocol. Two lops of different ones do not talk to each other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes of listings that the receiver has not dealt with to their end: the sender sends no more than that ahead.
 /// Some 15,000 names, of which all may be asked for at once. A round trip of 50 ms is as nothing then, and it is

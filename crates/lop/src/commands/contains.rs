@@ -194,7 +194,7 @@ struct Summary {
     /// Of the first directory, files that may be among those of the second that are not known.
     unsettled: u64,
     /// Files that are in the second directory as another name of the same inode.
-    linked: u64,
+    hard_links: u64,
     /// Files of the second directory that the catalog does not know as they are now.
     unknown_there: u64,
     /// Whether the catalog has no file of the second directory.
@@ -205,7 +205,7 @@ struct Summary {
     /// Symbolic links, which are not compared.
     symlinks: u64,
     /// FIFOs, sockets and devices, which are not compared.
-    special: u64,
+    special_files: u64,
     problems: u64,
 }
 
@@ -226,12 +226,12 @@ impl Summary {
             tally: None,
             unknown: Unknown::of(with(Whereabouts::Unknown).map(|file| one.standing(file))),
             unsettled: number(Whereabouts::Unsettled),
-            linked: number(Whereabouts::Linked),
+            hard_links: number(Whereabouts::Linked),
             unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
             nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
             empty: skipped.empty,
             symlinks: skipped.symlinks,
-            special: skipped.fifos + skipped.sockets + skipped.devices,
+            special_files: skipped.fifos + skipped.sockets + skipped.devices,
             problems,
         }
     }
@@ -284,14 +284,14 @@ impl Summary {
         for (number, one, many, what) in [
             (self.unsettled, "1 file is", "{} files are", there),
             (
-                self.linked,
+                self.hard_links,
                 "1 is a hard link",
                 "{} are hard links",
                 "to there and would free nothing",
             ),
             (self.empty, "1 empty file", "{} empty files", "not compared"),
             (self.symlinks, "1 symbolic link", "{} symbolic links", "not compared"),
-            (self.special, "1 special file", "{} special files", "not compared"),
+            (self.special_files, "1 special file", "{} special files", "not compared"),
         ] {
             if number > 0 {
                 let who = if number == 1 { one.into() } else { many.replace("{}", &count(number)) };

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
     // A catalog that is not there is not to be made.
     drop(crate::remembered::open(settings)?);
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
-    let mut summary = Summary { forgotten: 0, unknown: 0 };
+    let mut summary = Summary { forgotten: 0, unknown_paths: 0 };
     if args.offline {
         summary.forgotten = forget_offline(&writer, &args.paths)?;
     } else {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
             }
             summary.forgotten += files;
             if files == 0 {
-                summary.unknown += 1;
+                summary.unknown_paths += 1;
                 let path = path.as_os_str().as_encoded_bytes();
                 settings.complain(&[path, b": nothing is remembered there"].concat());
             }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
             writeln!(out, "{}", summary.text())
         }
     })?;
-    if summary.unknown == 0 {
+    if summary.unknown_paths == 0 {
         return Ok(Exit::Done);
     }
     let exit = if summary.forgotten == 0 { Exit::Failed } else { Exit::Partial };
@@ -117,7 +117,7 @@ struct Summary {
     /// Files that are remembered no more.
     forgotten: u64,
     /// Paths of which nothing was remembered.
-    unknown: u64,
+    unknown_paths: u64,
 }
 
 impl Summary {

@@ -144,7 +144,7 @@ struct Document {
 #[derive(Serialize)]
 struct Row {
     run: u64,
-    by: &'static str,
+    action: &'static str,
     started_ms: i64,
     ended_ms: Option<i64>,
     #[serde(flatten)]
@@ -154,7 +154,7 @@ struct Row {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Done {
-    Files { files: u64, freed_bytes: u64, already: u64, left_alone: u64, undone: u64, purged: u64 },
+    Files { done: u64, freed_bytes: u64, already: u64, failed: u64, restored: u64, purged: u64 },
     Trees { paths: u64, entries: u64, failed: u64, process: Option<u32> },
 }
 
@@ -164,8 +164,8 @@ impl From<&Run> for Row {
             Run::Files(Summary {
                 ended_ms, done, already, freed, failed, undone, purged, ..
             }) => {
-                let (files, freed_bytes, left_alone) = (done, freed, failed);
-                let files = Done::Files { files, freed_bytes, already, left_alone, undone, purged };
+                let (freed_bytes, restored) = (freed, undone);
+                let files = Done::Files { done, freed_bytes, already, failed, restored, purged };
                 (ended_ms, files)
             }
             Run::Trees(Discarded { ended_ms, ref trees, entries, failed, process, .. }) => {
@@ -173,7 +173,7 @@ impl From<&Run> for Row {
                 (ended_ms, Done::Trees { paths, entries, failed, process })
             }
         };
-        let (run, by, started_ms) = (run.number(), run.word(), run.started_ms());
-        Row { run, by, started_ms, ended_ms, done }
+        let (run, action, started_ms) = (run.number(), run.word(), run.started_ms());
+        Row { run, action, started_ms, ended_ms, done }
     }
 }

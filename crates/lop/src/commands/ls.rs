@@ -140,7 +140,7 @@ fn share(part: u64, all: u64) -> u128 {
 #[derive(Serialize)]
 struct Document<'a> {
     files: Vec<JsonListed<'a>>,
-    directories: Vec<JsonFolder<'a>>,
+    dirs: Vec<JsonFolder<'a>>,
 }
 
 #[derive(Serialize)]
@@ -161,7 +161,7 @@ struct JsonTotals {
 
 impl<'a> Document<'a> {
     fn new(listings: &'a [Listing]) -> Document<'a> {
-        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let (mut files, mut dirs) = (Vec::new(), Vec::new());
         for item in listings.iter().flat_map(|listing| &listing.0) {
             match item {
                 Item::File(file) => files.push(JsonListed::from(file)),
@@ -170,11 +170,11 @@ impl<'a> Document<'a> {
                         totals.as_ref().map(|&Totals { files, bytes, duplicates, .. }| {
                             JsonTotals { files, bytes, duplicates }
                         });
-                    directories.push(JsonFolder { path: JsonPath::new(path), totals });
+                    dirs.push(JsonFolder { path: JsonPath::new(path), totals });
                 }
             }
         }
-        Document { files, directories }
+        Document { files, dirs }
     }
 }
 

@@ -100,8 +100,8 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         settings.complain(&[path, &b": nothing in quarantine was there"[..]].concat());
         unreadable += 1;
     }
-    let left = restored.refused.len() as u64;
-    let summary = Restored { restored: restored.done, left };
+    let failed = restored.refused.len() as u64;
+    let summary = Restored { restored: restored.done, failed };
     let conclusion =
         Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
     let update = || aftermath::follow(deeds?.into_iter().flatten(), settings);
@@ -116,14 +116,14 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
 #[derive(Serialize)]
 struct Restored {
     restored: u64,
-    left: u64,
+    failed: u64,
 }
 
 impl Restored {
     fn text(&self) -> String {
         let mut text = counted(self.restored, "file restored", "files restored");
-        if self.left > 0 {
-            text.push_str(&format!(", {} could not be", count(self.left)));
+        if self.failed > 0 {
+            text.push_str(&format!(", {} could not be", count(self.failed)));
         }
         text
     }
@@ -155,7 +155,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let summary = Summary {
         purged: purged.done,
         freed_bytes: purged.freed,
-        left: purged.refused.len() as u64,
+        failed: purged.refused.len() as u64,
     };
     let refused = &purged.refused;
     let conclusion = Conclusion { summary: &summary, text: summary.text(), refused };
@@ -167,15 +167,15 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
 struct Summary {
     purged: u64,
     freed_bytes: u64,
-    left: u64,
+    failed: u64,
 }
 
 impl Summary {
     fn text(&self) -> String {
         let files = counted(self.purged, "file", "files");
         let mut text = format!("{files} removed from quarantine, {} freed", size(self.freed_bytes));
-        if self.left > 0 {
-            text.push_str(&format!(", {} stay", count(self.left)));
+        if self.failed > 0 {
+            text.push_str(&format!(", {} stay", count(self.failed)));
         }
         text
     }
@@ -193,7 +193,7 @@ struct Row<'a> {
     size: u64,
     #[serde(flatten)]
     path: JsonPath<'a>,
-    at: String,
+    at: JsonPath<'a>,
 }
 
 impl<'a> From<&'a Quarantined> for Row<'a> {
@@ -203,7 +203,7 @@ impl<'a> From<&'a Quarantined> for Row<'a> {
             since_ms: file.since_ms,
             size: file.size,
             path: JsonPath::new(&file.path),
-            at: String::from_utf8_lossy(&file.at).into_owned(),
+            at: JsonPath::new(&file.at),
         }
     }
 }

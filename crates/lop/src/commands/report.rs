@@ -116,7 +116,7 @@ fn write_group(
         digest: group.digest,
         files: group.files.len() as u64,
         inodes: group.files.len() as u64,
-        reclaimable: group.reclaimable,
+        reclaimable_bytes: group.reclaimable,
     })?;
     let mut path = Vec::new();
     for &file in &group.files {

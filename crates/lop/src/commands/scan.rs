@@ -256,7 +256,7 @@ fn write_groups(
             digest: group.digest,
             files: group.files.len() as u64,
             inodes: group.inodes.into(),
-            reclaimable: group.reclaimable,
+            reclaimable_bytes: group.reclaimable,
         })?;
         for &file in group.files {
             tree.path_into(file, &mut path);

@@ -22,13 +22,13 @@ use crate::settings::Settings;
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
     let overview = open(settings)?.overview()?;
-    let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
+    let size = std::fs::metadata(&path).map_or(0, |found| found.len());
     let mut looker = Looker::default();
     let offline =
         |disk: &Disk| disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path));
     let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
     let done = Done::look(&Catalog::runs(&path), settings)?;
-    let status = Status { path: &path, bytes, overview: &overview, offline: &offline, done: &done };
+    let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
     output::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&status.document()));
@@ -97,7 +97,7 @@ impl Done {
 struct Status<'a> {
     path: &'a Path,
     /// The size of the catalog.
-    bytes: u64,
+    size: u64,
     overview: &'a Overview,
     /// Whether each disk is not mounted.
     offline: &'a [bool],
@@ -114,7 +114,7 @@ impl Status<'_> {
             writeln!(out)
         };
         let path = show(self.path.as_os_str().as_encoded_bytes());
-        line("Catalog", &[&path, format!(", {}", size(self.bytes)).as_bytes()].concat())?;
+        line("Catalog", &[&path, format!(", {}", size(self.size)).as_bytes()].concat())?;
         let mut text = tally(*all);
         for (number, one, many) in [
             (all.digested, "has a digest", "have a digest"),
@@ -179,7 +179,7 @@ impl Status<'_> {
         Document {
             catalog: JsonCatalog {
                 path: JsonPath::new(self.path.as_os_str().as_encoded_bytes()),
-                bytes: self.bytes,
+                size: self.size,
             },
             remembered: (*all).into(),
             roots: roots.iter().map(JsonRoot::from).collect(),
@@ -229,7 +229,7 @@ struct Document<'a> {
 struct JsonCatalog<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    bytes: u64,
+    size: u64,
 }
 
 #[derive(Serialize)]
@@ -251,7 +251,7 @@ impl From<Tally> for JsonTally {
 struct JsonRoot<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    finished_ms: i64,
+    ended_ms: i64,
     complete: bool,
     options: &'a str,
     #[serde(flatten)]
@@ -262,7 +262,7 @@ impl<'a> From<&'a Scanned> for JsonRoot<'a> {
     fn from(root: &'a Scanned) -> JsonRoot<'a> {
         JsonRoot {
             path: JsonPath::new(&root.path),
-            finished_ms: root.finished_ms,
+            ended_ms: root.finished_ms,
             complete: root.complete,
             options: &root.options,
             remembered: root.remembered.into(),

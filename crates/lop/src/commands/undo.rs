@@ -38,9 +38,16 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
-    let left = undone.refused.len() as u64 - other_owner;
+    let failed = undone.refused.len() as u64 - other_owner;
     let Undone { done, damaged, ref unmatched, .. } = undone;
-    let summary = Summary { run, undone: done, other_owner, left, damaged };
+    let summary = Summary {
+        dry_run: false,
+        run,
+        restored: done,
+        other_owner,
+        failed,
+        damaged_lines: damaged,
+    };
     let (text, refused) = (summary.text(), &undone.refused);
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     // Whoever has the catalog may be waiting for these.
@@ -71,25 +78,26 @@ fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) 
 
 #[derive(Serialize)]
 struct Summary {
+    dry_run: bool,
     run: u64,
     /// Files that were restored.
-    undone: u64,
+    restored: u64,
     /// Of these, those with another owner or group than they had.
     other_owner: u64,
     /// Files that could not be restored.
-    left: u64,
+    failed: u64,
     /// Lines of the journal that are damaged.
-    damaged: u64,
+    damaged_lines: u64,
 }
 
 impl Summary {
     fn text(&self) -> String {
-        let left = counted(self.left, "file", "files");
-        let restored = counted(self.undone, "file restored", "files restored");
-        let mut text = match (self.undone, self.left) {
+        let failed = counted(self.failed, "file", "files");
+        let restored = counted(self.restored, "file restored", "files restored");
+        let mut text = match (self.restored, self.failed) {
             (_, 0) => format!("Run {} undone: {restored}", self.run),
-            (0, _) => format!("Run {}: nothing restored, {left} could not be", self.run),
-            (..) => format!("Run {}: {restored}, {} could not be", self.run, count(self.left)),
+            (0, _) => format!("Run {}: nothing restored, {failed} could not be", self.run),
+            (..) => format!("Run {}: {restored}, {} could not be", self.run, count(self.failed)),
         };
         if self.other_owner > 0 {
             let them = count(self.other_owner);

@@ -94,8 +94,8 @@ fn print(
     output::print(|out| {
         if settings.json {
             let paths: Vec<Vec<u8>> = validated.differing.iter().map(path).collect();
-            let differing = paths.iter().map(|path| JsonPath::new(path)).collect();
-            return writeln!(out, "{}", document(&Document { differing, summary }));
+            let files = paths.iter().map(|path| JsonPath::new(path)).collect();
+            return writeln!(out, "{}", document(&Document { files, summary }));
         }
         for file in &validated.differing {
             out.write_all(&settings.stdout.names.show_line(&path(file)))?;
@@ -110,7 +110,7 @@ fn print(
 
 #[derive(Serialize)]
 struct Document<'a> {
-    differing: Vec<JsonPath<'a>>,
+    files: Vec<JsonPath<'a>>,
     summary: &'a Summary,
 }
 

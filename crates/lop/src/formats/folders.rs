@@ -95,8 +95,8 @@ struct JsonRelated<'a> {
     percent: u64,
     files: u64,
     bytes: u64,
-    reclaimable: u64,
-    directories: Vec<JsonFolder<'a>>,
+    reclaimable_bytes: u64,
+    dirs: Vec<JsonFolder<'a>>,
 }
 
 #[derive(Serialize)]
@@ -116,7 +116,7 @@ fn write_json(out: impl Write, tree: &Tree, related: &[Related], summary: &str) 
     let mut list = JsonList::new(out, "related");
     for related in related {
         let paths: Vec<Vec<u8>> = related.folders.iter().map(|f| tree.dir_path(f.dir)).collect();
-        let directories = related.folders.iter().zip(&paths).map(|(folder, path)| JsonFolder {
+        let dirs = related.folders.iter().zip(&paths).map(|(folder, path)| JsonFolder {
             path: JsonPath::new(path),
             percent: folder.percent(),
             files: folder.files,
@@ -131,8 +131,8 @@ fn write_json(out: impl Write, tree: &Tree, related: &[Related], summary: &str) 
             percent: related.folders[0].percent(),
             files: related.files,
             bytes: related.bytes,
-            reclaimable: related.reclaimable,
-            directories: directories.collect(),
+            reclaimable_bytes: related.reclaimable,
+            dirs: dirs.collect(),
         })?;
     }
     list.finish(summary)
@@ -146,7 +146,7 @@ const COLUMNS: [&str; 11] = [
     "bytes",
     "shared_files",
     "shared_bytes",
-    "reclaimable",
+    "reclaimable_bytes",
     "changed",
     "unknown",
     "path",

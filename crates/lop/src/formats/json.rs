@@ -24,13 +24,13 @@ impl<W: Write> GroupWriter for Json<W> {
     fn begin(&mut self, group: &GroupHead) -> io::Result<()> {
         self.files = 0;
         let out = self.groups.begin_item()?;
-        let GroupHead { size, digest, reclaimable, .. } = *group;
+        let GroupHead { size, digest, reclaimable_bytes, .. } = *group;
         write!(out, "{{\"size\":{size},\"digest\":")?;
         match digest {
             Some(digest) => write!(out, "\"{digest}\"")?,
             None => out.write_all(b"null")?,
         }
-        write!(out, ",\"reclaimable\":{reclaimable},\"files\":[")
+        write!(out, ",\"reclaimable_bytes\":{reclaimable_bytes},\"files\":[")
     }
 
     fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()> {

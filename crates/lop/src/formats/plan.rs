@@ -93,8 +93,8 @@ fn texts(warnings: &[Warning]) -> Vec<&'static str> {
 #[derive(Serialize)]
 struct JsonPlan<'a> {
     size: u64,
-    reclaimable: u64,
-    keep: Vec<JsonKept<'a>>,
+    reclaimable_bytes: u64,
+    kept: Vec<JsonKept<'a>>,
     files: Vec<JsonFile<'a>>,
 }
 
@@ -109,28 +109,28 @@ struct JsonKept<'a> {
 struct JsonFile<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    r#do: &'static str,
+    action: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
 }
 
 impl<'a> JsonPlan<'a> {
     fn new(plan: &'a Plan, kind: Kind) -> Self {
-        let kept = |member: &'a Member, why: String| JsonKept {
+        let stays = |member: &'a Member, why: String| JsonKept {
             path: JsonPath::new(&member.target.path),
             why,
         };
-        let mut keep = Vec::new();
+        let mut kept = Vec::new();
         if plan.why != Why::Elsewhere {
-            keep.push(kept(&plan.keep, plan.why.to_string()));
+            kept.push(stays(&plan.keep, plan.why.to_string()));
         }
-        keep.extend(plan.stay.iter().map(|(member, why)| kept(member, why.to_string())));
+        kept.extend(plan.stay.iter().map(|(member, why)| stays(member, why.to_string())));
         let file = |(other, warnings): (&'a Member, Vec<Warning>)| JsonFile {
             path: JsonPath::new(&other.target.path),
-            r#do: kind.word(),
+            action: kind.word(),
             warnings: texts(&warnings),
         };
         let files = plan.warned(kind).map(file).collect();
-        JsonPlan { size: plan.keep.stat.size, reclaimable: plan.frees(kind), keep, files }
+        JsonPlan { size: plan.keep.stat.size, reclaimable_bytes: plan.frees(kind), kept, files }
     }
 }

@@ -37,7 +37,7 @@ fn written(format: Format, groups: &Groups, stream: Stream) -> Vec<u8> {
             digest: Some(Digest::of(b"7 bytes")),
             files: count,
             inodes: count,
-            reclaimable: 7 * (count - 1),
+            reclaimable_bytes: 7 * (count - 1),
         };
         writer.begin(&head).expect("begins");
         for file in files {
@@ -99,7 +99,7 @@ fn json_carries_every_name_and_the_summary() {
     assert_eq!(document["summary"]["groups"], 3);
     let groups = document["groups"].as_array().expect("groups");
     assert_eq!(groups[0]["size"], 7);
-    assert_eq!(groups[0]["reclaimable"], 21);
+    assert_eq!(groups[0]["reclaimable_bytes"], 21);
     assert_eq!(groups[0]["digest"], Digest::of(b"7 bytes").to_string());
     let path = |file: &serde_json::Value| match file["path_base64"].as_str() {
         Some(code) => base64::engine::general_purpose::STANDARD.decode(code).expect("base64"),
@@ -143,7 +143,7 @@ fn text_is_a_heading_and_indented_names() {
 
 #[test]
 fn a_mark_is_shown_where_a_format_has_a_place_for_it() {
-    let head = GroupHead { size: 1, digest: None, files: 1, inodes: 1, reclaimable: 0 };
+    let head = GroupHead { size: 1, digest: None, files: 1, inodes: 1, reclaimable_bytes: 0 };
     for (format, part) in
         [(Format::Text, "  a  (changed)\n"), (Format::Json, r#"{"path":"a","state":"changed"}"#)]
     {

@@ -53,11 +53,11 @@ impl<W: Write> GroupWriter for Text<W> {
 }
 
 fn heading(group: &GroupHead) -> String {
-    let GroupHead { size: bytes, digest, files, inodes, reclaimable } = *group;
+    let GroupHead { size: bytes, digest, files, inodes, reclaimable_bytes } = *group;
     let gain = if inodes == 1 && files > 1 {
         "hard links".to_string()
     } else {
-        format!("{} reclaimable", size(reclaimable))
+        format!("{} reclaimable", size(reclaimable_bytes))
     };
     let mut text = format!("{} of {}, {gain}", counted(files, "file", "files"), size(bytes));
     if let Some(digest) = digest {

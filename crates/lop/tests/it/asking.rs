@@ -111,7 +111,7 @@ fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
     assert_eq!(one, 4096, "a block");
     assert!(heading.starts_with("2 files of 5 B, 4.0 KiB reclaimable, "), "{heading}");
     let group = &document(&lop.run(["report", "--json"]))["groups"][0];
-    assert_eq!(group["reclaimable"], one);
+    assert_eq!(group["reclaimable_bytes"], one);
     // "pair 2" counts too: what was a group is not known to be none.
     let said = "1 group: 1 redundant file, 4.0 KiB reclaimable\n  \
                 2 files changed since the scan; run 'lop scan' again\n  \
@@ -292,7 +292,7 @@ fn the_views_agree_with_the_report() {
     for (n, (size, inodes, reclaimable, digest)) in groups.iter().enumerate() {
         let group = &report["groups"][n];
         assert_eq!(
-            (&group["size"], &group["reclaimable"]),
+            (&group["size"], &group["reclaimable_bytes"]),
             (&(*size).into(), &(*reclaimable).into())
         );
         assert_eq!(group["files"].as_array().map(Vec::len), usize::try_from(*inodes).ok());

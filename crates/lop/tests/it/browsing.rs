@@ -49,7 +49,7 @@ fn directories_are_listed_in_json_too() {
         { "path": "./nothing" },
         { "path": "./photos", "files": 2, "bytes": 80_000, "duplicates": 1 },
     ]);
-    assert_eq!(document["directories"], expected);
+    assert_eq!(document["dirs"], expected);
 }
 
 fn many_groups() -> Lop {

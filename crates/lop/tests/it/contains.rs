@@ -50,7 +50,7 @@ fn a_hard_link_is_there_and_said_to_free_nothing() {
     lop.remember(["."]);
     assert_eq!(missing(&lop, "a", "b", 6), ["a/p", "a/q"]);
     let summary = &document(&lop.run(["contains", "a", "b", "--json"]))["summary"];
-    assert_eq!((&summary["linked"], &summary["missing"]), (&2.into(), &2.into()));
+    assert_eq!((&summary["hard_links"], &summary["missing"]), (&2.into(), &2.into()));
     // A link is known for what it is without the catalog.
     let new = TreeBuilder::new().hard_links("never scanned", &["new/a", "new too/b"]);
     lop.add(&new);
@@ -192,7 +192,9 @@ fn the_document_and_the_rows() {
     let file = &document["files"][0];
     assert_eq!((&file["size"], &file["path_base64"]), (&1.into(), &"YS//Cg==".into()));
     let summary = &document["summary"];
-    for key in ["unknown", "linked", "unknown_there", "empty", "symlinks", "special", "problems"] {
+    for key in
+        ["unknown", "hard_links", "unknown_there", "empty", "symlinks", "special_files", "problems"]
+    {
         assert_eq!(summary[key], 0, "{key}");
     }
     assert_eq!(

@@ -278,7 +278,7 @@ fn history_tells_what_was_done() {
     assert!(lines[0].starts_with("   1  20") && lines[0].ends_with("quarantine  1 file, 1 undone"));
     assert!(lines[1].contains("hardlink    2 files, 24.0 KiB freed"), "{}", lines[1]);
     let runs = document(&lop.run(["history", "--json"]))["runs"].clone();
-    assert_eq!((&runs[0]["by"], &runs[1]["files"]), (&"quarantine".into(), &2.into()));
+    assert_eq!((&runs[0]["action"], &runs[1]["done"]), (&"quarantine".into(), &2.into()));
     lop.run(["undo", "7"]).code(1);
 }
 
@@ -305,7 +305,7 @@ fn files_in_quarantine_are_not_found_by_a_scan() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
-    let at = listed["files"][0]["at"].as_str().expect("a path").to_owned();
+    let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
     // One like it: the store itself is at the top of the disk, where others work too.
     let like = Path::new("like").join(store);
@@ -367,13 +367,13 @@ fn hard_links_are_made_files_of_their_own_and_links_again() {
 fn results_come_as_json() {
     let lop = scanned();
     let shown = document(&lop.run(["dedupe", "--by", "delete", "--json"]));
-    assert_eq!(shown["groups"][1]["keep"][0]["why"], "oldest");
-    assert_eq!(shown["groups"][1]["files"][0]["do"], "delete");
+    assert_eq!(shown["groups"][1]["kept"][0]["why"], "oldest");
+    assert_eq!(shown["groups"][1]["files"][0]["action"], "delete");
     assert_eq!(shown["summary"]["files"], 3);
     let done = document(&lop.run(["dedupe", "--by", "delete", "--apply", "--all", "--json"]));
     assert_eq!((&done["summary"]["done"], &done["summary"]["run"]), (&3.into(), &1.into()));
     let undone = document(&lop.run(["undo", "--json"]));
-    assert_eq!(undone["summary"]["undone"], 3);
+    assert_eq!(undone["summary"]["restored"], 3);
 }
 
 #[test]

@@ -19,8 +19,7 @@ fn related(lop: &Lop) -> Vec<Value> {
     output.code(if document["summary"]["unknown"] == 0 { 0 } else { 3 });
     let related = document["related"].as_array().expect("an array").clone();
     let mut answer = related;
-    for directory in answer.iter_mut().flat_map(|r| r["directories"].as_array_mut().expect("some"))
-    {
+    for directory in answer.iter_mut().flat_map(|r| r["dirs"].as_array_mut().expect("some")) {
         let path = directory["path"].as_str().expect("a path");
         let work = lop.work();
         let work = work.to_str().expect("UTF-8");
@@ -33,7 +32,7 @@ fn related(lop: &Lop) -> Vec<Value> {
 #[track_caller]
 fn told(lop: &Lop) -> Vec<String> {
     let line = |r: &Value| {
-        let paths = r["directories"].as_array().expect("some").iter();
+        let paths = r["dirs"].as_array().expect("some").iter();
         let paths = paths.map(|d| format!(" {}", d["path"].as_str().expect("a path")));
         format!("{}{}", r["relation"].as_str().expect("a word"), paths.collect::<String>())
     };
@@ -55,7 +54,8 @@ fn equal_directories_are_a_set_without_what_is_below_them() {
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b c", "contained c2/sub a/sub"]);
     let answer = &related(&lop)[0];
-    for (key, value) in [("percent", 100), ("files", 3), ("bytes", 10_000), ("reclaimable", 20_000)]
+    for (key, value) in
+        [("percent", 100), ("files", 3), ("bytes", 10_000), ("reclaimable_bytes", 20_000)]
     {
         assert_eq!(answer[key], value, "{key}");
     }
@@ -79,8 +79,8 @@ fn a_directory_is_contained_whatever_the_names() {
     lop.remember(["."]);
     assert_eq!(told(&lop), ["contained part all"]);
     let answer = &related(&lop)[0];
-    assert_eq!((&answer["percent"], &answer["reclaimable"]), (&100.into(), &7000.into()));
-    let all = &answer["directories"][1];
+    assert_eq!((&answer["percent"], &answer["reclaimable_bytes"]), (&100.into(), &7000.into()));
+    let all = &answer["dirs"][1];
     assert_eq!(
         (&all["percent"], &all["files"], &all["shared_files"]),
         (&70.into(), &3.into(), &2.into())
@@ -101,7 +101,7 @@ fn directories_that_have_half_in_common_overlap() {
     assert_eq!(told(&lop), ["overlapping b a", "equal a/sub b/sub"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["bytes"]), (&83.into(), &10_000.into()));
-    assert_eq!(answer["directories"][1]["percent"], 71);
+    assert_eq!(answer["dirs"][1]["percent"], 71);
     let text = lop.run(["report", "--dirs", "--sort", "path", "--min-size", "6k"]);
     assert!(
         text.stdout_str().starts_with("In common: 3 files, 9.8 KiB, 9.8 KiB reclaimable\n   83 %")
@@ -122,7 +122,7 @@ fn hard_links_are_shared_and_free_nothing() {
     assert_eq!(told(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
     let answer = related(&lop);
     let figures: Vec<_> =
-        answer.iter().map(|r| (r["bytes"].clone(), r["reclaimable"].clone())).collect();
+        answer.iter().map(|r| (r["bytes"].clone(), r["reclaimable_bytes"].clone())).collect();
     let expected = [(11_000, 1000), (10_000, 0), (5, 0)];
     assert_eq!(figures, expected.map(|(a, b)| (Value::from(a), Value::from(b))));
 }
@@ -134,7 +134,7 @@ fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
     assert_eq!(told(&lop), ["equal a b"]);
     lop.add(&TreeBuilder::new().file("b/sub/fresh/new", "new").dir("a/nothing/in here"));
     assert_eq!(told(&lop), ["contained a b"]);
-    let directories = &related(&lop)[0]["directories"];
+    let directories = &related(&lop)[0]["dirs"];
     assert_eq!((&directories[0]["unknown"], &directories[1]["unknown"]), (&0.into(), &1.into()));
     let summary = document(&lop.run(["report", "--dirs", "--json"]))["summary"].clone();
     assert_eq!((&summary["unknown"], &summary["stale_files"]), (&1.into(), &0.into()));
@@ -189,7 +189,7 @@ fn names_that_are_not_utf_8_come_through() {
     let full = |dir: &[u8]| [lop.work().as_os_str().as_bytes(), b"/", dir].concat();
     let output = lop.run(["report", "--dirs", "--format", "nul"]);
     assert_eq!(output.stdout, [full(other), full(one), vec![0]].join(&0));
-    let directories = &lop.json(["report", "--dirs"])["related"][0]["directories"];
+    let directories = &lop.json(["report", "--dirs"])["related"][0]["dirs"];
     let code = directories[1]["path_base64"].as_str().expect("in base64");
     let decoded = base64::engine::general_purpose::STANDARD.decode(code).expect("base64");
     assert_eq!(decoded, full(one));
@@ -227,7 +227,7 @@ fn a_content_in_many_directories_is_no_trouble() {
     lop.remember(["."]);
     let mut sets: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for r in related(&lop) {
-        let count = r["directories"].as_array().expect("some").len();
+        let count = r["dirs"].as_array().expect("some").len();
         sets.entry(r["relation"].as_str().expect("a word").into()).or_default().push(count);
     }
     // A thousand are equal, and the first of them is contained in one of the others.

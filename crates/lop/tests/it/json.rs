@@ -41,7 +41,8 @@ fn scan_prints_a_summary_or_the_groups() {
     assert_eq!(document["summary"]["groups"], 1);
     let files = json!([{ "path": "./a" }, { "path": "./b" }]);
     let freed = disk_space(lop.path("b"));
-    let group = json!({ "size": 5, "digest": digest(), "reclaimable": freed, "files": files });
+    let group =
+        json!({ "size": 5, "digest": digest(), "reclaimable_bytes": freed, "files": files });
     assert_eq!(document["groups"], json!([group]));
 }
 
@@ -66,7 +67,8 @@ fn report_prints_groups_and_summary() {
     let lop = scanned();
     let files = json!([{ "path": absolute(&lop, "a") }, { "path": absolute(&lop, "b") }]);
     let freed = disk_space(lop.path("b"));
-    let group = json!({ "size": 5, "digest": digest(), "reclaimable": freed, "files": files });
+    let group =
+        json!({ "size": 5, "digest": digest(), "reclaimable_bytes": freed, "files": files });
     let summary = json!({
         "groups": 1, "redundant_files": 1, "reclaimable_bytes": freed,
         "unknown": 0, "stale_files": 0, "pending": 0, "damaged": 0,
@@ -106,7 +108,7 @@ fn ls_prints_each_file_with_its_duplicates() {
     let output = lop.run(["ls", "--json"]);
     crate::lop::assert_exit_record(&output, 3);
     let d = json!({ "path": "./d", "files": 1, "bytes": 6, "duplicates": 0 });
-    assert_eq!(document(&output), json!({ "files": [a, b, new, zero], "directories": [d] }));
+    assert_eq!(document(&output), json!({ "files": [a, b, new, zero], "dirs": [d] }));
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn validate_and_refresh_print_a_summary() {
         "matching": 2, "differing": 0, "changed": 0, "gone": 0, "offline": 0, "unchecked": 1,
         "problems": 0,
     });
-    assert_eq!(lop.json(["validate"]), json!({ "differing": [], "summary": summary }));
+    assert_eq!(lop.json(["validate"]), json!({ "files": [], "summary": summary }));
     let summary = json!({ "files": 3, "gone": 0, "offline": 0, "changed": 0, "problems": 0 });
     assert_eq!(lop.json(["refresh"]), json!({ "summary": summary }));
 }

@@ -65,7 +65,7 @@ fn directories_and_others_in_a_list_are_counted() {
     assert!(said.ends_with(line), "{said}");
     let output = lop.command().args(scan).arg("--json").stdin(list).run();
     let skipped = &crate::lop::document(&output)["summary"]["skipped"];
-    assert_eq!(*skipped, serde_json::json!({ "directories": 2, "symlinks": 1, "fifos": 1 }));
+    assert_eq!(*skipped, serde_json::json!({ "dirs": 2, "symlinks": 1, "fifos": 1 }));
     let output = lop.command().args(["dedupe", "--by", "delete", "--files-from", "-"]).stdin(list);
     let output = output.run();
     let said = output.success().stderr_str();

@@ -28,6 +28,7 @@ mod interrupts;
 mod journals;
 mod json;
 mod keeping;
+mod keys;
 mod lists;
 mod lop;
 mod manual;

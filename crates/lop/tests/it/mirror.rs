@@ -69,7 +69,7 @@ fn a_dry_run_lists_changes_and_makes_none() {
     let done: Vec<_> = done.into_iter().filter(|line| line != "new      link").collect();
     let listed: Vec<_> = listed.into_iter().filter(|line| line != "new      link").collect();
     assert_eq!(listed, done);
-    for line in ["new      a", "new      d", "remove   link", "remove   old"] {
+    for line in ["new      a", "new      d/", "remove   link/", "remove   old"] {
         assert!(done.iter().any(|done| done.starts_with(line)), "{line}: {done:?}");
     }
     alike(&lop);
@@ -86,7 +86,7 @@ fn json_is_one_document() {
         output.success();
         let document = document(&output);
         let summary = &document["summary"];
-        assert_eq!(summary["names"], 6);
+        assert_eq!(summary["entries"], 6);
         if args.is_empty() {
             assert_eq!((&summary["files_copied"], &summary["failed"]), (&0.into(), &0.into()));
             assert!(document.get("changes").is_none());
@@ -94,7 +94,7 @@ fn json_is_one_document() {
         }
         assert_eq!((&summary["files_copied"], &summary["linked"]), (&3.into(), &1.into()));
         let changes = document["changes"].as_array().expect("a list");
-        let of = |what: &str| changes.iter().filter(|change| change["what"] == what).count();
+        let of = |what: &str| changes.iter().filter(|change| change["action"] == what).count();
         assert_eq!((of("new"), of("link"), of("remove")), (5, 1, 1), "{changes:?}");
     }
 }

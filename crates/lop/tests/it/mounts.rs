@@ -168,7 +168,7 @@ fn one_directory_scanned_by_two_paths_in_turn_is_one() {
     let groups = report["groups"].as_array().expect("groups");
     assert_eq!(groups.len(), 1, "{report}");
     assert_eq!(groups[0]["files"].as_array().map(Vec::len), Some(2));
-    assert_eq!(groups[0]["reclaimable"], disk_space(lop.path("dir/a")));
+    assert_eq!(groups[0]["reclaimable_bytes"], disk_space(lop.path("dir/a")));
     assert!(lop.run(["file", "mnt/a"]).stdout_str().starts_with("mnt/a: 1 duplicate, "));
     assert!(lop.run(["file", "dir/a"]).stdout_str().starts_with("dir/a: 1 duplicate, "));
     drop(bound);

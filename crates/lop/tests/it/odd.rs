@@ -31,7 +31,7 @@ fn what_is_no_regular_file_is_counted_and_never_opened() {
     let summary = document(&output)["summary"].clone();
     let mut skips = serde_json::json!({ "fifos": 1, "sockets": 1, "symlinks": 3 });
     if devices > 0 {
-        skips["devices"] = devices.into();
+        skips["device_files"] = devices.into();
     }
     assert_eq!(summary["skipped"], skips);
     assert_groups(&groups_of([["a", "b"]]), &lop.report());

@@ -44,7 +44,7 @@ fn a_plan_that_contradicts_itself_is_refused() {
     let text = fs::read_to_string(&plan).expect("a plan");
     let line: Value = serde_json::from_str(text.trim()).expect("a line");
     let mut turned = line.clone();
-    for (one, other) in [("path", "keep"), ("was", "kept")] {
+    for (one, other) in [("path", "kept"), ("was", "kept_was")] {
         (turned[one], turned[other]) = (line[other].clone(), line[one].clone());
     }
     fs::write(&plan, format!("{line}\n{turned}\n")).expect("written");

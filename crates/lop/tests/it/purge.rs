@@ -67,7 +67,7 @@ fn json_has_the_figures() {
     let document = document(&output);
     let summary = &document["summary"];
     assert_eq!((&summary["files"], &summary["dirs"]), (&2.into(), &2.into()));
-    assert_eq!((&summary["kept"], &summary["failed"]), (&1.into(), &0.into()));
+    assert_eq!((&summary["unselected"], &summary["failed"]), (&1.into(), &0.into()));
     assert!(lop.path("tree/a/d").exists());
 }
 

@@ -64,7 +64,7 @@ fn trees_are_out_of_the_way_at_once_and_then_gone() {
     assert!(!lop.path("tree").exists() && !lop.path("other").exists());
     assert_eq!((&summary["run"], &summary["paths"]), (&1.into(), &2.into()));
     let run = wait_for_end(&lop);
-    assert_eq!(run["by"], "purge");
+    assert_eq!(run["action"], "purge");
     assert_eq!((&run["paths"], &run["entries"]), (&2.into(), &313.into()));
     assert!(testkit::stores(&lop.runs()).is_empty());
     let output = lop.run(["history"]);

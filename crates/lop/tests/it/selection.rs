@@ -168,7 +168,7 @@ fn hard_links_reclaim_nothing_in_the_catalog_either() {
         (&3.into(), &freed.into())
     );
     let report = lop.json(["report"]);
-    assert_eq!(report["groups"][0]["reclaimable"], freed);
+    assert_eq!(report["groups"][0]["reclaimable_bytes"], freed);
     assert_groups(&groups_of([["a1", "b1"]]), &lop.report());
 }
 

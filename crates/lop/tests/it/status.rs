@@ -28,7 +28,7 @@ fn all_that_is_remembered_is_counted_by_root_and_by_disk() {
     let lop = scanned();
     let mut status = lop.json(["status"]);
     let bytes = fs::metadata(lop.catalog()).expect("there").len();
-    let catalog = json!({ "path": lop.catalog().to_str(), "bytes": bytes });
+    let catalog = json!({ "path": lop.catalog().to_str(), "size": bytes });
     assert_eq!(status["catalog"], catalog);
     assert_eq!(
         status["remembered"],
@@ -37,7 +37,7 @@ fn all_that_is_remembered_is_counted_by_root_and_by_disk() {
         })
     );
     for root in status["roots"].as_array_mut().expect("a list") {
-        let finished = root.as_object_mut().and_then(|root| root.remove("finished_ms"));
+        let finished = root.as_object_mut().and_then(|root| root.remove("ended_ms"));
         assert!(finished.and_then(|ms| ms.as_u64()) > Some(1_600_000_000_000));
     }
     let root = |name: &str, options: &str, files: u64, bytes: u64, digested: u64| {

@@ -259,7 +259,7 @@ fn figures_are_one_line_of_json() {
     assert!(figures["peak_memory_bytes"].as_u64() > Some(1_000_000), "{figures}");
     assert!(figures["threads"].as_u64() >= Some(1), "{figures}");
     let mut stages: Vec<&str> =
-        figures["seconds"].as_object().expect("stages").keys().map(String::as_str).collect();
+        figures["stage_seconds"].as_object().expect("stages").keys().map(String::as_str).collect();
     stages.sort_unstable();
     assert_eq!(stages, ["commit", "compare", "print", "recall", "walk"]);
     let output = lop.run(["scan", "--stats", "--json", "--format", "csv", ".", "nowhere"]);
@@ -383,7 +383,7 @@ fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
         let [device] = &figures["devices"].as_array().expect("a list")[..] else {
             panic!("one device: {figures}");
         };
-        assert!(device["name"].is_string() && device["waited"].is_number(), "{figures}");
+        assert!(device["name"].is_string() && device["waited_seconds"].is_number(), "{figures}");
         (device["cold"].as_bool(), device["arm"].as_bool(), output.stdout.clone())
     };
     let (hdd, ssd, cached, auto) = (stats("hdd"), stats("ssd"), stats("cached"), stats("auto"));

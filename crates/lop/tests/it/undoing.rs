@@ -86,7 +86,7 @@ fn there_is_nothing_to_take_back_of_a_reflink_run() {
     assert!(said.contains("there is nothing to take back"), "{said}");
     assert!(said.contains("hint: an older run can be undone: lop undo 1"), "{said}");
     let history = document(&lop.run(["history", "--json"]));
-    assert_eq!(history["runs"][1]["undone"], 0);
+    assert_eq!(history["runs"][1]["restored"], 0);
     lop.run(["undo", "1"]).success();
     lop.run(["undo", "2"]).code(1);
 }
@@ -168,7 +168,7 @@ fn a_file_that_somebody_took_out_of_the_store_by_hand_counts_as_back() {
     lop.remember(["."]);
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
-    let at = listed["files"][0]["at"].as_str().expect("a path").to_owned();
+    let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let moved = Command::new("mv").arg(at).arg(lop.path("b")).status().expect("runs");
     assert!(moved.success());
     fs::write(lop.path("b"), "changed since").expect("written");
@@ -219,7 +219,10 @@ fn a_dry_run_says_how_each_file_would_be_restored() {
         let shown = document(&output);
         let expected = if how == "copy" { (0, 2) } else { (2, 0) };
         let summary = &shown["summary"];
-        assert_eq!((&summary["files"], &summary["left"]), (&expected.0.into(), &expected.1.into()));
+        assert_eq!(
+            (&summary["restored"], &summary["failed"]),
+            (&expected.0.into(), &expected.1.into())
+        );
         assert_eq!(shown["files"].as_array().expect("files").len(), expected.0);
         fs::write(lop.path("a/1"), "alike").expect("written");
         if kind != "hardlink" {
@@ -275,7 +278,7 @@ fn history_tells_of_each_file_of_a_run() {
     assert!(text.contains("\n  restored      /b/2  (kept: /a/1)\n"), "{text}");
     assert!(text.contains("\n  quarantined   /b/3  (kept: /a/1)\n"), "{text}");
     let shown = document(&lop.run(["history", "1", "--json"]));
-    assert_eq!(shown["summary"]["files"], 4);
+    assert_eq!(shown["summary"]["done"], 4);
     let files = shown["files"].as_array().expect("files");
     let path = lop.path("b/2").display().to_string();
     let file = files.iter().find(|file| file["path"] == path).expect("is listed");
@@ -302,9 +305,9 @@ fn a_run_tells_what_was_so_already_apart_from_what_was_left_alone() {
         lop.run(["dedupe", "--by", "reflink", "--files-from", list, "--apply"]).success();
     }
     let runs = document(&lop.run(["history", "--json"]))["runs"].clone();
-    assert_eq!((&runs[0]["files"], &runs[0]["already"]), (&1.into(), &0.into()), "{runs}");
+    assert_eq!((&runs[0]["done"], &runs[0]["already"]), (&1.into(), &0.into()), "{runs}");
     if let Some(second) = runs.get(1) {
-        let counts = (&second["files"], &second["already"], &second["left_alone"]);
+        let counts = (&second["done"], &second["already"], &second["failed"]);
         assert_eq!(counts, (&0.into(), &1.into(), &0.into()), "{runs}");
         let text = lop.run(["history", "2"]).success().stdout_str().to_owned();
         assert!(text.contains("already done  "), "{text}");
@@ -327,8 +330,8 @@ fn files_and_bytes_of_a_run_that_was_killed_agree() {
         lop.run(["undo", "99"]).code(1);
         let run = document(&lop.run(["history", "--json"]))["runs"][0].clone();
         let deleted = 12 - fs::read_dir(lop.work()).expect("listed").count() as u64;
-        assert_eq!(run["files"], deleted, "{run}");
+        assert_eq!(run["done"], deleted, "{run}");
         assert_eq!(run["freed_bytes"], deleted * 8192, "{run}");
-        assert_eq!(run["left_alone"], 11 - deleted, "{run}");
+        assert_eq!(run["failed"], 11 - deleted, "{run}");
     }
 }

@@ -82,7 +82,7 @@ fn damage_on_the_disk_is_named() {
     let output = lop.run(["validate", "--json"]);
     assert_exit_record(&output, 3);
     let document = document(&output);
-    assert_eq!(document["differing"][0]["path"], bad.to_str().expect("UTF-8"));
+    assert_eq!(document["files"][0]["path"], bad.to_str().expect("UTF-8"));
     assert_eq!(document["summary"]["differing"], 1);
     let output = lop.run(["validate"]);
     output.code(3);
@@ -101,7 +101,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
     assert_exit_record(&output, 3);
     let document = document(&output);
     let names = ["a", "b", "d/sub/c"].map(|name| lop.path(name).display().to_string());
-    let listed = document["differing"].as_array().expect("a list").iter();
+    let listed = document["files"].as_array().expect("a list").iter();
     let listed: Vec<&str> = listed.map(|file| file["path"].as_str().expect("a path")).collect();
     assert_eq!(listed, names);
     // A file without a digest is compared by its beginning.

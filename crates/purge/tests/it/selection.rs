@@ -182,7 +182,7 @@ fn patterns_can_be_counted_from_a_directory_above_and_be_for_files_only() {
         left(tree.path()),
         ["top/", "top/a/", "top/a/a/", "top/a/a/1.c", "top/a/b/", "top/a/b/2.o"]
     );
-    assert_eq!((outcome.files, outcome.dirs, outcome.kept), (2, 2, 2));
+    assert_eq!((outcome.files, outcome.dirs, outcome.unselected), (2, 2, 2));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn only_what_is_old_goes() {
         Selection { before_ns: Some((old + 1) * 1_000_000_000), ..Selection::default() };
     let outcome = remove(tree.join("tree"), &Options { selection, ..usual() });
     assert_eq!(left(tree.path()), ["tree/", "tree/fresh/", "tree/new"]);
-    assert_eq!((outcome.files, outcome.dirs, outcome.kept), (3, 1, 1));
+    assert_eq!((outcome.files, outcome.dirs, outcome.unselected), (3, 1, 1));
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl<'a> From<&'a Deed> for JsonDeed<'a> {
             State::CutOff => ("cut-off", None),
             State::Done => ("done", None),
             State::Already => ("already", None),
-            State::LeftAlone(why) => ("left-alone", Some(why.as_str())),
+            State::LeftAlone(why) => ("failed", Some(why.as_str())),
             State::Restored => ("restored", None),
             State::Purged => ("purged", None),
         };

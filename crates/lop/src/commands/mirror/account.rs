@@ -21,7 +21,7 @@ pub(super) struct Account {
     pub(super) dry_run: bool,
     /// It went to its end.
     pub(super) complete: bool,
-    pub(super) names: u64,
+    pub(super) entries: u64,
     pub(super) files_copied: u64,
     pub(super) bytes_copied: u64,
     pub(super) dirs_made: u64,
@@ -89,7 +89,7 @@ impl Account {
         Account {
             dry_run: args.dry_run,
             complete,
-            names: outcome.names,
+            entries: outcome.names,
             files_copied: outcome.files,
             bytes_copied: outcome.bytes,
             dirs_made: outcome.dirs,
@@ -128,7 +128,7 @@ impl Account {
             Exit::Done
         } else if self.spared > 0 && self.spared_why == Spared::SourceEmpty {
             Exit::Refused
-        } else if failed > 0 && self.changes == 0 && self.names <= failed + self.missing {
+        } else if failed > 0 && self.changes == 0 && self.entries <= failed + self.missing {
             Exit::Failed
         } else {
             Exit::Partial
@@ -198,17 +198,17 @@ mod tests {
 
     #[test]
     fn only_a_run_that_nothing_came_of_has_failed() {
-        let account = Account { names: 5, ..Account::default() };
+        let account = Account { entries: 5, ..Account::default() };
         assert_eq!(account.exit(), Exit::Done);
-        let failed = |names, failed, unremoved, changes| {
-            Account { names, failed, changes, unremoved, ..Account::default() }.exit()
+        let failed = |entries, failed, unremoved, changes| {
+            Account { entries, failed, changes, unremoved, ..Account::default() }.exit()
         };
         // The top directory could not be read, or nothing of it.
         assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
         assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
         // All that was to be done was to remove things.
         assert_eq!((failed(0, 3, 3, 0), failed(2, 3, 3, 0)), (Exit::Partial, Exit::Partial));
-        let missing = Account { names: 9, failed: 1, missing: 8, ..Account::default() };
+        let missing = Account { entries: 9, failed: 1, missing: 8, ..Account::default() };
         assert_eq!(missing.exit(), Exit::Failed);
     }
 }

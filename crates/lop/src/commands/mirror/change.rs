@@ -1,5 +1,6 @@
 //! A change, as it is listed: a line of text, or an object of JSON.
 
+use fsops::Kind;
 use mirror::{Change, Differs, What};
 use serde::Serialize;
 
@@ -9,11 +10,15 @@ use crate::names::Names;
 /// A change as an object of JSON.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
-    what: &'static str,
+    action: &'static str,
     #[serde(flatten)]
     path: JsonPath<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<JsonPath<'a>>,
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<JsonPath<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differs: Vec<&'static str>,
 }
@@ -21,9 +26,11 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(super) fn of(change: &'a Change) -> Line<'a> {
         Line {
-            what: word(change.what),
+            action: word(change.what),
             path: JsonPath::new(&change.path),
-            to: change.to.as_deref().map(JsonPath::new),
+            kind: kind(change.kind),
+            size: change.size,
+            from: change.to.as_deref().map(JsonPath::new),
             differs: words(change.differs),
         }
     }
@@ -37,6 +44,9 @@ pub(super) fn line(change: &Change, names: Names) -> Vec<u8> {
     };
     let mut line = format!("{:8} ", word(change.what)).into_bytes();
     line.extend_from_slice(&shown(&change.path));
+    if change.kind == Kind::Dir {
+        line.push(b'/');
+    }
     if let Some(to) = &change.to {
         line.extend_from_slice(b" => ");
         line.extend_from_slice(&shown(to));
@@ -58,6 +68,18 @@ fn word(what: What) -> &'static str {
         What::Removed => "remove",
         What::Reused => "reuse",
     }
+}
+
+fn kind(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::File => "file",
+        Kind::Dir => "directory",
+        Kind::Symlink => "symlink",
+        Kind::Fifo => "fifo",
+        Kind::Socket => "socket",
+        Kind::Device => "device",
+        Kind::Unknown => return None,
+    })
 }
 
 fn words(differs: Differs) -> Vec<&'static str> {

@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 pub(super) fn summary(account: &Account, cut: Option<&CommandError>) -> Vec<u8> {
     let took = duration(Duration::from_secs_f64(account.seconds));
     let least = if account.is_least { "at least " } else { "" };
-    let names = counted(account.names, "name", "names");
+    let names = counted(account.entries, "name", "names");
     let before = match cut.map(|error| error.exit) {
         None => "",
         Some(Exit::Interrupted) => " before it was interrupted",
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn complete() -> Account {
-        Account { names: 2_004, seconds: 0.3, complete: true, ..Account::default() }
+        Account { entries: 2_004, seconds: 0.3, complete: true, ..Account::default() }
     }
 
     #[test]

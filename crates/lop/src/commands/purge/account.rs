@@ -20,10 +20,10 @@ pub(super) struct Account {
     dry_run: bool,
     files: u64,
     dirs: u64,
-    kept: u64,
+    unselected: u64,
     pub(super) failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    freed_bytes: Option<u64>,
+    reclaimable_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     linked_elsewhere: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,17 +38,17 @@ impl Account {
         unmatched_patterns: Vec<String>,
         took: Duration,
     ) -> Account {
-        let Outcome { files, dirs, kept, failed, freed, linked, .. } = *outcome;
+        let Outcome { files, dirs, unselected, failed, freed, linked, .. } = *outcome;
         let weighed = |amount: u64| dry_run.then_some(amount);
         let seconds = (took.as_secs_f64() * 1e3).round() / 1e3;
-        let (freed_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
+        let (reclaimable_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
         Account {
             dry_run,
             files,
             dirs,
-            kept,
+            unselected,
             failed,
-            freed_bytes,
+            reclaimable_bytes,
             linked_elsewhere,
             unmatched_patterns,
             seconds,
@@ -61,7 +61,7 @@ impl Account {
         let named = named.into_iter().filter(|&(number, ..)| number > 0);
         let named: Vec<_> = named.map(|(number, one, many)| counted(number, one, many)).collect();
         let what = if named.is_empty() { "nothing".into() } else { named.join(" and ") };
-        let mut text = if let Some(freed) = self.freed_bytes {
+        let mut text = if let Some(freed) = self.reclaimable_bytes {
             format!("would remove {what} and free {}", size(freed))
         } else {
             let took = duration(Duration::from_secs_f64(self.seconds));
@@ -75,7 +75,7 @@ impl Account {
             }
         };
         let failed = if self.dry_run { "could not be looked at" } else { "could not be removed" };
-        for (number, what) in [(self.kept, "not selected"), (self.failed, failed)] {
+        for (number, what) in [(self.unselected, "not selected"), (self.failed, failed)] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));
             }

@@ -101,13 +101,12 @@ fn print(
         let mut writer = writer(format, out, settings.stdout);
         for set in related.iter().filter(|related| related.relation == Relation::Equal) {
             let folders = set.folders.len() as u64;
-            let reclaimable = set.reclaimable;
             let head = GroupHead {
                 size: set.bytes,
                 digest: None,
                 files: folders,
                 inodes: folders,
-                reclaimable,
+                reclaimable_bytes: set.reclaimable,
             };
             writer.begin(&head)?;
             for folder in &set.folders {
@@ -124,7 +123,7 @@ struct Summary {
     /// Sets of equal directories.
     equal: u64,
     /// Directories in them beyond the first of each.
-    redundant_directories: u64,
+    redundant_dirs: u64,
     contained: u64,
     overlapping: u64,
     /// Bytes that deleting the redundant and the contained ones together would free.
@@ -145,7 +144,7 @@ impl Summary {
         let all = |relation| related.iter().filter(move |r| r.relation == relation);
         Summary {
             equal: all(Relation::Equal).count() as u64,
-            redundant_directories: all(Relation::Equal).map(|r| r.spare().len() as u64).sum(),
+            redundant_dirs: all(Relation::Equal).map(|r| r.spare().len() as u64).sum(),
             contained: all(Relation::Contained).count() as u64,
             overlapping: all(Relation::Overlapping).count() as u64,
             reclaimable_bytes,

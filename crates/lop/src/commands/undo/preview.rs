@@ -100,8 +100,8 @@ impl<'o, W: Write> List<'o, W> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
             (Some(&Preview { run, .. }), Out::Json(list)) => {
-                let left = self.refused.len() as u64;
-                list.finish(&to_json(&Summary { run, files: self.files, left }))
+                let (restored, failed) = (self.files, self.refused.len() as u64);
+                list.finish(&to_json(&Summary { dry_run: true, run, restored, failed }))
             }
             _ => Ok(()),
         }
@@ -131,24 +131,25 @@ fn words(means: &Means) -> (&'static str, &'static str, Option<&Vec<u8>>) {
 struct JsonProspect<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    how: &'static str,
+    action: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<JsonPath<'a>>,
 }
 
 impl<'a> JsonProspect<'a> {
     fn new(path: &'a [u8], means: &'a Means) -> JsonProspect<'a> {
-        let (how, _, from) = words(means);
+        let (action, _, from) = words(means);
         let from = from.map(|from| JsonPath::new(from));
-        JsonProspect { path: JsonPath::new(path), how, from }
+        JsonProspect { path: JsonPath::new(path), action, from }
     }
 }
 
 #[derive(Serialize)]
 struct Summary {
+    dry_run: bool,
     run: u64,
     /// Files that would be restored, or are back.
-    files: u64,
+    restored: u64,
     /// Files that could not be.
-    left: u64,
+    failed: u64,
 }
