@@ -1,24 +1,23 @@
 //! From groups of equal files to plans: what is known of each file now, what may be changed, which
 //! stays.
 
+mod changes;
+
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use action::keep::Rule;
-use action::{Changed, Kind, Member, Outcome, Plan, Protection, Target, Version, plan};
-use catalog::{Change, Now};
+use action::{Kind, Member, Plan, Protection, Target, Version, plan};
 use dupes::{Attributes, State};
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Tree};
 
-use crate::aftermath;
 use crate::error::CommandError;
 use crate::folder::is_below;
-use crate::look::Looker;
 use crate::sources::Source;
 use crate::unknown::Unknown;
 
@@ -196,60 +195,6 @@ impl Planner {
         Some(Member { is_local, protected, root, ..Member::new(target, stat) })
     }
 
-    /// Returns what a run has made of the files that a catalog knows, each once: of those that it changed,
-    /// and of the other names of their inodes, whose status change time is another one by that.
-    pub(crate) fn changes(&self, outcome: &Outcome) -> impl Iterator<Item = Change> {
-        let further = self.further_names(outcome);
-        let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
-        let mut looker = Looker::default();
-        let looked_ns = aftermath::settle();
-        names.filter_map(move |(file, changed)| {
-            let unshared = changed.map_or(0, |changed| changed.unshared);
-            if changed.is_some_and(|changed| !changed.is_there) {
-                return Some(Change { file, now: None, unshared });
-            }
-            let now = looker.stat(&self.source.tree().absolute_path(file)).ok();
-            let now = now.filter(|now| now.kind == fsops::Kind::File);
-            let now = now.filter(|now| changed.is_some() || self.is_otherwise_unchanged(file, now));
-            let now = now.map(|now| Now {
-                inode: now.inode,
-                mtime_ns: now.mtime_ns(),
-                ctime_ns: now.ctime_ns,
-                looked_ns,
-            });
-            now.map(|now| Change { file, now: Some(now), unshared })
-        })
-    }
-
-    /// Returns whether a file is what it was but for the time when its status changed.
-    fn is_otherwise_unchanged(&self, file: FileId, now: &Stat) -> bool {
-        let version = |stat: &Stat| (stat.key(), stat.size, stat.mtime_ns());
-        self.stat(file).is_some_and(|before| version(&before) == version(now))
-    }
-
-    /// Returns, by what they were before, the names of changed files that have several.
-    fn further_names(&self, outcome: &Outcome) -> HashMap<FileKey, Vec<FileId>> {
-        let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
-        let keys = changed.filter_map(|file| self.linked_key(file));
-        let mut names: HashMap<FileKey, Vec<FileId>> = keys.map(|key| (key, Vec::new())).collect();
-        if names.is_empty() {
-            return names;
-        }
-        for &(_, file) in &self.members {
-            if let Some(key) = self.linked_key(file)
-                && let Some(names) = names.get_mut(&key)
-            {
-                names.push(file);
-            }
-        }
-        names
-    }
-
-    /// Returns which inode a file was before the run, if that had several names.
-    fn linked_key(&self, file: FileId) -> Option<FileKey> {
-        self.stat(file).filter(|stat| stat.links > 1).map(|stat| stat.key())
-    }
-
     fn stat(&self, file: FileId) -> Option<Stat> {
         self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
     }
@@ -268,25 +213,6 @@ fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, F
     let before = members.len();
     members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
     (before - members.len()) as u64
-}
-
-/// Returns each name of the changed inodes once: those that were changed with what came of them, and the
-/// further ones.
-///
-/// The first changed name of an inode takes all the others along: there may be 100,000, all of them changed.
-fn each_once(
-    changed: &[Changed],
-    mut further: HashMap<FileKey, Vec<FileId>>,
-    key: impl Fn(FileId) -> Option<FileKey>,
-) -> impl Iterator<Item = (FileId, Option<&Changed>)> {
-    let own: HashSet<u32> = changed.iter().map(|changed| changed.tag).collect();
-    changed.iter().flat_map(move |changed| {
-        let file = FileId(changed.tag);
-        let mut names = key(file).and_then(|key| further.remove(&key)).unwrap_or_default();
-        names.retain(|name| !own.contains(&name.0));
-        let further = names.into_iter().map(|name| (name, None));
-        std::iter::once((file, Some(changed))).chain(further)
-    })
 }
 
 /// Directories below the protected ones: another path to one of them is no way around.
@@ -332,37 +258,4 @@ fn dir_key(tree: &Tree, id: DirId) -> FileKey {
 /// Returns whether `path` is below directory `dir`, or is it, both absolute.
 pub(crate) fn is_in(dir: &[u8], path: &[u8]) -> bool {
     dir == path || is_below(dir, path)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use action::Changed;
-    use fsops::FileKey;
-    use walk::FileId;
-
-    use super::each_once;
-
-    /// Passing over what an inode's other names had brought already would take as long as their square.
-    #[test]
-    fn each_name_of_an_inode_with_very_many_comes_once() {
-        const NAMES: u32 = 50_000;
-        let key = |file: FileId| Some(FileKey { device: 1, inode: u64::from(file.0 % 2) });
-        let mut further: HashMap<FileKey, Vec<FileId>> = HashMap::new();
-        for file in (0..NAMES).map(FileId) {
-            further.entry(key(file).expect("a key")).or_default().push(file);
-        }
-        // All names of inode 0 were changed, and one of inode 1.
-        let tags = (0..NAMES).filter(|tag| tag % 2 == 0 || *tag == 7);
-        let changed: Vec<Changed> =
-            tags.map(|tag| Changed { tag, is_there: false, unshared: 0 }).collect();
-        let names: Vec<_> = each_once(&changed, further, key).collect();
-        assert_eq!(names.len(), NAMES as usize);
-        assert_eq!(names.iter().filter(|(_, changed)| changed.is_some()).count(), changed.len());
-        let mut files: Vec<u32> = names.iter().map(|(file, _)| file.0).collect();
-        files.sort_unstable();
-        files.dedup();
-        assert_eq!(files.len(), NAMES as usize);
-    }
 }

@@ -1,6 +1,7 @@
 //! What the catalog says after a run or an undo, without a scan in between.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use testkit::{Content, TreeBuilder};
 
@@ -163,4 +164,31 @@ fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
             assert_contents_are_true(&lop);
         }
     }
+}
+
+/// A file that somebody saved anew, while the run went on with others, is not what the run made of it.
+#[test]
+fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
+    const PAIRS: u64 = 3000;
+    const TRIES: u64 = 20;
+    let is_hit = (0..TRIES).any(|_| {
+        let pairs = (2..PAIRS).fold(TreeBuilder::new(), |tree, n| {
+            tree.seeded(format!("z/{n}"), n, 3000).seeded(format!("z/{n} again"), n, 3000)
+        });
+        let lop = Lop::with(&pairs.seeded("a/1", 1, 9000).seeded("b/2", 1, 9000));
+        lop.remember(["."]);
+        let inode = |name: &str| fs::metadata(lop.path(name)).expect("there").ino();
+        let mut run = lop.command().args(["dedupe", "--by", "hardlink", "--apply"]).spawn();
+        while inode("a/1") != inode("b/2") && run.is_running() {
+            std::thread::yield_now();
+        }
+        fs::write(lop.path("saved"), vec![7; 9000]).expect("written");
+        fs::rename(lop.path("saved"), lop.path("b/2")).expect("renamed");
+        let is_hit = run.is_running();
+        run.wait().success();
+        lop.remember(["."]);
+        assert_contents_are_true(&lop);
+        is_hit
+    });
+    assert!(is_hit, "the run was always over before");
 }
