@@ -182,6 +182,22 @@ impl Kind {
     pub fn of_mode(mode: u32) -> Kind {
         kind_of_type(rustix::fs::FileType::from_raw_mode(mode))
     }
+
+    /// Returns the file type bits of `st_mode` that stand for it: those of a block device for either sort of device,
+    /// and 0 for [`Kind::Unknown`].
+    pub fn mode_bits(self) -> u32 {
+        use rustix::fs::FileType;
+        let file_type = match self {
+            Kind::File => FileType::RegularFile,
+            Kind::Dir => FileType::Directory,
+            Kind::Symlink => FileType::Symlink,
+            Kind::Fifo => FileType::Fifo,
+            Kind::Socket => FileType::Socket,
+            Kind::Device => FileType::BlockDevice,
+            Kind::Unknown => return 0,
+        };
+        file_type.as_raw_mode()
+    }
 }
 
 pub(crate) fn kind_of_type(file_type: rustix::fs::FileType) -> Kind {

@@ -153,7 +153,7 @@ impl Change {
         let bits = self.differs.all().into_iter().enumerate();
         let differs = bits.fold(0, |bits, (bit, differs)| bits | u8::from(differs) << bit);
         let (path, size, to) = (&self.path[..], self.size, self.to.as_deref());
-        wire::Change { what, path, kind: kind_said(self.kind), size, to, differs }
+        wire::Change { what, path, file_type: self.kind.mode_bits(), size, to, differs }
     }
 
     fn heard(said: &wire::Change<'_>) -> Change {
@@ -169,7 +169,7 @@ impl Change {
         Change {
             what,
             path: said.path.to_vec(),
-            kind: kind_heard(said.kind),
+            kind: Kind::of_mode(said.file_type),
             size: said.size,
             to: said.to.map(<[u8]>::to_vec),
             differs: Differs {
@@ -182,30 +182,6 @@ impl Change {
                 links: differs(6),
             },
         }
-    }
-}
-
-fn kind_said(kind: Kind) -> Option<wire::Kind> {
-    Some(match kind {
-        Kind::File => wire::Kind::File,
-        Kind::Dir => wire::Kind::Dir,
-        Kind::Symlink => wire::Kind::Symlink,
-        Kind::Fifo => wire::Kind::Fifo,
-        Kind::Socket => wire::Kind::Socket,
-        Kind::Device => wire::Kind::Device,
-        Kind::Unknown => return None,
-    })
-}
-
-fn kind_heard(kind: Option<wire::Kind>) -> Kind {
-    match kind {
-        Some(wire::Kind::File) => Kind::File,
-        Some(wire::Kind::Dir) => Kind::Dir,
-        Some(wire::Kind::Symlink) => Kind::Symlink,
-        Some(wire::Kind::Fifo) => Kind::Fifo,
-        Some(wire::Kind::Socket) => Kind::Socket,
-        Some(wire::Kind::Device) => Kind::Device,
-        None => Kind::Unknown,
     }
 }
 

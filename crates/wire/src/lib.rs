@@ -22,7 +22,7 @@ pub use message::{
     Answer, Content, Enter, Error, Facts, FromReceiver, FromSender, Have, Item, Loss, Meta, Names,
     Op, Open, Pattern, Place, Record, Role, Time, Xattr, is_name,
 };
-pub use report::{Cause, Change, Kind, LeftOut, Problem, Removal, Spared, Summary, What};
+pub use report::{Cause, Change, LeftOut, Problem, Removal, Spared, Summary, What};
 
 /// Version of the protocol. Two lops of different ones do not talk to each other.
 pub const VERSION: u32 = 3;

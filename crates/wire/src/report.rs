@@ -9,8 +9,8 @@ pub struct Change<'a> {
     pub what: What,
     /// The path below the top.
     pub path: &'a [u8],
-    /// What kind of entry it is, if that is known.
-    pub kind: Option<Kind>,
+    /// The type of the entry, as in the `S_IFMT` bits of `st_mode`; 0 if it is not known.
+    pub file_type: u32,
     /// Bytes, of a regular file that was copied or made of content that was there.
     pub size: Option<u64>,
     /// What it was linked to, or made of.
@@ -18,23 +18,6 @@ pub struct Change<'a> {
     pub to: Option<&'a [u8]>,
     /// How it differed: kind, content, time, mode, owner, attributes, links, from the lowest bit on.
     pub differs: u8,
-}
-
-/// A kind of entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Dir,
-    /// A symbolic link.
-    Symlink,
-    /// A FIFO.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A block or character device.
-    Device,
 }
 
 /// What was done to a name.
