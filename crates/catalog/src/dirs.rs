@@ -15,6 +15,11 @@ use crate::rows::name;
 /// The row of the file system's root.
 pub(crate) const TOP: i64 = 1;
 
+/// What a query begins with that uses `below`, the numbers of directory `?1` and of all directories below it. `UNION`
+/// meets each directory once, whatever a damaged catalog says of its parents.
+pub(crate) const BELOW: &str = "WITH RECURSIVE below (id) AS \
+    (SELECT ?1 UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id)";
+
 /// All rows of `dir`, sorted by parent and name.
 #[derive(Debug, Default)]
 pub(crate) struct Dirs {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::params;
 
-use crate::dirs::range_below;
+use crate::dirs::{BELOW, range_below};
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
 
@@ -68,10 +68,8 @@ impl Catalog {
 
     /// Returns a directory and all those below it.
     fn dirs_below(&self, top: i64) -> Result<Vec<i64>, Error> {
-        // A directory is met once, whatever a damaged catalog says.
-        let sql = "WITH RECURSIVE below (id) AS (SELECT ?1 UNION \
-                   SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) SELECT id FROM below";
-        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let sql = format!("{BELOW} SELECT id FROM below");
+        let mut query = self.db.prepare(&sql).at(&self.path)?;
         query.query_map([top], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
     }
 

@@ -7,7 +7,7 @@ use fsops::Volume;
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use walk::{DirId, Tree};
 
-use crate::dirs::TOP;
+use crate::dirs::{BELOW, TOP};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::recall::{files_by_name, version};
@@ -202,11 +202,9 @@ impl Catalog {
             return Ok(true);
         }
         let Some(top) = self.dir_row(path)? else { return Ok(false) };
-        // UNION meets each directory once, whatever a damaged catalog says of its parents.
-        let sql = "WITH RECURSIVE below (id) AS (SELECT ?1 UNION \
-                   SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
-                   SELECT EXISTS (SELECT 1 FROM below JOIN file ON file.dir = below.id)";
-        exists(sql, &[&top])
+        let sql =
+            format!("{BELOW} SELECT EXISTS (SELECT 1 FROM below JOIN file ON file.dir = below.id)");
+        exists(&sql, &[&top])
     }
 
     /// Returns the files of a size that were not compared with others of it yet.

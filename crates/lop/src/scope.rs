@@ -1,4 +1,4 @@
-//! The PATHs that a question or an action is limited to, resolved and held against the catalog.
+//! The PATHs that limit a question or an action, resolved and looked up in the catalog.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::plans::{absolute, is_in};
 use crate::settings::Settings;
 
-/// Absolute paths to which an answer is limited; none stands for the whole catalog.
+/// The absolute paths that an answer covers; an empty list covers the whole catalog.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     paths: Vec<Vec<u8>>,
@@ -44,12 +44,12 @@ impl Scope {
         self.paths.is_empty() || self.paths.iter().any(|dir| is_in(dir, path))
     }
 
-    /// Returns how a run ends that ends like this as far as anything is remembered.
+    /// Returns the exit code of a run that ended with `exit` for the paths that the catalog knows.
     pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
-        let exit = match self.unknown {
-            0 => return exit,
-            all if all == self.paths.len() => Exit::Catalog,
-            _ => Exit::Partial,
+        let exit = match (self.unknown, exit) {
+            (1.., Exit::Done | Exit::Partial) if self.unknown == self.paths.len() => Exit::Catalog,
+            (1.., Exit::Done) => Exit::Partial,
+            _ => return exit,
         };
         settings.print_exit_record(exit, "nothing is remembered of some of the paths");
         exit

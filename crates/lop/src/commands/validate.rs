@@ -63,7 +63,11 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
     let mut below = Vec::new();
     for path in &args.paths {
         let meanings = meanings(path)?;
-        if catalog.load(Rows::Below(&meanings))?.tree.files().is_empty() {
+        let mut is_known = false;
+        for path in &meanings {
+            is_known |= catalog.remembers(path)?;
+        }
+        if !is_known {
             let text = format!("{}: nothing is remembered there", path.display());
             return Err(CommandError::new(Exit::Catalog, text)
                 .hint(format!("scan it first: lop scan {}", path.display())));
