@@ -287,7 +287,7 @@ b16() {
         "$LOP" dedupe --by hardlink --apply d
     lop undo 99 2>/dev/null; lop separate --apply nothere 2>/dev/null # any command that looks after the journals
     lop --json history > "$W/said"; cat "$W/said"
-    local files bytes; files=$(number files < "$W/said"); bytes=$(number freed_bytes < "$W/said")
+    local files bytes; files=$(number done < "$W/said"); bytes=$(number freed_bytes < "$W/said")
     echo "$files files, $bytes bytes, $(find d -type f -links 2 | wc -l) linked names"
     [ "${files:-0}" -gt 0 ] && [ "$((files * 4096))" = "${bytes:-0}" ] && [ "$(find d -type f -links 2 | wc -l)" = $((2 * files)) ]
 }

@@ -179,10 +179,12 @@ d1_local() { twins; for i in 1 2 3 4 5 6; do ends 0 lop mirror --threads 2 s "d$
 d1_nested() {
     need strace
     mkdir -p s/5 other d/5; head -c 3000000 /dev/urandom > s/5/big; head -c 3000000 /dev/urandom > other/big
-    local slow=pwrite64,write,copy_file_range,sendfile,ioctl
+    local slow=pwrite64,write,copy_file_range,sendfile tries=0
     strace -f -qq -o /dev/null -e trace=$slow -e inject=$slow:delay_enter=1000000 "$LOP" mirror s d &
     local first=$! second
-    sleep 0.5
+    until compgen -G 'd/5/.lop-part-*' > /dev/null; do
+        sleep 0.05; [ $((tries += 1)) -lt 200 ] || { echo 'the first run made no temporary file'; return 1; }
+    done
     timeout 30 "$LOP" mirror other d/5; second=$?
     kill -0 $first || { echo 'the first run was too fast'; return 1; }
     wait $first; echo "the runs ended with $? and $second"
