@@ -1,6 +1,6 @@
-//! How much a run or an undo goes through, and how far it is: for whoever shows progress.
+//! Counts the files and bytes that a run or an undo has to process, and those that it has processed, for progress.
 //!
-//! What is given up counts as gone through, so that at the end the counters of the watch are at their totals.
+//! Files that are refused count as processed, so the counters of the watch reach their totals at the end.
 
 use std::cell::Cell;
 use std::io;
@@ -16,15 +16,15 @@ use crate::settle::ABREAST;
 /// Files, and bytes of them that are compared, copied or shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Files that something is done with.
+    /// Files to act on.
     pub files: u64,
     /// Bytes.
     pub bytes: u64,
 }
 
 impl Amount {
-    /// Returns how much it is to act on files of one size that are equal to one that stays. That one is read as well
-    /// where they are compared, once for as many as are compared side by side.
+    /// Returns the work of acting on `others` files of one size that equal a kept file. Kinds that compare read the
+    /// kept file too, once for every [`ABREAST`] others.
     pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
         let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
         let kept = if is_compared { others.div_ceil(ABREAST) } else { 0 };
@@ -32,7 +32,7 @@ impl Amount {
         Amount { files: others as u64, bytes }
     }
 
-    /// Makes this the total of a watch.
+    /// Adds this to the totals of a watch.
     pub fn expect(self, watch: &Watch) {
         watch.files_total.fetch_add(self.files, Relaxed);
         watch.bytes_total.fetch_add(self.bytes, Relaxed);
@@ -54,7 +54,7 @@ impl Sum for Amount {
     }
 }
 
-/// Counts what one thread goes through.
+/// Counts the bytes that one thread processes.
 #[derive(Debug)]
 pub(crate) struct Meter<'w> {
     watch: &'w Watch,
@@ -67,7 +67,7 @@ impl<'w> Meter<'w> {
         Meter { watch, counted: Cell::new(0) }
     }
 
-    /// Counts bytes that one step has gone through.
+    /// Counts the bytes that one step has processed.
     ///
     /// # Errors
     ///
@@ -78,17 +78,17 @@ impl<'w> Meter<'w> {
         self.watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
     }
 
-    /// Returns a watch for what is not to be counted.
+    /// Returns a watch for work whose bytes do not count.
     pub(crate) fn uncounted(&self) -> Watch {
         self.watch.uncounted()
     }
 
-    /// Notes bytes that the watch has been told of already.
+    /// Notes bytes that the watch counts already.
     pub(crate) fn note(&self, bytes: u64) {
         self.counted.set(self.counted.get().saturating_add(bytes));
     }
 
-    /// Counts an amount as gone through, but for the bytes of it that were counted on the way.
+    /// Counts an amount as processed, less the bytes that were counted on the way.
     pub(crate) fn complete(&self, Amount { files, bytes }: Amount) {
         let rest = bytes.saturating_sub(self.counted.replace(0));
         self.watch.files_done.fetch_add(files, Relaxed);

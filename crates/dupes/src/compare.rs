@@ -158,7 +158,7 @@ fn side_by_side<H>(
             && manner.digest
             && !is_hollow(worker.work, open[0].1)
         {
-            // Nothing was read of it, as it was compared with nobody; it was counted as done all the same.
+            // The comparison counted this file as done without reading it, as it had no other to compare it with.
             watch.bytes_total.fetch_add(size, Relaxed);
             let whole = Stretch { size, before: None, to: size };
             match read_on(leaders[only], whole, scratch, watch) {

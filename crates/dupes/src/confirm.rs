@@ -32,14 +32,14 @@ pub struct Claim {
     pub copies: Vec<FileId>,
 }
 
-/// What became of a file of a claim.
+/// The result for one file of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It equals a copy.
     Copied,
-    /// It is what was scanned, as far as that can be told, and no copy is.
+    /// It has the bytes that were scanned, as far as lop can tell, and no copy has them.
     Alone,
-    /// As [`Verdict::Alone`], but what a copy is now is not known: it changed, or is gone.
+    /// As [`Verdict::Alone`], but a copy changed or is gone, so its present content is unknown.
     Unsettled,
     /// Its metadata is that of the scan and its bytes are not.
     Damaged,
@@ -49,7 +49,7 @@ pub enum Verdict {
     Changed,
 }
 
-/// What came of reading the files of claims.
+/// The results for all claims.
 #[derive(Debug, Default)]
 pub struct Confirmed {
     /// By file of a claim, in no order.
@@ -127,9 +127,9 @@ struct Trial<'t, 'a> {
     expected: Expected,
     /// Copies that may hold.
     copies: Vec<FileId>,
-    /// Whether there was a copy of which nobody knows what it is now.
+    /// Whether the present content of a copy is unknown.
     is_unsettled: bool,
-    /// Bytes of this claim that the progress has in its total and that were not read yet.
+    /// Bytes of this claim that the progress total includes and that no read has counted yet.
     unread: u64,
     found: &'t (dyn Fn(FileId, Finding) + Sync),
     out: &'t mut Confirmed,
@@ -253,8 +253,8 @@ impl Trial<'_, '_> {
         partition(&files, self.size, manner, &mut self.worker.scratch, work.watch)
     }
 
-    /// Reads a file that equals no other; it gets the first verdict if its digest is that of the scan, and
-    /// the second if there is none to tell.
+    /// Reads a file that equals no other file. Its verdict is the first one if its digest is that of the scan, and the
+    /// second one if the scan left no digest.
     fn settle_alone(
         &mut self,
         one: &Opened,

@@ -13,7 +13,7 @@ use crate::spill;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {
-    /// Nothing that has counters yet: what is remembered is being loaded.
+    /// Loading what the catalog remembers. This stage has no counters.
     Begin,
     /// Finding entries.
     Walk,

@@ -90,7 +90,8 @@ impl Folder {
         Ok(Folder { tree, files })
     }
 
-    /// Reads the files that are said to have a copy, and a copy of each, and takes into account what that shows.
+    /// Reads each file that the catalog says has a copy, together with one of its copies, and updates `files` with the
+    /// result.
     pub(crate) fn verify(
         &mut self,
         counting: Counting,
@@ -182,7 +183,7 @@ pub(crate) fn walk_dir(
     Ok(tree)
 }
 
-/// What is inside of a directory and what is not.
+/// Tells whether a path is inside a directory, by name or through another path to it.
 struct Bounds<'a> {
     tree: &'a Tree,
     /// The directories of the tree: another path to one of them is not outside.

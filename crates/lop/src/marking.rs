@@ -32,7 +32,7 @@ pub(crate) fn while_marking<T: Send>(
     Ok((done, book.close(settings)))
 }
 
-/// Returns the new state of a file, or none if the finding does not change it.
+/// Returns the state that a finding gives a file, or `None` if the state stays the same.
 pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileState> {
     let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
     let now = match finding {

@@ -1,7 +1,7 @@
 //! Compares files with their remembered copies now, for answers after which somebody may delete the files.
 //!
-//! The caller says which contents are asked about, and which directories hold the files and which the copies.
-//! What is found damaged or unreadable is marked in the catalog at once, and named on standard error.
+//! The caller names the contents to check, the directories that hold the files, and those that hold the copies. Damaged
+//! and unreadable files are marked in the catalog as soon as they are found, and named on standard error.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -146,15 +146,15 @@ pub enum Reason {
     /// The destination has a directory of the name, and nothing is removed this time.
     #[error("a directory is in the way, and nothing is removed")]
     Kept,
-    /// The destination has a directory of the name, and patterns leave out something in it, or all of it.
+    /// A directory of the destination is in the way, and patterns exclude some or all of its entries.
     #[error(
         "a directory is in the way; it stays, as --exclude or --include leaves out what is in it"
     )]
     HoldsExcluded,
-    /// The destination has something of the name that patterns leave out.
+    /// An entry of the destination is in the way, and patterns exclude it.
     #[error("something is in the way that --exclude or --include leaves out; it stays")]
     Excluded,
-    /// The destination has a directory of the name, and not all in it could be removed.
+    /// A directory of the destination is in the way, and some of its entries could not be removed.
     #[error("a directory is in the way, and not all in it could be removed")]
     Remains,
     /// The kernel makes it up while it is read.

@@ -12,7 +12,7 @@ use testkit::TreeBuilder;
 
 use crate::world::{World, plans};
 
-/// Three equal files of 100,000 bytes, one of which has two names, and a pair of 30 bytes.
+/// Makes three equal files of 100,000 bytes, the third of them with two names, and two equal files of 30 bytes.
 fn world() -> World {
     let tree = TreeBuilder::new()
         .seeded("large 1", 1, 100_000)
@@ -24,7 +24,7 @@ fn world() -> World {
     World::new(&tree)
 }
 
-/// What is done and what there was to do, as files and bytes.
+/// Returns the files and bytes that a watch counts as done, and its totals.
 fn counters(watch: &Watch) -> [(u64, u64); 2] {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     [

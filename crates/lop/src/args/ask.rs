@@ -182,9 +182,9 @@ pub(crate) struct UniquesArgs {
 
     /// Read each file and its copy now, and count only copies that are equal byte by byte
     ///
-    /// What the catalog remembers may be wrong by now: disks lose bytes without a trace. Where a copy differs
-    /// or cannot be read it is named, marked in the catalog, and the next copy is tried. A hard link outside
-    /// is the same file, and is not read.
+    /// A disk can damage files without changing their size and times, and the catalog does not know. With
+    /// --verify, lop reads every file together with a copy. It names a copy that differs or cannot be read,
+    /// marks it in the catalog, and tries the next one. It does not read a hard link outside, which is the same file.
     #[arg(long)]
     pub(crate) verify: bool,
 }
@@ -219,9 +219,10 @@ pub(crate) struct ContainsArgs {
 
     /// Read each file and its copy now, and count only copies that are equal byte by byte
     ///
-    /// What the catalog remembers may be wrong by now: disks lose bytes without a trace. Where a copy differs
-    /// or cannot be read it is named, marked in the catalog, and the next copy in B is tried. A hard link to a
-    /// file in B is the same file, and is not read.
+    /// A disk can damage files without changing their size and times, and the catalog does not know. With
+    /// --verify, lop reads every file together with a copy. It names a copy that differs or cannot be read,
+    /// marks it in the catalog, and tries the next one in B. It does not read a hard link to a file in B, which is the
+    /// same file.
     #[arg(long)]
     pub(crate) verify: bool,
 }

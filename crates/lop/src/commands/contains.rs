@@ -107,8 +107,8 @@ impl Side {
     }
 }
 
-/// Reads the files that have a copy in the other directory, and a copy of each, and takes into account what that
-/// shows.
+/// Reads each file that has a copy in the other directory, together with one of its copies, and updates `one` and
+/// `found` with the result.
 fn verify(
     one: &mut Side,
     other: &Side,

@@ -124,10 +124,10 @@ fn may_act(
     Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
-/// What a run acts on.
+/// The files that a run acts on.
 struct Given {
     source: Source,
-    /// The catalog, held for writing if something is to be done with its files.
+    /// The catalog, locked for writing if the run changes files that it knows.
     writer: Option<Writer>,
     /// The PATHs, where files of the catalog are acted on.
     scope: Scope,

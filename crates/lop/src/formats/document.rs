@@ -39,7 +39,7 @@ pub(crate) fn summary_document(summary: &impl Serialize) -> String {
 /// Writes a document whose items come one by one, each on a line of its own:
 /// `{"format_version":1,"KEY":[…],"summary":{…}}`.
 ///
-/// Nothing is written before the first item, or the end: there may only be an error to report.
+/// It writes nothing before the first item or the end, because the command may fail with an error only.
 pub(crate) struct JsonList<W> {
     out: W,
     key: &'static str,
