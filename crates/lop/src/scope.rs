@@ -1,6 +1,6 @@
 //! The PATHs that limit a question or an action, resolved and looked up in the catalog.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use catalog::Catalog;
 
@@ -13,12 +13,16 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     paths: Vec<Vec<u8>>,
-    /// Of these, those of which nothing is remembered.
-    unknown: usize,
+    /// Whether the catalog knows nothing of some of them.
+    is_partial: bool,
 }
 
 impl Scope {
-    /// Resolves paths as they were typed, and complains of each of which nothing is remembered.
+    /// Resolves paths as they were typed, and complains of each that the catalog knows nothing of.
+    ///
+    /// # Errors
+    ///
+    /// The catalog knows nothing of any of them.
     pub(crate) fn new(
         typed: &[PathBuf],
         catalog: &Catalog,
@@ -26,17 +30,22 @@ impl Scope {
     ) -> Result<Scope, CommandError> {
         let paths = absolute(typed)?;
         let roots = catalog.roots()?;
-        let mut unknown = 0;
+        let mut unknown = Vec::new();
         for (path, typed) in paths.iter().zip(typed) {
             // A scanned directory may have no file.
             if !roots.contains(path) && !catalog.remembers(path)? {
-                unknown += 1;
-                let typed = typed.as_os_str().as_encoded_bytes();
-                settings
-                    .complain(&[typed, b": nothing is remembered there; scan it first"].concat());
+                unknown.push(typed);
             }
         }
-        Ok(Scope { paths, unknown })
+        match unknown.as_slice() {
+            [first, ..] if unknown.len() == paths.len() => return Err(nothing_remembered(first)),
+            _ => {}
+        }
+        for path in &unknown {
+            let path = path.as_os_str().as_encoded_bytes();
+            settings.complain(&[path, b": nothing is remembered there; scan it first"].concat());
+        }
+        Ok(Scope { paths, is_partial: !unknown.is_empty() })
     }
 
     /// Returns whether a path is one of them, or below one.
@@ -46,12 +55,16 @@ impl Scope {
 
     /// Returns the exit code of a run that ended with `exit` for the paths that the catalog knows.
     pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
-        let exit = match (self.unknown, exit) {
-            (1.., Exit::Done | Exit::Partial) if self.unknown == self.paths.len() => Exit::Catalog,
-            (1.., Exit::Done) => Exit::Partial,
-            _ => return exit,
-        };
-        settings.print_exit_record(exit, "nothing is remembered of some of the paths");
-        exit
+        if !self.is_partial || exit != Exit::Done {
+            return exit;
+        }
+        settings.print_exit_record(Exit::Partial, "nothing is remembered of some of the paths");
+        Exit::Partial
     }
+}
+
+/// Returns the error for a path that the catalog knows nothing of.
+pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
+    CommandError::new(Exit::Catalog, format!("{}: nothing is remembered there", path.display()))
+        .hint(format!("scan it first: lop scan {}", path.display()))
 }

@@ -18,6 +18,7 @@ use crate::marking::{state_after, while_marking};
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted};
 use crate::remembered::open;
+use crate::scope::nothing_remembered;
 use crate::settings::{Settings, Verbosity, Workers};
 use crate::{output, problems};
 
@@ -68,9 +69,7 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
             is_known |= catalog.remembers(path)?;
         }
         if !is_known {
-            let text = format!("{}: nothing is remembered there", path.display());
-            return Err(CommandError::new(Exit::Catalog, text)
-                .hint(format!("scan it first: lop scan {}", path.display())));
+            return Err(nothing_remembered(path));
         }
         below.extend(meanings);
     }

@@ -113,12 +113,14 @@ fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
     lop.remember(["."]);
     lop.run(["forget", "b"]).success();
     fs::create_dir(lop.path("new")).expect("made");
-    let said = "nothing is remembered there; scan it first\n";
     for path in ["b", "new"] {
         for command in [&["report"][..], &["report", "--dirs"], &["dedupe", "--by", "delete"]] {
             let output = lop.run(command.iter().chain(&[path]));
             output.code(5);
-            assert!(output.stderr_str().contains(&format!("lop: {path}: {said}")), "{command:?}");
+            let said = format!(
+                "lop: {path}: nothing is remembered there\nhint: scan it first: lop scan {path}\n"
+            );
+            assert_eq!((output.stderr_str(), output.stdout_str()), (&*said, ""), "{command:?}");
             let output = lop.run(command.iter().chain(&["--json", path]));
             let record = output.stderr_str().lines().last().map(str::to_owned);
             assert!(record.is_some_and(|last| last.contains("\"code\":5")), "{command:?}");
