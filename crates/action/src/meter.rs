@@ -24,7 +24,7 @@ pub struct Amount {
 
 impl Amount {
     /// Returns the work of acting on `others` files of one size that equal a kept file. Kinds that compare read the
-    /// kept file too, once for every [`ABREAST`] others.
+    /// kept file too, once for all the files that are compared side by side.
     pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
         let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
         let kept = if is_compared { others.div_ceil(ABREAST) } else { 0 };
