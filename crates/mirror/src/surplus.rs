@@ -253,10 +253,11 @@ impl Removal<'_, '_> {
                 let removed = dir.remove_name(name).map_err(|source| (Op::Remove, source));
                 removed.map(|()| stat.kind)
             }
-            Err(e) if e.kind() == ErrorKind::NotFound => return None,
             Err(source) => Err((Op::Stat, source)),
         };
         match removed {
+            // Somebody else removed it: FUSE, too, hides a removed file under another name while it is open.
+            Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
                 self.outcome.removed += 1;
                 self.job.watch.removed_done.fetch_add(1, Relaxed);
