@@ -15,7 +15,8 @@ use crate::opening::{Going, Kept, Opened};
 use crate::place::{New, Place, Taken};
 
 impl Worker<'_> {
-    /// Does with a file what is to be done; returns how many bytes are free by that.
+    /// Does with a file what is to be done; returns how many bytes are free by that, and the status change time that the
+    /// file has by it if it still has a name.
     ///
     /// # Errors
     ///
@@ -25,7 +26,7 @@ impl Worker<'_> {
         one: &Going<'_>,
         kept: &Kept<'_>,
         ours: &std::collections::HashMap<FileKey, Stat>,
-    ) -> Result<u64, Reason> {
+    ) -> Result<(u64, Option<i64>), Reason> {
         let file = &one.opened.file;
         let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
         if let Lease::Written = lease {
@@ -38,7 +39,10 @@ impl Worker<'_> {
         }
         let freed = self.frees(one, &now);
         let Some(staging) = &one.staging else {
-            return self.share(one, kept).map(|()| freed);
+            self.share(one, kept)?;
+            // Names and status stay what they are.
+            self.outcome.statuses.note(&now, Some(now));
+            return Ok((freed, None));
         };
         self.note_times(one)?;
         let place = Place::of(&one.opened.dir, &one.opened.name, staging, one.n);
@@ -49,9 +53,36 @@ impl Worker<'_> {
             _ => New::Nothing,
         };
         match self.change_name(one, &place, kept, &mut new, &lease) {
-            Ok(()) => Ok(freed),
+            Ok(()) => Ok((freed, self.note_status(one, &place, &new, &now, &lease))),
             Err(reason) => place.roll_back(&new).and(Err(reason)),
         }
+    }
+
+    /// Notes the status change times that a file, and the copy that took its place, have by what was done with the
+    /// name; returns that of the file, if it still has a name.
+    fn note_status(
+        &mut self,
+        one: &Going<'_>,
+        place: &Place<'_>,
+        new: &New,
+        was: &Stat,
+        lease: &Lease<'_>,
+    ) -> Option<i64> {
+        let statuses = &mut self.outcome.statuses;
+        if let New::Copy { inode, .. } = new
+            && let Ok(copy) = place.dir.stat_child_now(place.name)
+            && copy.inode == *inode
+            && same_bytes(&copy, was)
+        {
+            statuses.note_made(&copy);
+        }
+        if one.opened.stat.links < 2 && self.shared.how.kind != Kind::Quarantine {
+            return None;
+        }
+        // Who waits to write would do so the moment after the lease is given back.
+        let now = one.opened.file.stat_now().ok().filter(|_| lease.holds());
+        statuses.note(was, now);
+        statuses.of(was.key()).map(|status| status.after_ns)
     }
 
     fn change_name(

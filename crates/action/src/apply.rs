@@ -20,6 +20,7 @@ use crate::lines::Lines;
 use crate::manifest::{self, Manifests};
 use crate::meter::Meter;
 use crate::staging::Staging;
+use crate::statuses::Statuses;
 use crate::store::{Stores, Used};
 use crate::target::Group;
 
@@ -63,6 +64,8 @@ pub struct Outcome {
     /// Files that are not what they were. Kept ones too, which have another status change time after a
     /// link was made.
     pub changed: Vec<Changed>,
+    /// The status change times that inodes have by what the run did.
+    pub statuses: Statuses,
 }
 
 /// A file that is not what it was.
@@ -83,6 +86,7 @@ impl Outcome {
         self.freed = self.freed.saturating_add(other.freed);
         self.refused.extend(other.refused);
         self.changed.extend(other.changed);
+        self.statuses.add(other.statuses);
     }
 }
 

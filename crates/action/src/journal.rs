@@ -32,12 +32,15 @@ pub(crate) enum Record {
     Will(Box<Intent>),
     /// The link that was made for it has this inode number, and not the kept file's.
     Linked { n: u64, inode: u64 },
-    /// It was done, freeing so many bytes. The digest is that of the content, if nobody knew it before.
+    /// It was done, freeing so many bytes. The digest is that of the content, if nobody knew it before. The status
+    /// change time is the one that a file with other names, or one in quarantine, has by that.
     Did {
         n: u64,
         freed: u64,
         #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
         digest: Option<Digest>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ctime_ns: Option<i64>,
     },
     /// It was not done, as the file already was what it was to become.
     Same { n: u64 },

@@ -91,6 +91,9 @@ pub(crate) struct Past {
     reasons: HashMap<u64, (u64, u32)>,
     /// Digests that were found out while files were compared.
     digests: HashMap<u64, Digest>,
+    /// Status change times that the run gave to files, and the last of those by the identity of files with several names.
+    statuses: HashMap<u64, i64>,
+    linked_statuses: HashMap<FileKey, i64>,
     /// Inodes of copies.
     made: HashMap<u64, u64>,
     /// Files of which an undo has left something in a store.
@@ -153,6 +156,8 @@ impl Past {
             keys: HashSet::new(),
             reasons: HashMap::new(),
             digests: HashMap::new(),
+            statuses: HashMap::new(),
+            linked_statuses: HashMap::new(),
             made: HashMap::new(),
             copies: Vec::new(),
             moved: None,
@@ -180,9 +185,10 @@ impl Past {
             Record::Store { store, path, fsid } => {
                 self.stores.insert(store, (path.0, fsid));
             }
-            Record::Did { n, freed, digest } => {
+            Record::Did { n, freed, digest, ctime_ns } => {
                 self.freed = self.freed.saturating_add(freed);
                 self.digests.extend(digest.map(|digest| (n, digest)));
+                self.note_status(n, ctime_ns);
                 self.settle(n, Fate::Done);
             }
             Record::Same { n } => self.settle(n, Fate::Same),
@@ -217,6 +223,24 @@ impl Past {
             self.keys.insert(key);
         }
         self.entries.insert(n, Entry { fate: Fate::Open, length, at, size: was.version.size });
+    }
+
+    fn note_status(&mut self, n: u64, ctime_ns: Option<i64>) {
+        match (self.linked.get(&n), ctime_ns) {
+            (Some(&key), Some(ctime_ns)) => drop(self.linked_statuses.insert(key, ctime_ns)),
+            // Its status is not what the run gave it by another name.
+            (Some(key), None) => drop(self.linked_statuses.remove(key)),
+            (None, Some(ctime_ns)) => drop(self.statuses.insert(n, ctime_ns)),
+            (None, None) => {}
+        }
+    }
+
+    /// Returns the status change time that the run gave to a file, nanoseconds since the epoch, if it is known.
+    pub(crate) fn status(&self, n: u64) -> Option<i64> {
+        match self.linked.get(&n) {
+            Some(key) => self.linked_statuses.get(key).copied(),
+            None => self.statuses.get(&n).copied(),
+        }
     }
 
     fn settle(&mut self, n: u64, fate: Fate) {
@@ -360,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_says_nothing_and_the_rest_holds() {
-        let did = line(&Record::Did { n: 2, freed: 3, digest: None });
+        let did = line(&Record::Did { n: 2, freed: 3, digest: None, ctime_ns: None });
         let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
         let lines = [
             line(&begin()),
@@ -370,7 +394,7 @@ mod tests {
             b"\n\n".to_vec(),
             did,
             b"\n\n".to_vec(),
-            cut(line(&Record::Did { n: 1, freed: 9, digest: None })),
+            cut(line(&Record::Did { n: 1, freed: 9, digest: None, ctime_ns: None })),
         ];
         let past = read(&lines).expect("is read").expect("is a run");
         assert_eq!(fates(&past), [(1, Fate::Open), (2, Fate::Done)]);

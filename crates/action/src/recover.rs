@@ -229,7 +229,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
 fn did(sites: &mut Sites<'_>, intent: &Intent) -> Record {
     let unknown = intent.kind.is_undone_by_copy() && intent.digest.is_none();
     let digest = if unknown { digest(sites, intent) } else { None };
-    Record::Did { n: intent.n, freed: frees(intent), digest }
+    Record::Did { n: intent.n, freed: frees(intent), digest, ctime_ns: None }
 }
 
 /// Returns how many bytes are free by an intent that was carried out, as far as the journal tells.

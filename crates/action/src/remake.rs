@@ -26,12 +26,14 @@ impl Undo<'_> {
         let opened =
             self.finder.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
         let Ok(file) = opened else { return Ok(None) };
-        if !file.stat().is_ok_and(|now| now.inode == *inode && now.size == was.size) {
+        let now = file.stat_now().ok();
+        let Some(now) = now.filter(|now| now.inode == *inode && now.size == was.size) else {
             return Ok(None);
-        }
+        };
         let inode = *inode;
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         staging.dir.link_file(&file, &place.part).map_err(Reason::failed(Op::Link))?;
+        self.note_status(intent.n, Some(now), file.stat_now().ok());
         Ok(Some(inode))
     }
 
@@ -60,6 +62,7 @@ impl Undo<'_> {
                 return Err(changed(intent));
             }
             let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
+            self.undone.statuses.note_made(&stat);
             Ok((stat.inode, made.has_owner))
         });
         let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
@@ -74,7 +77,7 @@ impl Undo<'_> {
 
     /// Links a name to the kept file again that was made a file of its own, if they are still equal.
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
+        let (source, before) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
         let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
         if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
@@ -88,6 +91,7 @@ impl Undo<'_> {
         let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
+        self.undone.statuses.note(&before, source.stat_now().ok());
         Ok(intent.kept.inode)
     }
 }

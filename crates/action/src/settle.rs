@@ -195,6 +195,7 @@ impl Worker<'_> {
         // The kernel lets nobody write while it makes files share their extents.
         let names = self.shared.how.kind.changes_names();
         let lease = names.then(|| kept.file.keep_writers_away());
+        let is_leased = matches!(lease, Some(Lease::Granted(_)));
         let ready = match (&lease, kept.file.stat()) {
             (Some(Lease::Written), _) => Err(Reason::KeptWritten),
             (_, Err(source)) => Err(Reason::KeptFailed { op: Op::Stat, source }),
@@ -203,15 +204,18 @@ impl Worker<'_> {
         };
         let mut now = kept.stat;
         for one in equal {
+            if !is_leased && !self.is_still(kept, &now) {
+                self.outcome.statuses.doubt(now.key());
+            }
             let acted = match &ready {
                 Ok(()) => self.act(&one, &Kept { stat: &now, ..kept.as_kept() }, ours),
                 Err(reason) => Err(reason.of_kept()),
             };
             match acted {
-                Ok(freed) => {
+                Ok((freed, ctime_ns)) => {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
-                    self.lines.push(&Record::Did { n: one.n, freed, digest: one.digest });
+                    self.lines.push(&Record::Did { n: one.n, freed, digest: one.digest, ctime_ns });
                     self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::Same) => {
@@ -224,8 +228,18 @@ impl Worker<'_> {
                 Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }
         }
+        // Who waits to write would do so the moment after the lease is given back.
+        if lease.as_ref().is_some_and(|lease| !lease.holds()) {
+            self.outcome.statuses.doubt(now.key());
+        }
         drop(lease);
         kept.stat = now;
+    }
+
+    /// Returns whether the kept file is what it was after the last change, if its status is to be taken over.
+    fn is_still(&self, kept: &Opened<'_>, now: &Stat) -> bool {
+        !changes_kept(self.shared.how.kind)
+            || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
     }
 
     /// Learns what the files have become by an action.
@@ -246,12 +260,13 @@ impl Worker<'_> {
             ours.insert(stat.key(), stat);
         }
         // To get a further name it may have been copied (overlayfs), and be another inode now.
-        if matches!(kind, Kind::Hardlink | Kind::Separate)
-            && let Ok(stat) = kept.file.stat()
-            && same_bytes(&stat, now)
-        {
-            ours.insert(stat.key(), stat);
-            *now = stat;
+        if changes_kept(kind) {
+            let stat = kept.file.stat_now().ok();
+            self.outcome.statuses.note(now, stat);
+            if let Some(stat) = stat.filter(|stat| same_bytes(stat, now)) {
+                ours.insert(stat.key(), stat);
+                *now = stat;
+            }
         }
         self.outcome.changed.push(Changed {
             tag: one.opened.target.tag,
@@ -259,6 +274,11 @@ impl Worker<'_> {
             unshared: if kind == Kind::Reflink { freed } else { 0 },
         });
     }
+}
+
+/// Returns whether an action gives the kept file another status: it gets or loses a name.
+fn changes_kept(kind: Kind) -> bool {
+    matches!(kind, Kind::Hardlink | Kind::Separate)
 }
 
 /// Makes sure that a file has no bytes after the first `size`.

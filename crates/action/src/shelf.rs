@@ -19,6 +19,7 @@ use crate::manifest::MANIFEST;
 use crate::past::Past;
 use crate::purge::{self, Purged, Quarantined};
 use crate::staging;
+use crate::statuses::Statuses;
 use crate::undo;
 
 /// Directories kept open.
@@ -48,6 +49,8 @@ pub struct Restored {
     pub unmatched: Vec<Vec<u8>>,
     /// The first, by run (in a shelf: by its place there) and number of the intent.
     pub(crate) back: Vec<(u64, Vec<u64>)>,
+    /// The status change times that inodes have by that.
+    pub statuses: Statuses,
 }
 
 impl Shelf {
@@ -155,6 +158,7 @@ impl Shelf {
 impl Restored {
     pub(crate) fn add(&mut self, run: u64, undone: undo::Undone) {
         self.back.push((run, undone.back));
+        self.statuses.add(undone.statuses);
         self.done += undone.done;
         self.refused.extend(undone.refused);
         self.unmatched.retain(|path| undone.unmatched.contains(path));

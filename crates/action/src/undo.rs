@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::Scratch;
-use fsops::{Context, Dir, Op, Stage, Watch};
+use fsops::{Context, Dir, Op, Stage, Stat, Watch};
 
 use crate::error::{Error, Reason, Refusal, again};
 use crate::journal::{Intent, Journal, Record};
@@ -34,6 +34,7 @@ use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
 use crate::staging::Staging;
+use crate::statuses::Statuses;
 
 /// Copies that are made before the disk is waited for.
 const BATCH: usize = 256;
@@ -54,6 +55,8 @@ pub struct Undone {
     pub unmatched: Vec<Vec<u8>>,
     /// The files that are what they were, by the numbers of their intents.
     pub(crate) back: Vec<u64>,
+    /// The status change times that inodes have by what the undo did.
+    pub statuses: Statuses,
 }
 
 /// A copy that is ready to take a place.
@@ -94,7 +97,7 @@ pub(crate) struct Undo<'p> {
     lines: Lines,
     /// By store.
     unsynced: BTreeMap<u32, Unsynced>,
-    undone: Undone,
+    pub(crate) undone: Undone,
 }
 
 /// Brings back what a run changed.
@@ -234,7 +237,7 @@ impl Undo<'_> {
             }
         }
         for copy in self.sync(ready)? {
-            match put(&copy) {
+            match self.put(&copy) {
                 Ok(()) => {
                     let Intent { n, path, .. } = &copy.noted.intent;
                     if let Some(&key) = self.past.linked.get(n) {
@@ -353,7 +356,7 @@ impl Undo<'_> {
     }
 
     /// Gives a file its name back that is in the store.
-    fn give_back(&self, noted: &Noted, site: &Site) -> Result<(), Reason> {
+    fn give_back(&mut self, noted: &Noted, site: &Site) -> Result<(), Reason> {
         let intent = &noted.intent;
         let staging = site.staging.as_ref().ok_or(Reason::NoStore)?;
         let place = Place::of(&site.dir, &site.name, staging, intent.n);
@@ -362,8 +365,13 @@ impl Undo<'_> {
         {
             return place.roll_back(&new_of(noted, file.device));
         }
+        let before = staging.dir.stat_child_now(&place.new);
         match staging.dir.move_new(&place.new, &site.dir, &site.name) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                let after = site.dir.stat_child_now(&site.name);
+                self.note_status(intent.n, before.ok(), after.ok());
+                Ok(())
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 Err(self.finder.sites.not_in_store(intent))
             }
@@ -379,6 +387,34 @@ impl Undo<'_> {
             }
             Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
         }
+    }
+
+    /// Gives what was made its place, and notes the status change times that files have by that.
+    fn put(&mut self, ready: &Ready<'_>) -> Result<(), Reason> {
+        let Site { dir, name, staging } = &ready.site;
+        let staging = staging.as_ref().ok_or(Reason::NoStore)?;
+        let before = staging.dir.stat_child_now(&ready.place(staging).part).ok();
+        // The kept file loses the name that is in the place.
+        let kept = match ready.there {
+            Some(New::Link(_)) => dir.open_file(name).ok(),
+            _ => None,
+        };
+        let kept_before = kept.as_ref().and_then(|kept| kept.stat_now().ok());
+        put(ready)?;
+        self.note_status(ready.noted.intent.n, before, dir.stat_child_now(name).ok());
+        if let (Some(kept), Some(before)) = (kept, kept_before) {
+            self.undone.statuses.note(&before, kept.stat_now().ok());
+        }
+        Ok(())
+    }
+
+    /// Notes the status change time that a file has by what was done with its name, if nobody else has changed its status
+    /// since the run.
+    pub(crate) fn note_status(&mut self, n: u64, before: Option<Stat>, after: Option<Stat>) {
+        let Some(before) = before else { return };
+        let statuses = &mut self.undone.statuses;
+        let is_known = statuses.has(&before) || self.past.status(n) == Some(before.ctime_ns);
+        statuses.note(&before, after.filter(|_| is_known));
     }
 
     /// Makes what is to take a file's place: a link to it, or a copy.

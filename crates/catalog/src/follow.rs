@@ -4,6 +4,10 @@
 //! Nothing is believed that the catalog cannot tell by itself: a content is taken over only from a row that
 //! describes the file as it was, or from the row of the file that it was compared with, if that has the digest that
 //! was found. What does not fit is left for the next scan.
+//!
+//! Size and modification time do not tell of every edit, and lop's own changes of names change the status of files. So
+//! a file is known only if its status change time is the one that lop gave it, and a row of the same inode describes it
+//! only if that row has the time from before lop's changes ([`Status`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,6 +34,20 @@ pub struct Version {
     pub ctime_ns: i64,
 }
 
+/// How a file came by its status change time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Somebody else may have changed the file since it was known.
+    Unknown,
+    /// Only lop's changes gave it.
+    Changed {
+        /// What it was before the first of them, nanoseconds since the epoch.
+        before_ns: i64,
+    },
+    /// Lop made the file, and nobody else has changed it since.
+    Made,
+}
+
 /// A file as it is now.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
@@ -39,6 +57,8 @@ pub struct Live {
     pub version: Version,
     /// Bytes that it takes on the disk.
     pub allocated: u64,
+    /// How it came by its status change time.
+    pub status: Status,
 }
 
 /// What became of a file by something that lop did.
@@ -54,9 +74,6 @@ pub struct Deed {
     pub kept: Vec<u8>,
     /// What that file was.
     pub kept_was: Version,
-    /// Whether it is known to have the same bytes as then, although names that were made or removed have changed its
-    /// status.
-    pub is_kept: bool,
     /// The digest of what both had in them, if it is known.
     pub digest: Option<Digest>,
     /// Bytes that it does not take any more although it is still there.
@@ -119,6 +136,8 @@ struct Follower<'c, L> {
     contents: HashMap<i64, Touched>,
     /// Inodes whose status was changed, by volume and number.
     inodes: HashSet<(i64, u64)>,
+    /// Status change times of inodes that were as they are remembered when the run came to the first of their names.
+    described: HashMap<(i64, u64), i64>,
 }
 
 /// A content that gained or lost files.
@@ -144,6 +163,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
             emptied: HashSet::new(),
             contents: HashMap::new(),
             inodes: HashSet::new(),
+            described: HashMap::new(),
         })
     }
 
@@ -152,19 +172,30 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         let kept = self.row(&deed.kept)?;
         if let Some(row) = &row {
             self.inodes.insert((row.volume, deed.was.inode));
+            if row.version == deed.was {
+                self.described.insert((row.volume, row.version.inode), row.version.ctime_ns);
+            }
+        }
+        if let Some(kept) = &kept {
+            self.inodes.insert((kept.volume, kept.version.inode));
         }
         let Some(now) = (self.look)(&deed.path) else {
             return row.map_or(Ok(()), |row| self.forget(deed, row));
         };
         // Without a doubt, as it is said to be there.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
+        if now.status == Status::Unknown {
+            // Somebody else may have written to it; its row, if it has one, is of before.
+            return Ok(());
+        }
+        let kept = kept.filter(|kept| agrees(kept, volume, &now));
         if !is_like(deed.was, now.version)
             && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
         {
             // Somebody wrote to it, perhaps by another of its names while it was in quarantine.
             return Ok(());
         }
-        let own = row.filter(|row| self.describes(row, deed.was));
+        let own = row.filter(|row| self.describes(row, deed.was) && agrees(row, volume, &now));
         let known = match (own, kept) {
             (None, Some(kept)) if is_link(&kept, volume, now.version) => Some(kept),
             (None, Some(kept)) if self.is_as_compared(&kept, deed)? => Some(kept),
@@ -172,9 +203,6 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         };
         // Without a content nothing would tell that others have the same one.
         let Some(Remembered { head, content: Some(content), .. }) = known else { return Ok(()) };
-        if let Some(kept) = kept.filter(|_| deed.is_kept) {
-            self.inodes.insert((kept.volume, kept.version.inode));
-        }
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
             self.touch(content, now.allocated, deed.unshared)?;
         }
@@ -186,9 +214,10 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
     /// Returns whether a row describes a file as it was, but perhaps for a status that lop has changed already by
     /// what it did with other names of it.
     fn describes(&self, row: &Remembered, was: Version) -> bool {
-        let is_status_ours = || self.inodes.contains(&(row.volume, row.version.inode));
+        let described = self.described.get(&(row.volume, row.version.inode));
         row.version == was
-            || Version { ctime_ns: was.ctime_ns, ..row.version } == was && is_status_ours()
+            || Version { ctime_ns: was.ctime_ns, ..row.version } == was
+                && described == Some(&row.version.ctime_ns)
     }
 
     /// Returns whether what is remembered of the kept file is what it had in it when it was compared.
@@ -317,8 +346,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         self.catalog.delete_empty_dirs(self.emptied)
     }
 
-    /// Takes over new status change times for all names of changed inodes that have a content, if nothing else of
-    /// them has changed.
+    /// Takes over new status change times for all names of changed inodes that have a content, if lop gave them.
     fn renew_names(&mut self, content: i64) -> Result<(), Error> {
         let (catalog, path) = (self.catalog, &self.catalog.path);
         let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content, dir, name \
@@ -339,7 +367,8 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
             let Some(now) = (self.look)(&catalog.path_in(dir, &name)?) else { continue };
             let Version { mtime_ns, ctime_ns, .. } = now.version;
             let is_it = self.volumes.find(&now.device) == Some(file.volume);
-            if is_it && now.version != file.version && is_link(&file, file.volume, now.version) {
+            let is_renewed = is_it && is_link(&file, file.volume, now.version);
+            if is_renewed && now.version != file.version && agrees(&file, file.volume, &now) {
                 let settled = !is_recent(mtime_ns, ctime_ns, self.looked_ns);
                 update.execute(params![dir, name, ctime_ns, settled]).at(path)?;
             }
@@ -351,6 +380,14 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
 /// Returns whether a file can have the bytes that it had, by its size and modification time.
 fn is_like(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
+}
+
+/// Returns whether a row can describe a file: it is of another inode, or of this one before lop changed it or after that.
+fn agrees(row: &Remembered, volume: i64, now: &Live) -> bool {
+    let ctime_ns = row.version.ctime_ns;
+    (row.volume, row.version.inode) != (volume, now.version.inode)
+        || ctime_ns == now.version.ctime_ns
+        || now.status == Status::Changed { before_ns: ctime_ns }
 }
 
 /// Returns whether a file is the very one that a row describes, but for its status.

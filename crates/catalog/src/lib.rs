@@ -44,7 +44,7 @@ mod volumes;
 
 pub use commit::{Copies, Findings, ScanRecord};
 pub use error::Error;
-pub use follow::{Deed, Live, Version};
+pub use follow::{Deed, Live, Status, Version};
 pub use holdings::{Held, Holdings};
 pub use load::{Doubt, Loaded, Rows};
 pub use marks::{Mark, Marker};

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use action::{Deed, Kind, Runs, State};
-use catalog::{Catalog, Live, Version, Writer};
+use action::{Deed, Kind, Runs, State, Statuses};
+use catalog::{Catalog, Live, Status, Version, Writer};
 use fsops::Stat;
 use walk::{Device, Reach};
 
@@ -19,16 +19,24 @@ const OPEN_DIRS: usize = 64;
 /// have to be read again by the next scan.
 const SETTLED: Duration = Duration::from_millis(15);
 
-/// Tells the catalog what a run did with files that did not come from it.
-pub(crate) fn follow_run(run: u64, settings: &Settings) -> Result<(), CommandError> {
+/// Tells the catalog what a run did with files that did not come from it, and which status that gave them.
+pub(crate) fn follow_run(
+    run: u64,
+    statuses: &Statuses,
+    settings: &Settings,
+) -> Result<(), CommandError> {
     let (_, deeds) = Runs::deeds(&Catalog::runs(&settings.catalog()?), run)?;
     let is_done = |deed: &Result<Deed, _>| !matches!(deed, Ok(deed) if deed.state != State::Done);
-    follow(deeds.filter(is_done), settings)
+    follow(deeds.filter(is_done), statuses, settings)
 }
 
 /// Tells the catalog of files, if there is one. The folder with the journals must not be locked: whoever has the
 /// catalog may be waiting for it.
-pub(crate) fn follow<D>(deeds: D, settings: &Settings) -> Result<(), CommandError>
+pub(crate) fn follow<D>(
+    deeds: D,
+    statuses: &Statuses,
+    settings: &Settings,
+) -> Result<(), CommandError>
 where
     D: Iterator<Item = Result<Deed, action::Error>>,
 {
@@ -40,7 +48,7 @@ where
     let looked_ns = settle();
     let mut reach = Reach::new(OPEN_DIRS);
     let deeds = deeds.map(|deed| Ok::<_, CommandError>(told(deed?)));
-    writer.follow(deeds, |path| live(path, &mut reach), looked_ns)
+    writer.follow(deeds, |path| live(path, statuses, &mut reach), looked_ns)
 }
 
 /// Waits until the times of files that were just changed are old enough to be trusted; returns the time, nanoseconds
@@ -54,12 +62,10 @@ pub(crate) fn settle() -> i64 {
 /// Returns what a journal tells as the catalog takes it.
 fn told(deed: Deed) -> catalog::Deed {
     let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
-    // Without a digest nothing but its size and time says that the kept file is what it was.
-    let is_kept = deed.digest.is_some() || deed.kind == Kind::Separate;
     let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
     let (was, kept_was) = (version(&was), version(&kept_was));
     let unshared = if is_shared { allocated } else { 0 };
-    catalog::Deed { path, was, allocated, kept, kept_was, is_kept, digest, unshared }
+    catalog::Deed { path, was, allocated, kept, kept_was, digest, unshared }
 }
 
 fn version(version: &action::Version) -> Version {
@@ -68,11 +74,20 @@ fn version(version: &action::Version) -> Version {
 }
 
 /// Returns the regular file at a path.
-fn live(path: &[u8], reach: &mut Reach) -> Option<Live> {
+fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
     let (dir, name) = reach.site(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
     let Stat { inode, size, ctime_ns, allocated, .. } = stat;
     let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
-    Some(Live { device, version, allocated })
+    Some(Live { device, version, allocated, status: status(&stat, statuses) })
+}
+
+/// Returns how a file came by its status change time.
+fn status(stat: &Stat, statuses: &Statuses) -> Status {
+    match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
+        Some(action::Status { before_ns: Some(before_ns), .. }) => Status::Changed { before_ns },
+        Some(action::Status { before_ns: None, .. }) => Status::Made,
+        None => Status::Unknown,
+    }
 }

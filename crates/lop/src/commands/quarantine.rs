@@ -104,7 +104,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     let summary = Restored { restored: restored.done, failed };
     let conclusion =
         Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
-    let update = || aftermath::follow(deeds?.into_iter().flatten(), settings);
+    let update = || aftermath::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
     let exit = conclusion.say(ended, update, settings)?;
     if exit == Exit::Done && unreadable > 0 {
         settings.print_exit_record(Exit::Partial, &summary.text());

@@ -43,7 +43,9 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
         let directory_times = args.preserve_dir_times;
         let (kind, distinct) = (Kind::Separate, Vec::new());
         let work = Work { kind, lots, amount, directory_times, distinct, one_way };
-        carry_out(work, &workers, settings, |run, _| aftermath::follow_run(run, settings))?
+        carry_out(work, &workers, settings, |run, outcome| {
+            aftermath::follow_run(run, &outcome.statuses, settings)
+        })?
     } else {
         show(&plans, settings)?
     };

@@ -52,7 +52,8 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     // Whoever has the catalog may be waiting for these.
     drop(runs);
-    let update = || aftermath::follow(Runs::undone(&folder, run, &undone)?, settings);
+    let update =
+        || aftermath::follow(Runs::undone(&folder, run, &undone)?, &undone.statuses, settings);
     let exit = conclusion.say(ended, update, settings)?;
     let ignored = complain(run, damaged, unmatched, settings) + unreadable;
     if exit == Exit::Done && ignored > 0 {

@@ -1,12 +1,13 @@
 //! Tells the catalog what a run has made of the files that came from it.
 //!
 //! A run can take hours, and others write to the same directories meanwhile. So a file that has a name at the end of
-//! the run counts as what the run made of it only if it is a file of the group, with the size and the modification time
-//! that this file had when the run began. The catalog keeps its old entry of any other, which the next scan reads.
+//! the run counts as what the run made of it only if it is a file of the group that was, when the run began, what it was
+//! when that was planned, and has the status change time that the run gave it. An edit may keep size and modification
+//! time. The catalog keeps its old entry of any other, which the next scan reads.
 
 use std::collections::{HashMap, HashSet};
 
-use action::{Changed, Outcome};
+use action::{Changed, Outcome, Status, Statuses};
 use catalog::{Change, Now};
 use fsops::{FileKey, Kind, Stat};
 use walk::FileId;
@@ -18,7 +19,7 @@ use crate::look::Looker;
 impl Planner {
     /// Returns the changes to the files that a catalog knows, each file once: those that a run changed, and the other
     /// names of their inodes, which have another status change time now.
-    pub(crate) fn changes(&self, outcome: &Outcome) -> impl Iterator<Item = Change> {
+    pub(crate) fn changes<'o>(&'o self, outcome: &'o Outcome) -> impl Iterator<Item = Change> + 'o {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
         let (mut looker, mut known) = (Looker::default(), Known::default());
@@ -29,7 +30,7 @@ impl Planner {
                 return Some(Change { file, now: None, unshared });
             }
             let now = looker.stat(&self.source.tree().absolute_path(file)).ok()?;
-            if now.kind != Kind::File || !known.has(self, file, &now) {
+            if now.kind != Kind::File || !known.has(self, file, &now, &outcome.statuses) {
                 return None;
             }
             let (mtime_ns, ctime_ns) = (now.mtime_ns(), now.ctime_ns);
@@ -56,12 +57,12 @@ impl Planner {
         names
     }
 
-    /// Returns the inodes of a group before the run, with their sizes and modification times.
-    fn inodes_of(&self, group: u32) -> HashMap<FileKey, (u64, i64)> {
+    /// Returns the inodes of a group before the run.
+    fn inodes_of(&self, group: u32) -> HashMap<FileKey, Stat> {
         let start = self.members.partition_point(|member| member.0 < group);
         let members = self.members[start..].iter().take_while(|member| member.0 == group);
         let stats = members.filter_map(|&(_, file)| self.stat(file));
-        stats.map(|stat| (stat.key(), (stat.size, stat.mtime_ns()))).collect()
+        stats.map(|stat| (stat.key(), stat)).collect()
     }
 
     /// Returns which inode a file was before the run, if that had several names.
@@ -70,24 +71,26 @@ impl Planner {
     }
 }
 
-/// The inodes of one group before the run, with their sizes and modification times. The files of a group mostly come one
-/// after the other.
+/// The inodes of one group before the run. The files of a group mostly come one after the other.
 #[derive(Default)]
 struct Known {
     group: Option<u32>,
-    inodes: HashMap<FileKey, (u64, i64)>,
+    inodes: HashMap<FileKey, Stat>,
 }
 
 impl Known {
-    /// Returns whether what has the name of a file now is an inode of the file's group, with its size and modification
-    /// time.
-    fn has(&mut self, planner: &Planner, file: FileId, now: &Stat) -> bool {
+    /// Returns whether what has the name of a file now is an inode of the file's group that only the run has changed.
+    fn has(&mut self, planner: &Planner, file: FileId, now: &Stat, statuses: &Statuses) -> bool {
         let group = planner.source.group_of(file);
         if self.group != group || group.is_none() {
             self.group = group;
             self.inodes = group.map(|group| planner.inodes_of(group)).unwrap_or_default();
         }
-        self.inodes.get(&now.key()) == Some(&(now.size, now.mtime_ns()))
+        let by_run = |before: &Stat| {
+            let (before_ns, after_ns) = (Some(before.ctime_ns), now.ctime_ns);
+            statuses.of(now.key()) == Some(Status { before_ns, after_ns })
+        };
+        self.inodes.get(&now.key()).is_some_and(|before| before.same_content(now) && by_run(before))
     }
 }
 

@@ -32,6 +32,7 @@ mod keys;
 mod lists;
 mod lop;
 mod manual;
+mod masked;
 mod memory;
 mod messages;
 mod mirror;

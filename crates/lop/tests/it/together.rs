@@ -24,13 +24,13 @@ fn tree() -> TreeBuilder {
 }
 
 /// A scan that holds the catalog until its list comes.
-struct Holder {
+pub(crate) struct Holder {
     running: Running,
     list: File,
 }
 
 impl Holder {
-    fn start(lop: &Lop) -> Holder {
+    pub(crate) fn start(lop: &Lop) -> Holder {
         let running = lop.command().args(["scan", "--files-from", "list"]).spawn();
         // Opening waits for the reader, which has the catalog by then.
         assert!(lop.path("list").metadata().expect("there").file_type().is_fifo());
@@ -39,7 +39,7 @@ impl Holder {
     }
 
     /// Lets it scan these files, and returns once it is done.
-    fn finish(self, list: &[u8]) {
+    pub(crate) fn finish(self, list: &[u8]) {
         let Holder { running, list: mut end } = self;
         end.write_all(list).expect("written");
         drop(end);
@@ -47,7 +47,7 @@ impl Holder {
     }
 }
 
-fn said_to_wait(holder: &Holder) -> When {
+pub(crate) fn said_to_wait(holder: &Holder) -> When {
     let pid = holder.running.pid();
     When::Stderr(format!("lop: waiting for process {pid}, which is changing the catalog\n").into())
 }

@@ -105,8 +105,8 @@ pub(super) fn of_saved(
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let workers = Workers::new(None, Io::Auto);
     let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, _| {
-        aftermath::follow_run(run, settings)
+    carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, outcome| {
+        aftermath::follow_run(run, &outcome.statuses, settings)
     })
 }
 
