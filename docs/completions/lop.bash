@@ -268,7 +268,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__contains)
-            opts="-q -v -h --format --sort --limit --verify --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --verify --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -284,6 +284,13 @@ _lop() {
                     ;;
                 --limit)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)
@@ -440,7 +447,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dups)
-            opts="-q -v -h --format --sort --limit --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -456,6 +463,13 @@ _lop() {
                     ;;
                 --limit)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)
@@ -1566,7 +1580,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__report)
-            opts="-q -v -h --dirs --format --limit --sort --min-size --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --dirs --format --limit --sort --min-size --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1586,6 +1600,13 @@ _lop() {
                     ;;
                 --min-size)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)
@@ -1818,7 +1839,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__uniques)
-            opts="-q -v -h --format --sort --limit --anywhere --verify --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --format --sort --limit --anywhere --verify --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1834,6 +1855,13 @@ _lop() {
                     ;;
                 --limit)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)

@@ -109,6 +109,7 @@ size\t'Largest files first'
 count\t'Most files first'
 path\t'By the first path'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
+complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -154,6 +155,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
+complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -173,6 +175,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -194,6 +197,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
+complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'

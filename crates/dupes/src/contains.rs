@@ -30,6 +30,8 @@ pub enum Content {
     Alone,
     /// The number of its content.
     Known(i64),
+    /// The same, of a file of the second directory that may be another path to one of the first.
+    View(i64),
 }
 
 /// Where a file's content is.
@@ -41,6 +43,8 @@ pub enum Whereabouts {
     Linked,
     /// Not in the second directory.
     Missing,
+    /// Nobody knows: a file of the second directory that has it may be another path to one of the first.
+    View,
     /// Nobody knows: a file of its size in the second directory is not known.
     Unsettled,
     /// Nobody knows: nothing is remembered of the file as it is now, and one in the second directory has its size.
@@ -49,15 +53,17 @@ pub enum Whereabouts {
 
 /// Returns where the content of each file of `one` is in `other`.
 pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
-    let (mut inodes, mut contents) = (HashSet::new(), HashSet::new());
+    let (mut inodes, mut contents, mut views) = (HashSet::new(), HashSet::new(), HashSet::new());
     // By size, whether all files there that have it are known.
     let mut sizes: HashMap<u64, bool> = HashMap::new();
     for file in outside(one.tree, other.tree) {
         inodes.insert(other.tree.key(file));
         let content = other.contents[file.0 as usize];
-        if let Content::Known(content) = content {
-            contents.insert(content);
-        }
+        match content {
+            Content::Known(content) => contents.insert(content),
+            Content::View(content) => views.insert(content),
+            Content::Unknown | Content::Alone => false,
+        };
         let size = other.tree.file(file).size;
         *sizes.entry(size).or_insert(true) &= content != Content::Unknown;
     }
@@ -68,7 +74,11 @@ pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
         }
         match (*content, sizes.get(&one.tree.file(file).size)) {
             (Content::Known(content), _) if contents.contains(&content) => Whereabouts::Copied,
-            (_, None) | (Content::Known(_) | Content::Alone, Some(true)) => Whereabouts::Missing,
+            (Content::Known(content), _) if views.contains(&content) => Whereabouts::View,
+            (_, None) => Whereabouts::Missing,
+            (Content::Known(_) | Content::View(_) | Content::Alone, Some(true)) => {
+                Whereabouts::Missing
+            }
             (Content::Unknown, _) => Whereabouts::Unknown,
             (_, Some(false)) => Whereabouts::Unsettled,
         }

@@ -22,6 +22,8 @@ pub enum State {
     Offline,
     /// It cannot be looked at.
     Unknown,
+    /// It is what it was, but may be another path to a file that counts ([`views_among`](crate::views_among)).
+    View,
     /// It is what it was, but was not compared with others yet.
     Pending,
     /// It is what it was by its metadata, but its bytes were found to be others.

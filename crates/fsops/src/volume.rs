@@ -171,6 +171,17 @@ impl Volume {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
+    /// Returns whether its files are those of other file systems of this machine, whose metadata it passes on: overlayfs.
+    pub fn is_stacked(&self) -> bool {
+        self.magic == OVERLAY_MAGIC
+    }
+
+    /// Returns whether its kind leaves open that its files are those of another file system, of this machine or not.
+    pub fn may_show_others(&self) -> bool {
+        let is_disk = self.keeps_owners_and_modes() || self.is_fat();
+        !is_disk || self.is_stacked()
+    }
+
     /// Returns whether all files have the device number of the directory that they are in. An overlayfs over several file
     /// systems gives the files of each a number of their own
     /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).

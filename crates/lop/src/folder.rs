@@ -8,7 +8,7 @@ use catalog::{Catalog, Known, Record};
 use content::Digest;
 use device::Io;
 use dupes::{State, Verdict, dirs_of};
-use fsops::{FileKey, Watch};
+use fsops::{FileKey, Volume, Watch};
 use walk::{FileId, Tree, in_system_dir};
 
 use crate::error::CommandError;
@@ -20,6 +20,7 @@ use crate::settings::{Settings, Workers};
 use crate::sources::files;
 use crate::unknown::Standing;
 use crate::verifying::{Counting, Place, Tally, Verified, standing};
+use crate::views::{Distinct, Shown};
 
 /// The files of a directory and their copies.
 pub(crate) struct Folder {
@@ -27,6 +28,7 @@ pub(crate) struct Folder {
     pub(crate) tree: Tree,
     /// One per file of the tree.
     pub(crate) files: Vec<Copies>,
+    distinct: Distinct,
 }
 
 /// Where a file's content is besides under its own name. Only files that are there, unchanged
@@ -41,8 +43,8 @@ pub(crate) struct Copies {
     pub(crate) outside: bool,
     /// Whether there was a copy on a disk that is not mounted.
     pub(crate) offline: bool,
-    /// Whether a file outside had this content and is not what it was.
-    changed: bool,
+    /// What is known if no copy outside is found: that one is not what it was, or may be the file itself.
+    doubt: Option<Standing>,
     pub(crate) digest: Option<Digest>,
     /// Number of the content in the catalog, if the file was compared and has itself no name outside.
     content: Option<i64>,
@@ -55,8 +57,10 @@ struct Content {
     inodes: HashSet<(i64, u64)>,
     /// Those of them that have a name outside.
     outside: HashSet<(i64, u64)>,
-    /// Whether a file outside had this content and is not what it was.
-    changed_outside: bool,
+    /// Those that may be other paths to the rest.
+    views: HashSet<(i64, u64)>,
+    /// What is known if no copy outside is found: that one is not what it was, or may be a file inside.
+    doubt: Option<Standing>,
     /// Whether a file outside had this content and was found damaged or unreadable.
     bad_outside: bool,
     /// Whether one was on a disk that is not mounted.
@@ -82,12 +86,13 @@ impl Folder {
     pub(crate) fn look(
         dir: &Path,
         system_dirs: SystemDirs,
+        distinct: Distinct,
         settings: &Settings,
     ) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
         let tree = walk_dir(dir, system_dirs, settings)?;
-        let files = Asker::new(&catalog, &tree)?.ask()?;
-        Ok(Folder { tree, files })
+        let files = Asker::new(&catalog, &tree, &distinct)?.ask()?;
+        Ok(Folder { tree, files, distinct })
     }
 
     /// Reads each file that the catalog says has a copy, together with one of its copies, and updates `files` with the
@@ -101,10 +106,12 @@ impl Folder {
             copies.content.filter(|_| copies.known() && copies.has_copy(counting))
         };
         let contents = self.files.iter().filter_map(content).collect();
-        let (bounds, mut looker) = (Bounds::new(&self.tree), Looker::default());
-        let place = |path: &[u8]| bounds.place(path, &mut looker);
+        let bounds = Bounds::new(&self.tree, &self.distinct);
+        let mut looker = Looker::default();
+        let place = |path: &[u8]| bounds.place(path, None, &mut looker);
         let catalog = open(settings)?;
-        let verified = Verified::read(&catalog, &contents, counting, place, settings)?;
+        let distinct = &self.distinct;
+        let verified = Verified::read(&catalog, &contents, counting, distinct, place, settings)?;
         let mut waiting = Waiting::new(&catalog)?;
         let mut sizes = Vec::new();
         for (file, copies) in files(&self.tree).into_iter().zip(&mut self.files) {
@@ -116,10 +123,10 @@ impl Folder {
                     sizes.push(size);
                     continue;
                 }
-                Verdict::Alone if copies.changed => Standing::CopiesChanged,
                 Verdict::Alone if waiting.has(size, &catalog, &mut looker)? => {
                     Standing::Is(State::Pending)
                 }
+                Verdict::Alone if copies.doubt.is_some() => copies.doubt.unwrap_or_default(),
                 verdict => standing(verdict),
             };
             copies.outside = false;
@@ -188,26 +195,33 @@ struct Bounds<'a> {
     tree: &'a Tree,
     /// The directories of the tree: another path to one of them is not outside.
     dirs: HashSet<FileKey>,
+    shown: Shown<'a>,
 }
 
 impl<'a> Bounds<'a> {
-    fn new(tree: &'a Tree) -> Bounds<'a> {
-        Bounds { tree, dirs: dirs_of(tree) }
+    fn new(tree: &'a Tree, distinct: &'a Distinct) -> Bounds<'a> {
+        Bounds { tree, dirs: dirs_of(tree), shown: Shown::new(tree, distinct) }
     }
 
-    /// Returns where a name that is there is. What is in the trash or in a snapshot is no copy that lets
-    /// another one go.
-    fn place(&self, path: &[u8], looker: &mut Looker) -> Place {
+    /// Returns where a name that is there is, on `disk` if that is known. What is in the trash or in a snapshot is
+    /// no copy that lets another one go.
+    fn place(&self, path: &[u8], disk: Option<Volume>, looker: &mut Looker) -> Place {
         match looker.dir_key(path) {
             Ok(dir) if self.dirs.contains(&dir) => Place::Inside,
-            Ok(_) if !in_system_dir(path) && !self.is_below(path) => Place::Outside,
-            _ => Place::Elsewhere,
+            Ok(_) if in_system_dir(path) || self.is_below(path) => Place::Elsewhere,
+            Ok(_) if !self.shown.may_have(disk) => Place::Outside,
+            Ok(_) => match looker.sight(path) {
+                Ok(sight) if self.shown.has(path, &sight) => Place::View,
+                Ok(_) => Place::Outside,
+                Err(_) => Place::Elsewhere,
+            },
+            Err(_) => Place::Elsewhere,
         }
     }
 
-    /// Returns whether a name that is there is outside.
+    /// Returns whether a name that is there is outside, or may be.
     fn is_outside(&self, path: &[u8], looker: &mut Looker) -> bool {
-        !self.is_below(path) && self.place(path, looker) == Place::Outside
+        matches!(self.place(path, None, looker), Place::Outside | Place::View)
     }
 
     fn is_below(&self, path: &[u8]) -> bool {
@@ -218,6 +232,7 @@ impl<'a> Bounds<'a> {
 struct Asker<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
+    distinct: &'a Distinct,
     bounds: Bounds<'a>,
     contents: HashMap<i64, Content>,
     looker: Looker,
@@ -225,10 +240,14 @@ struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    fn new(catalog: &'a Catalog, tree: &'a Tree) -> Result<Self, CommandError> {
+    fn new(
+        catalog: &'a Catalog,
+        tree: &'a Tree,
+        distinct: &'a Distinct,
+    ) -> Result<Self, CommandError> {
         let (contents, looker) = (HashMap::new(), Looker::default());
-        let (bounds, waiting) = (Bounds::new(tree), Waiting::new(catalog)?);
-        Ok(Asker { catalog, tree, bounds, contents, looker, waiting })
+        let (bounds, waiting) = (Bounds::new(tree, distinct), Waiting::new(catalog)?);
+        Ok(Asker { catalog, tree, distinct, bounds, contents, looker, waiting })
     }
 
     fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
@@ -255,18 +274,20 @@ impl<'a> Asker<'a> {
         }
         let content = &self.contents[&number];
         let own = (known.volume, known.inode);
-        let is_there = content.inodes.contains(&own);
+        let is_view = content.views.contains(&own);
+        let is_there = is_view || content.inodes.contains(&own);
+        let doubt = content.doubt.or(is_view.then_some(Standing::CopiesAreViews));
         let copies = Copies {
-            duplicates: (content.inodes.len() - usize::from(is_there)) as u64,
+            duplicates: content.inodes.len().saturating_sub(usize::from(is_there)) as u64,
             outside: !content.outside.is_empty(),
             offline: content.offline,
-            changed: content.changed_outside,
+            doubt,
             digest: content.digest,
             content: (!content.outside.contains(&own)).then_some(number),
             ..alone
         };
-        if !copies.outside && content.changed_outside {
-            return Ok(Copies { standing: Standing::CopiesChanged, ..copies });
+        if let Some(standing) = doubt.filter(|_| !copies.outside) {
+            return Ok(Copies { standing, ..copies });
         }
         let bad = !copies.outside && content.bad_outside;
         let standing = if bad { Standing::CopiesBad } else { copies.standing };
@@ -285,18 +306,26 @@ impl<'a> Asker<'a> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
         let mut content = Content { digest, ..Content::default() };
+        let mut same = Vec::new();
         for entry in &entries {
             match self.looker.state(entry) {
                 State::Same => {
-                    content.inodes.insert((entry.volume, entry.inode));
-                    if self.bounds.is_outside(&entry.path, &mut self.looker) {
-                        content.outside.insert((entry.volume, entry.inode));
+                    same.push(entry);
+                    match self.bounds.place(&entry.path, entry.disk, &mut self.looker) {
+                        Place::Outside => {
+                            content.outside.insert((entry.volume, entry.inode));
+                        }
+                        Place::View => {
+                            content.doubt.get_or_insert(Standing::CopiesAreViews);
+                        }
+                        Place::Inside | Place::Elsewhere => {}
                     }
                 }
                 // It may have this content all the same.
-                State::Changed | State::Unknown | State::Pending => {
-                    content.changed_outside |=
-                        self.bounds.is_outside(&entry.path, &mut self.looker);
+                State::Changed | State::Unknown | State::View | State::Pending => {
+                    if self.bounds.is_outside(&entry.path, &mut self.looker) {
+                        content.doubt = Some(Standing::CopiesChanged);
+                    }
                 }
                 State::Offline => content.offline = true,
                 State::Damaged | State::Unreadable => {
@@ -304,6 +333,11 @@ impl<'a> Asker<'a> {
                 }
                 State::Gone => {}
             }
+        }
+        let are_views = self.looker.views_among(&same, self.distinct);
+        for (entry, is_view) in same.iter().zip(are_views) {
+            let inodes = if is_view { &mut content.views } else { &mut content.inodes };
+            inodes.insert((entry.volume, entry.inode));
         }
         Ok(content)
     }

@@ -3,9 +3,11 @@
 use std::io;
 
 use catalog::{Entry, FileState};
-use dupes::State;
+use dupes::{Sight, State, views_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
+
+use crate::views::Distinct;
 
 /// Looks at paths, keeping the directory used last open.
 pub(crate) struct Looker(Reach);
@@ -27,6 +29,12 @@ impl Looker {
         Ok(self.0.dir(split(path).0)?.stat()?.key())
     }
 
+    /// Returns by what a view of the file at an absolute path is recognised.
+    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
+        let volume = self.0.dir(split(path).0)?.volume()?;
+        Ok(Sight::new(&self.stat(path)?, &volume))
+    }
+
     /// Returns what has become of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
         let state = match self.stat(&entry.path) {
@@ -36,6 +44,19 @@ impl Looker {
             Err(_) => return State::Unknown,
         };
         if self.is_offline(entry) { State::Offline } else { state }
+    }
+
+    /// Returns which of some unchanged files of one content may be other paths to one of the rest.
+    pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
+        let is_candidate = |entry: &&Entry| entry.disk.is_none_or(|disk| disk.may_show_others());
+        if !entries.iter().any(is_candidate) {
+            return vec![false; entries.len()];
+        }
+        let candidates = entries.iter().map(|entry| {
+            let sight = self.sight(&entry.path).ok();
+            sight.filter(|_| !distinct.has(&entry.path))
+        });
+        views_among(&candidates.collect::<Vec<_>>())
     }
 
     /// Returns whether another file system is where a remembered file was.

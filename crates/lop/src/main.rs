@@ -42,6 +42,7 @@ mod tips;
 mod unknown;
 mod usage;
 mod verifying;
+mod views;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;

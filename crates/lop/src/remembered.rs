@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Loaded};
 use content::{ContentId, Digest};
-use dupes::{State, Work};
+use dupes::{Sight, State, Work, may_have_views, views_among};
 use fsops::{Interrupted, Watch};
 use walk::FileId;
 
@@ -15,6 +15,8 @@ use crate::look::{Looker, state_of};
 use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
+use crate::unknown::Standing;
+use crate::views::Distinct;
 use device::Io;
 
 impl From<catalog::Error> for CommandError {
@@ -127,6 +129,28 @@ impl Live {
         self.states[file.0 as usize]
     }
 
+    /// Marks files that may be other paths to one that counts, but for those below `distinct`.
+    pub(crate) fn mark_views(&mut self, distinct: &Distinct) {
+        let tree = &self.loaded.tree;
+        if !may_have_views(tree) {
+            return;
+        }
+        let facts = &self.loaded.facts;
+        let content = |file: &FileId| Some((facts.content(file.0)?, tree.path(*file), *file));
+        let mut members: Vec<_> = self.in_state(State::Same).iter().filter_map(content).collect();
+        members.sort_unstable();
+        for equal in members.chunk_by(|a, b| a.0 == b.0) {
+            let sight =
+                |file| (!distinct.has(&tree.absolute_path(file))).then(|| Sight::of(tree, file));
+            let sights: Vec<_> = equal.iter().map(|(.., file)| sight(*file)).collect();
+            for ((.., file), is_view) in equal.iter().zip(views_among(&sights)) {
+                if is_view {
+                    self.states[file.0 as usize] = State::View;
+                }
+            }
+        }
+    }
+
     /// Returns the files that are in this state.
     pub(crate) fn in_state(&self, state: State) -> Vec<FileId> {
         files(&self.loaded.tree).into_iter().filter(|&f| self.state(f) == state).collect()
@@ -232,43 +256,49 @@ impl Waiting {
 }
 
 /// Who else has the content of a file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Others {
     /// Other inodes that have it: those that are there and unchanged.
     pub(crate) duplicates: u64,
-    /// Whether a file that had it is not what it was.
-    pub(crate) changed: bool,
+    /// What is known instead if there are none: that files that had it changed, or may be the same file.
+    pub(crate) doubt: Option<Standing>,
 }
 
 /// Who has each content.
 #[derive(Default)]
 pub(crate) struct Sharers {
     pub(crate) looker: Looker,
-    /// By content, the inodes that have it, and whether a file that had it is not what it was.
-    inodes: HashMap<i64, (HashSet<(i64, u64)>, bool)>,
+    /// By content, how many files have it, and what is known if that is but one.
+    files: HashMap<i64, (u64, Option<Standing>)>,
 }
 
 impl Sharers {
     /// Returns who else has the content of a file.
     pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else {
-            return Ok(Others { duplicates: 0, changed: false });
+            return Ok(Others::default());
         };
-        if !self.inodes.contains_key(&content) {
-            let (mut inodes, mut changed) = (HashSet::new(), false);
-            for entry in catalog.files_with(content)? {
-                let state = self.looker.state(&entry);
-                if state == State::Same {
-                    inodes.insert((entry.volume, entry.inode));
-                }
+        if !self.files.contains_key(&content) {
+            let (mut same, mut changed) = (Vec::new(), false);
+            let entries = catalog.files_with(content)?;
+            for entry in &entries {
+                let state = self.looker.state(entry);
+                same.extend((state == State::Same).then_some(entry));
                 changed |= matches!(state, State::Changed | State::Unknown);
             }
-            self.inodes.insert(content, (inodes, changed));
+            let are_views = self.looker.views_among(&same, &Distinct::default());
+            let counted = same.iter().zip(&are_views).filter(|(_, is_view)| !**is_view);
+            let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
+            let doubt = match (changed, are_views.contains(&true)) {
+                (true, _) => Some(Standing::CopiesChanged),
+                (false, true) => Some(Standing::CopiesAreViews),
+                (false, false) => None,
+            };
+            self.files.insert(content, (inodes.len() as u64, doubt));
         }
-        let own = (file.volume, file.inode);
-        let (inodes, changed) = &self.inodes[&content];
-        let others = inodes.iter().filter(|inode| **inode != own).count();
-        Ok(Others { duplicates: others as u64, changed: *changed })
+        // One of those that count is the file itself, or what it may be a view of.
+        let (files, doubt) = self.files[&content];
+        Ok(Others { duplicates: files.saturating_sub(1), doubt })
     }
 }
 
@@ -280,6 +310,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Gone => Some("gone"),
         State::Offline => Some("offline"),
         State::Unknown => Some("cannot be looked at"),
+        State::View => Some("may be the same file by another path"),
         State::Pending => Some("not compared yet"),
         State::Damaged => Some("damaged"),
         State::Unreadable => Some("unreadable"),

@@ -19,6 +19,8 @@ pub(crate) enum Standing {
     Is(State),
     /// It is known as it is, but what its only copies are now is not.
     CopiesChanged,
+    /// It is known as it is, but its only copies may be the same file by other paths.
+    CopiesAreViews,
     /// It is known as it is, and to have no copy: those that it had are damaged or unreadable.
     CopiesBad,
 }
@@ -44,10 +46,14 @@ impl Standing {
             Standing::Missing => Some("not in the catalog"),
             Standing::Is(state) => mark(state),
             Standing::CopiesChanged => Some("its copies changed since the scan"),
+            Standing::CopiesAreViews => Some(SAME_FILE),
             Standing::CopiesBad => Some("its copies elsewhere are damaged or unreadable"),
         }
     }
 }
+
+/// What is said of a file whose copy may be the file itself.
+const SAME_FILE: &str = "its copy elsewhere may be the same file by another path";
 
 /// How many files have no answer, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -61,6 +67,9 @@ pub(crate) struct Unknown {
     pub(crate) pending: u64,
     /// Of these, those that were found damaged or unreadable.
     pub(crate) damaged: u64,
+    /// Of these, those that may be the same file as one that counts, by another path.
+    #[serde(skip_serializing_if = "is_zero")]
+    views: u64,
     /// Besides these, those on a disk that is not mounted.
     #[serde(skip_serializing_if = "is_zero")]
     offline: u64,
@@ -98,6 +107,7 @@ impl Unknown {
             }
             Standing::Missing => None,
             Standing::CopiesChanged => Some(&mut self.copies_changed),
+            Standing::Is(State::View) | Standing::CopiesAreViews => Some(&mut self.views),
             Standing::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
             Standing::Is(State::Gone) => {
                 self.gone += 1;
@@ -126,7 +136,9 @@ impl Unknown {
 
     /// Returns those that are not in the catalog.
     fn missing(&self) -> u64 {
-        self.all - self.stale_files - self.pending - self.damaged - self.copies_changed
+        let known =
+            self.stale_files + self.pending + self.damaged + self.copies_changed + self.views;
+        self.all - known
     }
 
     /// Returns a line for each reason that there is, with what to do about it.
@@ -159,6 +171,13 @@ impl Unknown {
                 files,
                 ["is", "are"],
                 "damaged or unreadable; 'lop validate' names what is",
+            ),
+            (
+                self.views,
+                files,
+                ["", ""],
+                "may be the same as others by another path (network, FUSE, overlayfs); if not, name \
+                 their directory with --distinct DIR",
             ),
             (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
         ]

@@ -24,6 +24,7 @@ use crate::remembered::Live;
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
 use crate::unknown::Standing;
+use crate::views::Distinct;
 
 /// Where a remembered file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,8 @@ pub(crate) enum Place {
     Outside,
     /// Among the files that are asked about.
     Inside,
+    /// Outside, but perhaps another path to a file inside.
+    View,
     /// In neither.
     Elsewhere,
 }
@@ -62,10 +65,14 @@ impl Verified {
         catalog: &Catalog,
         contents: &HashSet<i64>,
         counting: Counting,
+        distinct: &Distinct,
         place: impl FnMut(&[u8]) -> Place,
         settings: &Settings,
     ) -> Result<Verified, CommandError> {
-        let live = Live::check(catalog.load(Rows::Having(contents))?, settings)?;
+        let mut live = Live::check(catalog.load(Rows::Having(contents))?, settings)?;
+        if counting == Counting::Anywhere {
+            live.mark_views(distinct);
+        }
         let claims = claims(&live, counting, place);
         // Of these the last copy changed a moment ago.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
@@ -194,7 +201,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Place
             match names[0] {
                 (.., Place::Outside, file) => claim.copies.push(file),
                 (.., Place::Inside, file) => claim.files.push(file),
-                (.., Place::Elsewhere, _) => {}
+                (.., Place::View | Place::Elsewhere, _) => {}
             }
         }
         claim.files.sort_unstable();

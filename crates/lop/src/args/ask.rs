@@ -39,6 +39,18 @@ pub(crate) struct ListArgs {
     pub(crate) limit: Option<usize>,
 }
 
+/// Directories that show nothing a second time.
+#[derive(Debug, Args)]
+pub(crate) struct DistinctArgs {
+    /// What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too
+    ///
+    /// Such a file system can show files of this machine by a second path (sshfs, NFS, mergerfs and its
+    /// branches). A file there counts as another one if its times tell it from each file that it could be,
+    /// or if this says so.
+    #[arg(id = "distinct", long, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+}
+
 /// The order of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListSort {
@@ -101,6 +113,9 @@ pub(crate) struct ReportArgs {
     /// Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) min_size: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }
 
 /// Show the duplicates of a file
@@ -153,6 +168,9 @@ pub(crate) struct DupsArgs {
 
     #[command(flatten)]
     pub(crate) list: ListArgs,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }
 
 /// Show the files below a directory that have no copy outside it
@@ -187,6 +205,9 @@ pub(crate) struct UniquesArgs {
     /// marks it in the catalog, and tries the next one. It does not read a hard link outside, which is the same file.
     #[arg(long)]
     pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }
 
 /// Tell whether everything in one directory is in another one too
@@ -225,4 +246,7 @@ pub(crate) struct ContainsArgs {
     /// same file.
     #[arg(long)]
     pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use catalog::{Catalog, FileState, Known, Record};
-use dupes::{Content, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts};
+use dupes::{
+    Content, Sight, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts,
+};
+use fsops::FileKey;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
@@ -20,6 +23,7 @@ use crate::settings::Settings;
 use crate::sources::files;
 use crate::unknown::{Standing, Unknown};
 use crate::verifying::{Counting, Place, Tally, Verified, standing};
+use crate::views::{Distinct, Shown};
 
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -30,7 +34,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
         &catalog,
     )?;
     // A damaged file there does not count as a copy.
-    let other = Side::look(
+    let mut other = Side::look(
         Content::Alone,
         walk_dir(&args.other, SystemDirs::LeftOut, settings)?,
         &catalog,
@@ -39,10 +43,12 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
         let message = "the second directory is the first, or in it: nothing there would be left";
         return Err(CommandError::usage(message));
     }
+    let distinct = Distinct::new(&args.distinct.dirs)?;
+    let views = other.mark_views_of(&one.tree, &distinct);
     let mut found = whereabouts(one.walked(), other.walked());
     one.note_bad_copies(&other, &found);
     let verified =
-        args.verify.then(|| verify(&mut one, &other, &mut found, settings)).transpose()?;
+        args.verify.then(|| verify(&mut one, &other, &views, &mut found, settings)).transpose()?;
     let problems: Vec<&Problem> = one.tree.problems.iter().chain(&other.tree.problems).collect();
     let tally = verified.as_ref().map(|(_, tally)| *tally);
     let summary = Summary { tally, ..Summary::new(&one, &other, &found, problems.len() as u64) };
@@ -80,6 +86,20 @@ impl Side {
         Walked { tree: &self.tree, contents: &self.contents }
     }
 
+    /// Marks files that may be other paths to files of `one`, and returns their identities.
+    fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
+        let shown = Shown::new(one, distinct);
+        let mut views = HashSet::new();
+        for (file, content) in files(&self.tree).into_iter().zip(&mut self.contents) {
+            let Content::Known(number) = *content else { continue };
+            if shown.has(&self.tree.absolute_path(file), &Sight::of(&self.tree, file)) {
+                *content = Content::View(number);
+                views.insert(self.tree.key(file));
+            }
+        }
+        views
+    }
+
     fn standing(&self, file: FileId) -> Standing {
         self.standings[file.0 as usize]
     }
@@ -112,6 +132,7 @@ impl Side {
 fn verify(
     one: &mut Side,
     other: &Side,
+    views: &HashSet<FileKey>,
     found: &mut Vec<Whereabouts>,
     settings: &Settings,
 ) -> Result<(Verified, Tally), CommandError> {
@@ -124,11 +145,15 @@ fn verify(
     let mut looker = Looker::default();
     let place = |path: &[u8]| match looker.dir_key(path) {
         Ok(dir) if inside.contains(&dir) => Place::Inside,
-        Ok(dir) if there.contains(&dir) => Place::Outside,
+        Ok(dir) if there.contains(&dir) => match looker.stat(path) {
+            Ok(stat) if !views.contains(&stat.key()) => Place::Outside,
+            _ => Place::View,
+        },
         _ => Place::Elsewhere,
     };
     let (catalog, contents) = (open(settings)?, contents.collect());
-    let verified = Verified::read(&catalog, &contents, Counting::Outside, place, settings)?;
+    let (counting, distinct) = (Counting::Outside, Distinct::default());
+    let verified = Verified::read(&catalog, &contents, counting, &distinct, place, settings)?;
     let mut sizes = Vec::new();
     for (at, (file, place)) in files(&one.tree).into_iter().zip(&*found).enumerate() {
         if *place != Whereabouts::Copied {
@@ -162,6 +187,7 @@ fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
             let bad = Some(one.standing(file)).filter(|known| *known == Standing::CopiesBad);
             Some((file, bad.and_then(Standing::mark)))
         }
+        Whereabouts::View => Some((file, Standing::CopiesAreViews.mark())),
         Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
         Whereabouts::Unknown => Some((file, one.standing(file).mark())),
     });
@@ -218,13 +244,15 @@ impl Summary {
         };
         let there = outside(&one.tree, &other.tree);
         let sizes = with(Whereabouts::Missing).map(|file| one.tree.file(file).size);
+        let unknown = with(Whereabouts::Unknown).map(|file| one.standing(file));
+        let views = with(Whereabouts::View).map(|_| Standing::CopiesAreViews);
         let skipped = &one.tree.skipped;
         Summary {
             files: found.len() as u64,
             missing: number(Whereabouts::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
-            unknown: Unknown::of(with(Whereabouts::Unknown).map(|file| one.standing(file))),
+            unknown: Unknown::of(unknown.chain(views)),
             unsettled: number(Whereabouts::Unsettled),
             hard_links: number(Whereabouts::Linked),
             unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,

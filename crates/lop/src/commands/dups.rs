@@ -12,10 +12,12 @@ use crate::folder::{Copies, Folder, SystemDirs};
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 use crate::unknown::Unknown;
+use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Folder::look(&args.dir, SystemDirs::LeftOut, settings)?;
+    let distinct = Distinct::new(&args.distinct.dirs)?;
+    let folder = Folder::look(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
     let is_copy = |copies: &Copies| copies.duplicates > 0;
     let listing = Listing::new(&folder, is_copy, |_| None);
     let number = |wanted: &dyn Fn(&Copies) -> bool| {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use catalog::{Catalog, Entry};
-use dupes::State;
+use dupes::{State, Views};
 use fsops::Stat;
 use serde::Serialize;
 
@@ -28,8 +28,8 @@ struct Answer {
     others: Vec<Listed>,
     /// How many of them are further names of a file.
     hard_links: u64,
-    /// Whether it is not known if there is a copy, as those that there were have changed.
-    copies_changed: bool,
+    /// Why it is not known whether there is a copy.
+    doubt: Option<Standing>,
 }
 
 /// Why there is no answer about a file.
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     for path in &args.paths {
         match asker.answer(path)? {
             Ok(answer) => {
-                unknown.extend(answer.copies_changed.then_some(Standing::CopiesChanged));
+                unknown.extend(answer.doubt);
                 answers.push(answer);
             }
             Err(why) => {
@@ -135,9 +135,9 @@ impl Asker<'_> {
         }
         let path = path.as_os_str().as_bytes().to_vec();
         let file = listed(&entry, path, Some(duplicates), None);
-        let copies_changed = others.duplicates == 0 && others.changed;
+        let doubt = others.doubt.filter(|_| others.duplicates == 0);
         let Others { listed, hard_links, .. } = others;
-        Ok(Ok(Answer { file, others: listed, hard_links, copies_changed }))
+        Ok(Ok(Answer { file, others: listed, hard_links, doubt }))
     }
 }
 
@@ -149,8 +149,8 @@ struct Others {
     /// Inodes with its content.
     duplicates: u64,
     hard_links: u64,
-    /// Whether a file that had its content is not what it was.
-    changed: bool,
+    /// What is known if there are none: that files that had its content changed, or may be this one.
+    doubt: Option<Standing>,
 }
 
 impl Others {
@@ -176,8 +176,12 @@ impl Others {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
         let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
+        let mut counted = Counted::new(looker, entry, &entries);
         for other in entries {
-            let state = looker.state(&other);
+            let state = match looker.state(&other) {
+                State::Same if counted.has(looker, &other) => State::View,
+                state => state,
+            };
             let next = inodes.len();
             let at = match state {
                 State::Same => *at_of.entry(inode(&other)).or_insert(next),
@@ -205,7 +209,12 @@ impl Others {
             self.hard_links += names.len() as u64 - copies;
         }
         for (at, (other, state)) in names.into_iter().enumerate() {
-            self.changed |= matches!(state, State::Changed | State::Unknown | State::Pending);
+            let is_changed = matches!(state, State::Changed | State::Unknown | State::Pending);
+            if is_changed {
+                self.doubt = Some(Standing::CopiesChanged);
+            } else if state == State::View {
+                self.doubt.get_or_insert(Standing::CopiesAreViews);
+            }
             let state = match at {
                 _ if is_own => Some("hard link"),
                 1.. => Some("hard link of the copy above"),
@@ -214,6 +223,34 @@ impl Others {
             let path = other.path.clone();
             self.listed.push(listed(&other, path, None, state));
         }
+    }
+}
+
+/// The file asked for and its duplicates so far, of which further ones may be views; nothing if none can be one.
+struct Counted(Option<Views>);
+
+impl Counted {
+    fn new(looker: &mut Looker, entry: &Entry, others: &[Entry]) -> Counted {
+        let may_be_view = |entry: &Entry| entry.disk.is_none_or(|disk| disk.may_show_others());
+        if !may_be_view(entry) && !others.iter().any(may_be_view) {
+            return Counted(None);
+        }
+        let mut views = Views::default();
+        if let Ok(sight) = looker.sight(&entry.path) {
+            views.add(&sight);
+        }
+        Counted(Some(views))
+    }
+
+    /// Returns whether a file may be one of them by another path, and adds it if not.
+    fn has(&mut self, looker: &mut Looker, other: &Entry) -> bool {
+        let Some(views) = &mut self.0 else { return false };
+        let Ok(sight) = looker.sight(&other.path) else { return false };
+        let is_view = views.has(&sight);
+        if !is_view {
+            views.add(&sight);
+        }
+        is_view
     }
 }
 
@@ -230,7 +267,7 @@ fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io:
     let names = settings.stdout.names;
     let (start, end) = settings.stdout.bold();
     let mut heading = match answer.file.duplicates.unwrap_or(0) {
-        0 if answer.copies_changed => "no duplicates that are known to be such".into(),
+        0 if answer.doubt.is_some() => "no duplicates that are known to be such".into(),
         0 => "no duplicates".into(),
         n => counted(n, "duplicate", "duplicates"),
     };

@@ -243,8 +243,8 @@ impl Lister<'_> {
         let same = entry.filter(|_| standing.is_known());
         let sharers = same.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
         let none = sharers.filter(|sharers| sharers.duplicates == 0);
-        if none.is_some_and(|sharers| sharers.changed) {
-            standing = Standing::CopiesChanged;
+        if let Some(doubt) = none.and_then(|sharers| sharers.doubt) {
+            standing = doubt;
         } else if none.is_some()
             && self.waiting.has(now.size, self.catalog, &mut self.sharers.looker)?
         {

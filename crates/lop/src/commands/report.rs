@@ -20,6 +20,7 @@ use crate::remembered::{Groups, Live, LiveGroup, mark, open};
 use crate::scope::Scope;
 use crate::settings::{Settings, Verbosity};
 use crate::unknown::Unknown;
+use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -39,7 +40,8 @@ fn groups(
     scope: &Scope,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
+    let mut live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
+    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
     let tree = &live.loaded.tree;
     let Groups { live: mut groups, mut lost } = live.groups(settings)?;
     let smallest = args.min_size.unwrap_or(0);

@@ -13,11 +13,13 @@ use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 use crate::unknown::{Standing, Unknown};
 use crate::verifying::{Counting, Tally};
+use crate::views::Distinct;
 use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let mut folder = Folder::look(&args.dir, SystemDirs::Entered, settings)?;
+    let distinct = Distinct::new(&args.distinct.dirs)?;
+    let mut folder = Folder::look(&args.dir, SystemDirs::Entered, distinct, settings)?;
     let counting = if args.anywhere { Counting::Anywhere } else { Counting::Outside };
     let verified = args.verify.then(|| folder.verify(counting, settings)).transpose()?;
     let has_copy = |copies: &Copies| copies.has_copy(counting);

@@ -17,6 +17,7 @@ const RARE: &[&str] = &[
     "other_file_systems",
     "pseudo_file_systems",
     "seen_before",
+    "views",
     "base64",
 ];
 

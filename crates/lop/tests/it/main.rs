@@ -60,4 +60,5 @@ mod undoing;
 mod uniques;
 mod upkeep;
 mod verifying;
+mod views;
 mod ways;

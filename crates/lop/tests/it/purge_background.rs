@@ -66,6 +66,7 @@ fn trees_are_out_of_the_way_at_once_and_then_gone() {
     let run = wait_for_end(&lop);
     assert_eq!(run["action"], "purge");
     assert_eq!((&run["paths"], &run["entries"]), (&2.into(), &313.into()));
+    wait_for_process(&lop);
     assert!(testkit::stores(&lop.runs()).is_empty());
     let output = lop.run(["history"]);
     assert!(output.stdout_str().contains("purge       2 paths, 313 entries gone\n"), "{output:?}");

@@ -17,6 +17,7 @@ use crate::remembered::{Live, work_on};
 use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::unknown::{Unknown, indented};
+use crate::views::Distinct;
 use crate::{output, problems};
 
 /// Runs the command.
@@ -27,7 +28,8 @@ pub(super) fn run(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let roots = catalog.roots()?;
-    let live = Live::check(catalog.load(Rows::All)?, settings)?;
+    let mut live = Live::check(catalog.load(Rows::All)?, settings)?;
+    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
     let loaded = &live.loaded;
     let (mut related, summary, problems) = work_on(loaded, settings, |work| {
         let new = newcomers(work, &roots)?;

@@ -1,0 +1,123 @@
+//! Files that are seen by two paths, through FUSE or an overlay, are not called copies of themselves. Needs root.
+
+use std::path::Path;
+
+use testkit::{Mount, TreeBuilder, View, skipped};
+
+use crate::lop::{Lop, document, settle};
+
+/// Ways to show a directory a second time.
+const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
+
+/// Mounts a view of a directory; an overlay for `None`.
+fn shown(way: Option<View>, dir: &Path) -> Option<Mount> {
+    let mount = match way {
+        Some(view) => Mount::view(view, dir),
+        None => Mount::overlay(dir),
+    };
+    mount.map_err(|reason| skipped(format!("no {way:?} to test on: {reason}"))).ok()
+}
+
+/// Returns the program with a tree `t` and another path to it, both scanned.
+fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
+    let tree = TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/d/g", 2, 6000);
+    let lop = Lop::with(&tree);
+    let mount = shown(way, &lop.path("t"))?;
+    settle();
+    lop.remember([lop.path("t").as_path(), mount.path()]);
+    Some((lop, mount))
+}
+
+#[test]
+fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
+    for way in WAYS {
+        let Some((lop, mount)) = scanned(way) else { continue };
+        let (tree, view) = (lop.path("t"), mount.path().to_path_buf());
+        for (dir, other) in [(&tree, &view), (&view, &tree)] {
+            for more in [&[][..], &["--verify"]] {
+                let uniques = lop.run(
+                    ["uniques", "--json"]
+                        .iter()
+                        .map(AsRef::as_ref)
+                        .chain([dir.as_os_str()])
+                        .chain(more.iter().map(AsRef::as_ref)),
+                );
+                let summary = &document(uniques.code(3))["summary"];
+                assert_eq!(
+                    (&summary["unknown"], &summary["views"]),
+                    (&2.into(), &2.into()),
+                    "{way:?} {summary}"
+                );
+                let dirs = [dir.as_os_str(), other.as_os_str()];
+                let contains = lop.run(
+                    ["contains", "--json"]
+                        .iter()
+                        .map(AsRef::as_ref)
+                        .chain(dirs)
+                        .chain(more.iter().map(AsRef::as_ref)),
+                );
+                let summary = &document(contains.code(3))["summary"];
+                assert_eq!(
+                    (&summary["unknown"], &summary["missing"]),
+                    (&2.into(), &0.into()),
+                    "{way:?} {summary}"
+                );
+            }
+        }
+        let said = lop.run(["uniques".as_ref(), tree.as_os_str()]);
+        assert!(said.code(3).stderr_str().contains(
+            "2 files may be the same as others by another path (network, FUSE, overlayfs); if not, \
+             name their directory with --distinct DIR\n"), "{}", said.stderr_str());
+        assert!(
+            said.stdout_str().contains("its copy elsewhere may be the same file by another path")
+        );
+    }
+}
+
+#[test]
+fn a_report_counts_a_file_and_its_view_once() {
+    for way in WAYS {
+        let Some((lop, mount)) = scanned(way) else { continue };
+        for more in [&[][..], &["--dirs"]] {
+            let report = lop.run(["report", "--json"].iter().chain(more));
+            let summary = &document(report.code(3))["summary"];
+            let counts = (&summary["reclaimable_bytes"], &summary["views"]);
+            assert_eq!(counts, (&0.into(), &2.into()), "{way:?} {more:?} {summary}");
+        }
+        let file = lop.run(["file".as_ref(), lop.path("t/f").as_os_str()]);
+        let said = file.code(3).stdout_str();
+        assert!(said.contains("t/f: no duplicates that are known to be such"), "{said}");
+        assert!(said.contains("/f  (may be the same file by another path)"), "{said}");
+        let listed = lop.run(["ls".as_ref(), mount.path().as_os_str()]);
+        let said = listed.code(3).stdout_str();
+        assert!(said.contains("its copy elsewhere may be the same file"), "{said}");
+        drop(mount);
+    }
+}
+
+#[test]
+fn a_copy_on_another_file_system_is_one_if_its_times_or_the_user_say_so() {
+    for way in WAYS {
+        let tree = TreeBuilder::new().seeded("t/f", 1, 5000).mtime("t/f", 1_000_000_000, 0);
+        let lop = Lop::with(&tree.seeded("far/f", 1, 5000).mtime("far/f", 1_000_000_005, 0));
+        let Some(mount) = shown(way, &lop.path("far")) else { continue };
+        settle();
+        lop.remember([lop.path("t").as_path(), mount.path()]);
+        let (tree, far) = (lop.path("t"), mount.path().as_os_str());
+        let is_told_apart = way.is_none();
+        let uniques = lop.run(["uniques".as_ref(), tree.as_os_str()]);
+        uniques.code(if is_told_apart { 0 } else { 3 });
+        let word = "--distinct".as_ref();
+        for question in
+            [&["uniques", "--verify"][..], &["dups"], &["report"], &["report", "--dirs"]]
+        {
+            let (asked, dir) = (question.iter().map(AsRef::as_ref), tree.as_os_str());
+            let output = lop.run(asked.chain([dir, word, far]));
+            output.success();
+        }
+        let dirs = [tree.as_os_str(), far];
+        lop.run(["contains".as_ref()].into_iter().chain(dirs).chain([word, far])).success();
+        let whole = lop.run(["report".as_ref(), "--json".as_ref(), word, far]);
+        assert_eq!(document(&whole)["summary"]["reclaimable_bytes"], 8192, "{way:?}");
+    }
+}
