@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use content::Scratch;
 use device::{Crew, Lane, Pace, Threads};
 use fsops::{Dir, File, FileKey, Interrupted, Stage, Volume, Watch, own_descriptor_table};
-use walk::Reach;
+use walk::{Own, Reach};
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::{Journal, Record};
@@ -40,6 +40,8 @@ pub struct How {
     /// Directories, absolute, of which the user said that the files below them are no other view of files
     /// that are acted on, although that cannot be told of their file systems.
     pub distinct: Vec<Vec<u8>>,
+    /// The program's own files, which are never acted on.
+    pub own: Own,
 }
 
 /// Groups whose kept files are on one device.

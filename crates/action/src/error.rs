@@ -75,6 +75,18 @@ pub enum Reason {
     /// The kept file is not.
     #[error("the kept file changed since it was planned")]
     KeptChanged,
+    /// It belongs to the catalog in use, or is one of its journals.
+    #[error("belongs to lop's catalog; nothing but lop itself changes it")]
+    Own,
+    /// The kept file does.
+    #[error("the kept file belongs to lop's catalog, which changes it")]
+    KeptOwn,
+    /// It is in quarantine.
+    #[error("is in quarantine; 'lop quarantine' lists what is there")]
+    InStore,
+    /// The kept file is.
+    #[error("the kept file is in quarantine, and may be removed from there")]
+    KeptInStore,
     /// The kept file has lost its name.
     #[error("the kept file is no longer where it was")]
     KeptGone,
@@ -269,6 +281,8 @@ impl Reason {
             }
             Reason::KeptWritten => Reason::KeptWritten,
             Reason::Differs => Reason::Differs,
+            Reason::Own => Reason::KeptOwn,
+            Reason::InStore => Reason::KeptInStore,
             _ => Reason::KeptChanged,
         }
     }

@@ -2,12 +2,13 @@
 //! disk space too, and whether anything can be done with them at all.
 
 use fsops::{File, Op, Stat, Volume, Xattr};
-use walk::Reach;
+use walk::{Own, Reach};
 
 use crate::act::has_nothing_to_share;
 use crate::error::{Reason, Refusal};
 use crate::kind::Kind;
 use crate::obstacle::Keeps;
+use crate::own::check_not_own;
 use crate::plan::{Member, Plan, Why};
 use crate::saved::SavedGroup;
 use crate::target::{Target, Version};
@@ -17,6 +18,7 @@ use crate::target::{Target, Version};
 pub struct Looks {
     reach: Reach,
     distinct: Vec<Vec<u8>>,
+    own: Own,
 }
 
 /// A file that was looked at.
@@ -28,10 +30,10 @@ struct Looked {
 }
 
 impl Looks {
-    /// Returns one that keeps at most `open_dirs` directories open; for `distinct` see
-    /// [`How::distinct`](crate::How::distinct).
-    pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>) -> Looks {
-        Looks { reach: Reach::new(open_dirs), distinct }
+    /// Returns one that keeps at most `open_dirs` directories open; for `distinct` and `own` see
+    /// [`How`](crate::How).
+    pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>, own: Own) -> Looks {
+        Looks { reach: Reach::new(open_dirs), distinct, own }
     }
 
     /// Returns the plan for those files of a saved group that are still what they were; the others, which
@@ -57,7 +59,9 @@ impl Looks {
     }
 
     fn member(&mut self, target: Target) -> Result<Member, Reason> {
-        let stat = self.reach.stat(&target.path).map_err(Reason::failed(Op::Stat))?;
+        let (dir, name) = self.reach.site(&target.path).map_err(Reason::failed(Op::Stat))?;
+        check_not_own(&self.own, &dir, &target.path)?;
+        let stat = dir.stat_child(&name).map_err(Reason::failed(Op::Stat))?;
         if Version::from(&stat) != target.version {
             return Err(Reason::Changed);
         }

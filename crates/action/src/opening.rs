@@ -17,6 +17,7 @@ use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::name::Name;
 use crate::obstacle::Keeps;
+use crate::own::check_not_own;
 use crate::staging::Staging;
 use crate::store::NoStore;
 use crate::target::{Group, Target, Version};
@@ -81,6 +82,7 @@ impl Worker<'_> {
     fn open<'g>(&mut self, target: &'g Target, ours: &Ours) -> Result<Opened<'g>, Reason> {
         let failed = Reason::failed(Op::Open);
         let (dir, name) = self.reach.site(&target.path).map_err(&failed)?;
+        check_not_own(&self.shared.how.own, &dir, &target.path)?;
         let file = dir.open_file(&name).map_err(&failed)?;
         let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
         let known = ours.get(&stat.key()).is_some_and(|known| known.same_version(&stat));

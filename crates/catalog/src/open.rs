@@ -100,8 +100,16 @@ impl Catalog {
     /// Returns the paths of all files that a catalog at `path` may have: it changes while its own
     /// directory is scanned.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 4] = ["", "-journal", LOCK, ".new"];
+        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK, ".new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
+    }
+
+    /// Returns the paths of all that belongs to a catalog at `path`: its files and the folder for the journals. If it is
+    /// a link, they are beside the link or beside the catalog.
+    pub fn own(path: &Path) -> Vec<PathBuf> {
+        let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
+        let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();
+        all.flat_map(|path| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat()).collect()
     }
 
     /// Returns the folder for the journals of what was done with files of a catalog at `path`.

@@ -113,6 +113,7 @@ pub(crate) fn carry_out(
         open_dirs: workers.compare.open_dirs,
         open_files: (free / 4).clamp(2, 512),
         distinct,
+        own: settings.own(),
     };
     let watch = Arc::new(Watch::default());
     amount.expect(&watch);

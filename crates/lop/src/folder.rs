@@ -180,11 +180,10 @@ pub(crate) fn walk_dir(
     });
     is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
     let workers = Workers::new(None, Io::Auto);
-    let own = Catalog::files(&settings.catalog()?);
     let mut filter = walk::Filter::default();
     filter.system_dirs = system_dirs == SystemDirs::Entered;
     filter.pseudo = false;
-    let options = workers.walk(filter, false, own);
+    let options = workers.walk(filter, false, settings.own());
     let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
     monitor.finish()?;
     Ok(tree)

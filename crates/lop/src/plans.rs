@@ -14,7 +14,7 @@ use action::keep::Rule;
 use action::{Kind, Member, Plan, Protection, Target, Version, plan};
 use dupes::{Attributes, State};
 use fsops::{FileKey, Mounts, Place, Stat};
-use walk::{DirId, FileId, Tree};
+use walk::{DirId, FileId, Own, Tree};
 
 use crate::error::CommandError;
 use crate::folder::is_below;
@@ -31,6 +31,8 @@ pub(crate) struct Wishes {
     roots: Vec<Vec<u8>>,
     /// Whether files are acted on that programs keep for themselves.
     pub(crate) system_dirs: bool,
+    /// Files of lop's own, which are never acted on.
+    pub(crate) own: Own,
 }
 
 impl Wishes {
@@ -55,7 +57,15 @@ impl Wishes {
         rules.extend(Rule::usual());
         let min_size = min_size.unwrap_or(0);
         let protect = absolute(protect)?;
-        Ok(Wishes { kind, rules, min_size, protect, roots, system_dirs: false })
+        Ok(Wishes {
+            kind,
+            rules,
+            min_size,
+            protect,
+            roots,
+            system_dirs: false,
+            own: Own::default(),
+        })
     }
 }
 
@@ -93,6 +103,7 @@ impl Planner {
             now[file.0 as usize].is_some() && source.tree().file(file).size >= wishes.min_size
         };
         members.retain(|&(_, file)| is_wanted(file));
+        leave_own(&source, &wishes.own, &mut members);
         let left = leave_to_programs(&source, &wishes, &mut members);
         members.sort_unstable();
         let protected = Protected::new(source.tree(), &wishes.protect);
@@ -213,6 +224,14 @@ fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, F
     let before = members.len();
     members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
     (before - members.len()) as u64
+}
+
+/// Takes lop's own files from the groups of a catalog, which may know them from a scan with another catalog. Other
+/// sources have been told of theirs.
+fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
+    let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
+    let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
+    members.retain(|&(_, file)| !is_own(file));
 }
 
 /// Directories below the protected ones: another path to one of them is no way around.

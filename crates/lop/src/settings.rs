@@ -7,7 +7,9 @@ mod scan;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
+use catalog::Catalog;
 use serde::Serialize;
+use walk::Own;
 
 use crate::args::{GlobalArgs, When};
 use crate::error::CommandError;
@@ -97,6 +99,12 @@ impl Settings {
             CommandError::new(Exit::Catalog, message)
                 .hint("name one with --catalog FILE, or in the variable LOP_CATALOG")
         })
+    }
+
+    /// Returns the files of the catalog and its journals, which nothing but lop's own work may change; none if there is
+    /// no place for a catalog.
+    pub(crate) fn own(&self) -> Own {
+        self.catalog().map(|path| Own::new(&Catalog::own(&path))).unwrap_or_default()
     }
 
     /// Returns the path of the user's home, if it is known and UTF-8.

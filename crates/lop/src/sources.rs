@@ -17,7 +17,7 @@ use device::Io;
 use dupes::Attributes;
 use fsops::Watch;
 use serde::Deserialize;
-use walk::{FileId, Filter, Problem, Tree};
+use walk::{FileId, Filter, Problem, Reach, Tree};
 
 use crate::error::CommandError;
 use crate::formats::FORMAT_VERSION;
@@ -26,14 +26,17 @@ use crate::monitor::Monitor;
 use crate::quantity::counted;
 use crate::settings::{Settings, Workers};
 
+/// Directories kept open while files are looked up.
+const OPEN_DIRS: usize = 64;
+
 /// Groups of files, of which nothing more is believed than that they are worth comparing.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// What a catalog knows.
     Catalog(Box<Loaded>),
-    /// Files that were named, each with the number of its group, and those that are left out, as they
-    /// are not what whoever named them saw.
-    Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, changed: Vec<Refusal> },
+    /// Files that were named, each with the number of its group, and those that are left out, as they are not what
+    /// whoever named them saw, or must not be acted on.
+    Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, refused: Vec<Refusal> },
 }
 
 impl Source {
@@ -91,11 +94,11 @@ impl Source {
         Ok(stats)
     }
 
-    /// Returns the files that are left out, as they have changed.
-    pub(crate) fn changed(&self) -> &[Refusal] {
+    /// Returns the files that are left out although they were named.
+    pub(crate) fn refused(&self) -> &[Refusal] {
         match self {
             Source::Catalog(_) => &[],
-            Source::Named { changed, .. } => changed,
+            Source::Named { refused, .. } => refused,
         }
     }
 
@@ -126,8 +129,9 @@ impl Source {
         }
         tree.problems.extend(found.problems);
         let group = |file| number(&facts, file).map(|group| (file, group));
-        let groups = files(&tree).into_iter().filter_map(group).collect();
-        Ok(Source::Named { tree: Box::new(tree), groups, changed: Vec::new() })
+        let mut groups = files(&tree).into_iter().filter_map(group).collect();
+        let refused = refuse_own(&tree, &mut groups, settings);
+        Ok(Source::Named { tree: Box::new(tree), groups, refused })
     }
 
     /// Takes the groups of a report in JSON. Files that have another size than the report says are no
@@ -167,18 +171,19 @@ impl Source {
         paths.sort_unstable();
         let tree = walk::from_list(paths.into_iter(), &Filter::default(), &watch)?;
         monitor.finish()?;
-        let (mut groups, mut changed) = (HashMap::new(), Vec::new());
+        let (mut groups, mut refused) = (HashMap::new(), Vec::new());
         for file in files(&tree) {
             let path = tree.path(file);
             match groups_of_paths.get(&path) {
                 Some(&(group, size)) if tree.file(file).size == size => {
                     groups.insert(file, group);
                 }
-                Some(_) => changed.push(Refusal { path, reason: Reason::Changed }),
+                Some(_) => refused.push(Refusal { path, reason: Reason::Changed }),
                 None => {}
             }
         }
-        Ok(Source::Named { tree: Box::new(tree), groups, changed })
+        refused.extend(refuse_own(&tree, &mut groups, settings));
+        Ok(Source::Named { tree: Box::new(tree), groups, refused })
     }
 }
 
@@ -213,6 +218,22 @@ impl ReportedFile {
 /// Returns all files of a tree.
 pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
+}
+
+/// Takes files out of their groups that are lop's own.
+fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
+    let (own, mut reach, mut refused) = (settings.own(), Reach::new(OPEN_DIRS), Vec::new());
+    groups.retain(|&file, _| {
+        let path = tree.absolute_path(file);
+        // Of one that cannot be reached it is said when it is acted on.
+        let Ok((dir, _)) = reach.site(&path) else { return true };
+        let reason = action::check_not_own(&own, &dir, &path).err();
+        let is_own = reason.is_some();
+        refused.extend(reason.map(|reason| Refusal { path: tree.path(file), reason }));
+        !is_own
+    });
+    refused.sort_by(|a, b| a.path.cmp(&b.path));
+    refused
 }
 
 fn number(facts: &Facts, file: FileId) -> Option<u32> {

@@ -11,7 +11,7 @@ use crate::asked::{Asked, Basis, reason_of};
 use crate::compare::destination;
 use crate::copy::{Filled, Making, Proof};
 use crate::directory::child_state;
-use crate::far::{Far, Next, Room, Said};
+use crate::far::{Far, Lost, Next, Room, Said};
 use crate::held::Side;
 use crate::job::Task;
 use crate::links::Leader;
@@ -130,7 +130,7 @@ impl Worker<'_> {
             Next::Nothing => {}
             Next::Begin(node) => self.line_up(far, Arrived::Dir(number, node)),
             Next::Do(site, said) => self.apply(far, site, said),
-            Next::Forget(said) => self.miss_far(far, said),
+            Next::Forget(said, why) => self.miss_far(far, said, why),
             Next::Close(node, loss) => {
                 self.outcome.unread += u64::from(reason_of(loss).is_some());
                 self.note_loss(&node, b"", loss);
@@ -188,29 +188,32 @@ impl Worker<'_> {
             }
             Err(reason) => {
                 self.fail(node, b"", reason);
-                self.lose(far, number);
+                self.lose(far, number, Lost::Failed);
                 self.abandon(node);
             }
         }
     }
 
-    /// Notes that a directory that was listed by this number is not mirrored, and counts what is in it.
-    pub(crate) fn lose(&mut self, far: &Far, number: u64) {
-        for said in far.lost(number) {
-            self.miss_far(far, said);
+    /// Notes that a directory that was listed by this number is not mirrored, and counts what is in it unless it is left
+    /// out.
+    pub(crate) fn lose(&mut self, far: &Far, number: u64, why: Lost) {
+        for said in far.lost(number, why) {
+            self.miss_far(far, said, why);
         }
     }
 
     /// Counts what was said of a directory that is not mirrored, and has directories that were listed in it be none
     /// either.
-    fn miss_far(&mut self, far: &Far, said: Said) {
+    fn miss_far(&mut self, far: &Far, said: Said, why: Lost) {
         let mut rest = vec![said];
         while let Some(said) = rest.pop() {
             if let Said::Names(window) = said {
-                self.outcome.names += window.len() as u64;
-                self.outcome.missing += window.len() as u64;
+                if why == Lost::Failed {
+                    self.outcome.names += window.len() as u64;
+                    self.outcome.missing += window.len() as u64;
+                }
                 for number in window.dirs() {
-                    rest.extend(far.lost(number));
+                    rest.extend(far.lost(number, why));
                 }
             }
         }

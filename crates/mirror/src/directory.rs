@@ -414,7 +414,11 @@ impl Worker<'_> {
             } else if self.job.options.delete
                 && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir)
             {
-                surplus.push(name);
+                if self.is_own(node, name) {
+                    self.outcome.leave_out(LeftOut::Catalog, || joined(node, bytes));
+                } else {
+                    surplus.push(name);
+                }
             }
         }
         if !surplus.is_empty() {

@@ -68,8 +68,17 @@ struct Expected {
     site: Option<Arc<Site>>,
     /// What was said before it was begun.
     early: Vec<Said>,
-    /// It is not mirrored, nor is what is in it.
-    is_lost: bool,
+    /// It is not mirrored, nor is what is in it, for this reason.
+    lost: Option<Lost>,
+}
+
+/// Why a directory that the sender listed is not mirrored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It could not be made or entered: what is in it is missing.
+    Failed,
+    /// It is left out, and so is what is in it.
+    LeftOut,
 }
 
 /// What a directory of the source is like.
@@ -107,7 +116,7 @@ pub(crate) enum Next {
     /// To do with it what was said.
     Do(Arc<Site>, Said),
     /// The directory is not mirrored; what was said may be of directories in it.
-    Forget(Said),
+    Forget(Said, Lost),
     /// The directory cannot be.
     Close(Arc<Node>, Loss),
 }
@@ -244,7 +253,7 @@ impl Far {
             return Next::Close(node, Loss::Changed);
         }
         let expected = dirs.entry(number).or_default();
-        if expected.node.is_some() || expected.is_lost {
+        if expected.node.is_some() || expected.lost.is_some() {
             // No honest sender says that twice.
             return Next::Close(node, Loss::Changed);
         }
@@ -262,7 +271,7 @@ impl Far {
     }
 
     /// Notes that a directory that was listed is not mirrored.
-    pub(crate) fn lost(&self, number: u64) -> Vec<Said> {
+    pub(crate) fn lost(&self, number: u64, why: Lost) -> Vec<Said> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
@@ -271,10 +280,10 @@ impl Far {
             return Vec::new();
         }
         let expected = dirs.entry(number).or_default();
-        if expected.node.is_none() && !expected.is_lost {
+        if expected.node.is_none() && expected.lost.is_none() {
             *unlisted -= usize::from(was_said);
         }
-        expected.is_lost = true;
+        expected.lost = Some(why);
         expected.site = None;
         let early = std::mem::take(&mut expected.early);
         if early.iter().any(Said::is_last) {
@@ -298,11 +307,11 @@ impl Far {
             }
         }
         let expected = dirs.entry(number).or_default();
-        if expected.is_lost {
+        if let Some(why) = expected.lost {
             if said.is_last() {
                 dirs.remove(&number);
             }
-            return Ok(Next::Forget(said));
+            return Ok(Next::Forget(said, why));
         }
         if let Some(site) = expected.site.clone() {
             if said.is_last() {

@@ -68,7 +68,7 @@ use std::sync::Arc;
 
 use device::{Lanes, Threads};
 use purge::Throttle;
-use walk::Globs;
+use walk::{Globs, Own};
 
 pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
 pub use job::{mirror, receive};
@@ -105,6 +105,8 @@ pub struct Options {
     pub exclude: Globs,
     /// Bytes that may be copied in a second, of all files together.
     pub bandwidth: Arc<Throttle>,
+    /// Files of the program's own, which are neither replaced nor removed where the destination has them.
+    pub own: Own,
     /// What is remembered of contents, if those that the destination has are to be reused.
     pub memory: Option<Arc<dyn Memory>>,
     /// Workers.

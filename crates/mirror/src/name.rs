@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
-use wire::Broken;
+use wire::{Broken, LeftOut};
 
 use crate::asked::Basis;
 use crate::compare::destination;
+use crate::far::Lost;
 use crate::held::Side;
 use crate::job::{is_store, takes};
 use crate::links::{Known, born, leader};
-use crate::node::{IMAGINED, TOUCHED};
+use crate::node::{IMAGINED, Node, TOUCHED};
 use crate::outcome::{Differs, Made, Reason};
 use crate::part::Parts;
 use crate::present::There;
@@ -87,11 +88,30 @@ impl Worker<'_> {
         {
             return far.break_off(Broken::Nonsense("a name that is to be left out"));
         }
+        if self.is_own(&name.site.node, name.name) {
+            return self.leave_own(name, (inode, is_dir));
+        }
         if is_dir {
             return self.add_child(name, inode);
         }
         let inode = name.site.manner.tells_inodes.then_some(inode);
         self.put(name, inode);
+    }
+
+    /// Returns whether the destination has, or would have, a file of the program's own there.
+    pub(crate) fn is_own(&self, node: &Node, name: &CStr) -> bool {
+        let there = node.facts().and_then(|facts| facts.there);
+        there.is_some_and(|there| self.job.options.own.has(there.key(), name.to_bytes()))
+    }
+
+    /// Leaves the destination what it has of a name.
+    fn leave_own(&mut self, name: Name<'_>, (inode, is_dir): (u64, bool)) {
+        if let Some(far) = self.job.far.clone().filter(|_| is_dir) {
+            self.lose(&far, inode, Lost::LeftOut);
+        }
+        self.outcome.names += 1;
+        let path = || joined(&name.site.node, name.name.to_bytes());
+        self.outcome.leave_out(LeftOut::Catalog, path);
     }
 
     /// Returns whether something of this name is to be mirrored, or to be removed.
@@ -107,7 +127,7 @@ impl Worker<'_> {
         let is_free = if instead { self.may_give_way(name) } else { self.must_be_free(name) };
         if let Err(failure) = is_free {
             match &far {
-                Some(far) => self.lose(far, inode),
+                Some(far) => self.lose(far, inode, Lost::Failed),
                 None => self.count_missing(&joined(&name.site.node, name.name.to_bytes())),
             }
             return self.done(name, failure);

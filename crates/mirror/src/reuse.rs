@@ -258,6 +258,10 @@ impl Worker<'_> {
     ) -> Result<bool, Failure> {
         let options = self.job.options;
         let Holder::Below(path) = holder else { return Ok(false) };
+        let dir = found.dir.stat().map_err(destination(Op::Stat))?.key();
+        if options.own.has(dir, found.name.to_bytes()) {
+            return Ok(false);
+        }
         let goes = options.delete && options.max_delete.is_none() && is_taken(options, path);
         if !goes || options.verify || stat.links > 1 || found.stat.links > 1 {
             return Ok(false);

@@ -50,6 +50,9 @@ impl Surplus {
             return;
         }
         let mut guard = Guard::new(None, &[]);
+        for path in job.options.own.paths() {
+            guard.keep(path, Why::Catalog);
+        }
         if let Some(source) = &job.roots.source {
             // It may be in the destination by another mount.
             guard.keep(&source.top.absolute, Why::Source);

@@ -8,16 +8,10 @@ use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
 use crate::filter::Filter;
 use crate::left_out::LeftOut;
+use crate::own::Own;
 use crate::system::is_system_dir;
 use crate::table::{Block, count};
 use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
-
-/// Files of the program itself, passed over without a word: the catalog changes while lop works.
-#[derive(Clone, Debug)]
-pub(crate) struct Own {
-    pub(crate) dir: FileKey,
-    pub(crate) names: Vec<Vec<u8>>,
-}
 
 /// A directory on which something is mounted when it is opened, by the directory it is in and its name.
 #[derive(Clone, Debug)]
@@ -84,7 +78,7 @@ impl Store {
 /// The directory being listed.
 pub(crate) struct Listing<'a> {
     pub(crate) filter: &'a Filter,
-    pub(crate) own: Option<&'a Own>,
+    pub(crate) own: &'a Own,
     pub(crate) automounts: &'a [Automount],
     pub(crate) id: DirId,
     pub(crate) dir: &'a Dir,
@@ -210,6 +204,9 @@ impl Listing<'_> {
     /// Returns whether a directory is to be listed, counting it if not.
     fn enters(&self, name: &CStr, store: &mut Store) -> bool {
         let name_bytes = name.to_bytes();
+        if self.is_own(name) {
+            return false;
+        }
         if !self.filter.system_dirs && is_system_dir(name_bytes, || (self.path)()) {
             store.skipped.system_dirs += 1;
             store.left_out.add(self.id, name_bytes);
@@ -238,9 +235,7 @@ impl Listing<'_> {
     }
 
     fn is_own(&self, name: &CStr) -> bool {
-        let name = name.to_bytes();
-        let here = self.own.filter(|own| own.dir == self.stat.key());
-        here.is_some_and(|own| own.names.iter().any(|own| own == name))
+        self.own.has(self.stat.key(), name.to_bytes())
     }
 
     fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {

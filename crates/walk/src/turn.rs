@@ -10,7 +10,7 @@ use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
 
 use crate::filter::Filter;
 use crate::later;
-use crate::listing::{Automount, Own, Store, Visitor};
+use crate::listing::{Automount, Store, Visitor};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
 use crate::walker::Options;
@@ -19,7 +19,6 @@ use crate::worker::{Mount, Waiting, Worker};
 /// What the turns of a walk share.
 pub(crate) struct Common<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) own: Option<Own>,
     pub(crate) automounts: Vec<Automount>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,
@@ -196,7 +195,7 @@ impl<'a> Turn<'a> {
         let mount = Mount {
             options: common.options,
             filter: &found.filter,
-            own: common.own.as_ref(),
+            own: &common.options.own,
             automounts: &common.automounts,
             visitor: common.visitor,
             watch: common.watch,

@@ -9,11 +9,12 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use device::{Lanes, Threads};
-use fsops::{Dir, Interrupted, Mounts, Op, Stage, Watch, own_descriptor_table};
+use fsops::{Interrupted, Mounts, Op, Stage, Watch, own_descriptor_table};
 
 use crate::filter::Filter;
 use crate::list::FileList;
-use crate::listing::{Automount, Own, Store, Visitor};
+use crate::listing::{Automount, Store, Visitor};
+use crate::own::Own;
 use crate::reach::{Reach, split};
 use crate::roots::{Answer, Looked, Looks};
 use crate::table::{Directories, Table, count};
@@ -35,8 +36,8 @@ pub struct Options {
     pub open_dirs: usize,
     /// How long to wait for roots that do not answer when all others have been walked.
     pub patience: Duration,
-    /// Files of one directory, by absolute path, that are the program's own and passed over.
-    pub own: Vec<PathBuf>,
+    /// The program's own files, passed over without a word: a catalog changes while its own directory is walked.
+    pub own: Own,
 }
 
 /// Finds the files below `roots`.
@@ -56,7 +57,6 @@ pub fn walk(
     watch.enter(Stage::Walk);
     let common = Common {
         options,
-        own: own_files(&options.own),
         automounts: if options.filter.pseudo { Vec::new() } else { automounts() },
         visitor,
         watch,
@@ -260,10 +260,4 @@ fn automounts() -> Vec<Automount> {
         Some(Automount { dir, name: name.to_vec() })
     };
     Mounts::read().automounts().filter_map(&mut automount).collect()
-}
-
-fn own_files(paths: &[PathBuf]) -> Option<Own> {
-    let dir = Dir::open(paths.first()?.parent()?).and_then(|d| d.stat()).ok()?;
-    let names = paths.iter().filter_map(|path| path.file_name()).map(|n| n.as_bytes().to_vec());
-    Some(Own { dir: dir.key(), names: names.collect() })
 }

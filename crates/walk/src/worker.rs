@@ -9,7 +9,8 @@ use device::{Lane, Pace, Queue};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
 
 use crate::filter::Filter;
-use crate::listing::{Automount, Listing, Own, Store, Visitor};
+use crate::listing::{Automount, Listing, Store, Visitor};
+use crate::own::Own;
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
 use crate::walker::Options;
@@ -26,7 +27,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) options: &'a Options,
     /// What is taken below the root.
     pub(crate) filter: &'a Filter,
-    pub(crate) own: Option<&'a Own>,
+    pub(crate) own: &'a Own,
     pub(crate) automounts: &'a [Automount],
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) watch: &'a Watch,

@@ -76,6 +76,8 @@ pub enum LeftOut {
     Temporary,
     /// It is a file system that the kernel makes up, such as `/proc`.
     Pseudo,
+    /// The destination has lop's catalog or a journal there.
+    Catalog,
 }
 
 /// What keeps a destination from taking anything, whatever it is.

@@ -43,6 +43,7 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> Watch {
         open_dirs: 8,
         open_files: 64,
         distinct: Vec::new(),
+        own: walk::Own::default(),
     };
     let device = plans[0].keep.stat.device;
     let groups = Box::new(plans.into_iter().map(Into::into));

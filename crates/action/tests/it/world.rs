@@ -159,6 +159,7 @@ pub(crate) fn apply_groups(
         open_dirs: 8,
         open_files: 6,
         distinct: Vec::new(),
+        own: walk::Own::default(),
     };
     let lanes = Lanes::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);

@@ -16,7 +16,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         lanes: std::sync::Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
-        own: Vec::new(),
+        own: walk::Own::default(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
     walk::walk(&roots, &options, None, &Watch::default()).expect("not stopped")

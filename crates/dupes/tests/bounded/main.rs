@@ -45,7 +45,7 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         lanes: Arc::default(),
         open_dirs: 16,
         patience: std::time::Duration::from_secs(60),
-        own: Vec::new(),
+        own: walk::Own::default(),
     };
     let compare = dupes::Options {
         threads,

@@ -34,7 +34,7 @@ pub(crate) fn setup() -> Setup {
             lanes: Arc::default(),
             open_dirs: 16,
             patience: std::time::Duration::from_secs(60),
-            own: Vec::new(),
+            own: walk::Own::default(),
         },
         find: dupes::Options {
             threads: Threads { first: 2, grows: true },

@@ -42,12 +42,12 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         return Err(CommandError::usage(text));
     }
     let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
-    wishes.system_dirs = args.system_dirs;
+    (wishes.system_dirs, wishes.own) = (args.system_dirs, settings.own());
     let Given { source, writer, scope } = given(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(&problems, settings);
-    refusals::print(source.changed(), settings);
-    let unexamined = !(problems.is_empty() && source.changed().is_empty());
+    refusals::print(source.refused(), settings);
+    let unexamined = !(problems.is_empty() && source.refused().is_empty());
     let now = source.look(settings)?;
     let planner = Planner::new(source, now, wishes);
     let unknown = planner.unknown();
@@ -60,7 +60,8 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let exit = if args.interactive {
         let mut refused = Vec::new();
         let distinct = absolute(&args.distinct)?;
-        let plans = looked_at(planner.plans(), planner.kind(), distinct, &mut refused);
+        let looks = Looks::new(OPEN_DIRS, distinct, settings.own());
+        let plans = looked_at(planner.plans(), planner.kind(), looks, &mut refused);
         let plans: Vec<Plan> = plans.collect();
         refusals::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
@@ -182,7 +183,8 @@ fn carry_on(
         return apply(plans, planner, args, writer, settings);
     }
     let mut refused = Vec::new();
-    let plans = looked_at(plans, kind, absolute(&args.distinct)?, &mut refused);
+    let looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let plans = looked_at(plans, kind, looks, &mut refused);
     let totals = Planned::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
         save(plans, totals, kind, file, settings)?
@@ -226,10 +228,9 @@ fn chose(
 fn looked_at(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
-    distinct: Vec<Vec<u8>>,
+    mut looks: Looks,
     refused: &mut Vec<Refusal>,
 ) -> impl Iterator<Item = Plan> {
-    let mut looks = Looks::new(OPEN_DIRS, distinct);
     plans.filter_map(move |plan| looks.at(plan, kind, refused))
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
     let run = Run {
         args,
         settings,
-        options: options(args, &patterns),
+        options: options(args, &patterns, settings),
         patterns,
         watch: Arc::new(Watch::default()),
         lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
@@ -263,7 +263,7 @@ fn refused(refusal: Refusal) -> CommandError {
     }
 }
 
-fn options(args: &MirrorArgs, patterns: &Patterns) -> Options {
+fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Options {
     let workers = Workers::new(args.threads, args.io.into());
     Options {
         dry_run: args.dry_run,
@@ -277,6 +277,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns) -> Options {
         include: patterns.include.clone(),
         exclude: patterns.exclude.clone(),
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
+        own: settings.own(),
         memory: None,
         threads: workers.compare.threads,
         lanes: workers.compare.lanes,

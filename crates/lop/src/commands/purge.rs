@@ -159,8 +159,7 @@ fn targets(
 }
 
 fn guard(settings: &Settings) -> Guard {
-    let own = |path: PathBuf| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat();
-    let catalog = settings.catalog().map(own);
+    let catalog = settings.catalog().map(|path| Catalog::own(&path));
     let here = std::env::current_dir().ok();
     // Without a place for a catalog there is none to keep.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())

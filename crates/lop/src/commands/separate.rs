@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use action::{Kind, Member, Plan, Target, Version, Why, separate};
-use catalog::Catalog;
 use content::Facts;
 use device::Io;
 use fsops::{FileKey, Watch};
@@ -26,8 +25,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     let watch = Arc::new(Watch::default());
     let monitor = Monitor::begin(&watch, settings)?;
     let workers = Workers::new(None, Io::Auto);
-    let own = Catalog::files(&settings.catalog()?);
-    let options = workers.walk(walk::Filter::default(), false, own);
+    let options = workers.walk(walk::Filter::default(), false, settings.own());
     let tree = walk::walk(&args.paths, &options, None, &watch)?;
     let plans = plans(&tree, &workers, &watch)?;
     monitor.finish()?;

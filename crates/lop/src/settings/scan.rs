@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::Catalog;
 use device::{Io, Lanes, Threads};
-use walk::Filter;
+use walk::{Filter, Own};
 
 use crate::args::{self, Format, ScanArgs};
 use crate::error::CommandError;
@@ -61,7 +60,7 @@ impl ScanSettings {
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
         let filter = filter(&args, &patterns)?;
         let workers = Workers::new(args.threads, args.io.into());
-        let own = catalog.as_deref().map(Catalog::files).unwrap_or_default();
+        let own = if args.no_catalog { Own::default() } else { settings.own() };
         let unnamed = if settings.json { Format::Json } else { Format::Text };
         let format = args.format.or(args.no_catalog.then_some(unnamed));
         let digests = catalog.is_some() || format.is_some_and(Format::shows_digests);
@@ -171,12 +170,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Workers {
     /// Returns how to walk.
-    pub(crate) fn walk(
-        &self,
-        filter: Filter,
-        one_file_system: bool,
-        own: Vec<PathBuf>,
-    ) -> walk::Options {
+    pub(crate) fn walk(&self, filter: Filter, one_file_system: bool, own: Own) -> walk::Options {
         walk::Options {
             filter,
             one_file_system,

@@ -284,7 +284,7 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
         lanes: std::sync::Arc::default(),
         open_dirs: 8,
         patience: Duration::from_millis(500),
-        own: Vec::new(),
+        own: walk::Own::default(),
     };
     let tree = walk::walk(&roots, &options, None, &fsops::Watch::default()).expect("not stopped");
     assert_eq!(tree.files().len(), 82);

@@ -25,6 +25,7 @@ mod formats;
 mod full;
 mod histories;
 mod interrupts;
+mod itself;
 mod journals;
 mod json;
 mod keeping;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wire::{Broken, Loss, Outgoing};
 
-use super::{Far, MOST_DIRS, Next, Room, Said};
+use super::{Far, Lost, MOST_DIRS, Next, Room, Said};
 use crate::node::Node;
 
 fn far() -> Arc<Far> {
@@ -19,7 +19,7 @@ fn there_are_only_so_many_directories() {
         let far = far();
         for number in 0..2 * MOST_DIRS as u64 {
             if is_lost {
-                far.lost(number);
+                far.lost(number, Lost::Failed);
             } else {
                 far.listed(number, Node::top());
             }

@@ -28,6 +28,7 @@ pub(crate) fn with(threads: usize) -> Options {
         include: walk::Globs::default(),
         exclude: walk::Globs::default(),
         bandwidth: Arc::default(),
+        own: walk::Own::default(),
         memory: None,
         threads: Threads { first: threads, grows: false },
         lanes: Arc::new(Lanes::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),

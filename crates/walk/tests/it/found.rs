@@ -20,7 +20,7 @@ pub(crate) fn options() -> Options {
         lanes: Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
-        own: Vec::new(),
+        own: walk::Own::default(),
     }
 }
 

@@ -213,10 +213,11 @@ fn the_programs_own_files_are_passed_over_where_they_are_and_nowhere_else() {
         .file("state/catalog", "not own")
         .file("other/catalog.db", "not own")
         .make_temp();
-    let own = ["catalog.db", "catalog.db-wal"].map(|name| tree.join("state").join(name)).to_vec();
+    let own = ["catalog.db", "catalog.db-wal"].map(|name| tree.join("state").join(name));
+    let own = walk::Own::new(&own);
     let walked = found_with(&[&tree], &walk::Options { own, ..options() });
     let left: Vec<_> = names(&tree, &walked).into_iter().collect();
     assert_eq!(left, ["other/catalog.db", "state/catalog"]);
-    let own = vec![tree.join("no such directory/catalog.db")];
+    let own = walk::Own::new(&[tree.join("no such directory/catalog.db")]);
     assert_eq!(found_with(&[&tree], &walk::Options { own, ..options() }).files().len(), 4);
 }

@@ -123,7 +123,8 @@ fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let (mut looks, mut refused) = (Looks::new(OPEN_DIRS, absolute(&args.distinct)?), Vec::new());
+    let mut looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let mut refused = Vec::new();
     let now = |group| {
         let plan = looks.at_saved(group, &mut refused)?;
         looks.at(plan, kind, &mut refused)

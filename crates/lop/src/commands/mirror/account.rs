@@ -143,6 +143,7 @@ impl Left {
             LeftOut::Quarantine => "quarantine",
             LeftOut::Temporary => "temporary",
             LeftOut::Pseudo => "pseudo_file_system",
+            LeftOut::Catalog => "catalog",
         };
         Left { why, path: JsonPath::owned(path), bytes: path.clone(), reason: *reason }
     }

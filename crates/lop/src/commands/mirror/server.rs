@@ -92,6 +92,7 @@ fn receive(
         Ok(roots) => roots,
         Err(refusal) => return refuse(out, &refusal),
     };
+    options.own = settings.own();
     options.memory = open.reuse.then(|| remembered(settings, None, roots.destination()));
     answer(out, &Answer::Ready(roots.place()))?;
     let text = |reason: &Reason| reason_text(reason);
@@ -135,6 +136,7 @@ fn options(open: &Open) -> Result<Options, String> {
         one_file_system: open.one_file_system,
         include: globs(&open.include)?,
         exclude: globs(&open.exclude)?,
+        own: walk::Own::default(),
         memory: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
         threads: workers.compare.threads,

@@ -83,6 +83,7 @@ fn left_out(account: &Account) -> Option<Vec<u8>> {
         (LeftOut::Quarantine, "files in quarantine"),
         (LeftOut::Temporary, "temporary files of another run"),
         (LeftOut::Pseudo, "file systems that the kernel makes up"),
+        (LeftOut::Catalog, "lop's catalog"),
     ];
     let of = |reason| account.left_out.iter().filter(move |left| left.reason == reason);
     let named = reasons.into_iter().filter_map(|(reason, what)| {

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use proptest::prelude::{ProptestConfig, proptest};
-use testkit::{FileSystem, Mount, TempTree, is_root, random_tree, skipped};
+use testkit::{
+    Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, random_tree,
+    skipped,
+};
 
 use super::changes::changes;
 use super::{BOTH, Way, alike, nothing_was_done, parts};
@@ -138,4 +141,30 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_catalog_of_the_host_that_is_mirrored_to_stays() {
+    let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("d/b", "alike"));
+    lop.remember(["d"]);
+    lop.run(["dedupe", "--by", "delete", "--apply", "d"]).success();
+    let before = Snapshot::of(lop.state());
+    // A backup of the home folder, with another catalog and other journals.
+    lop.lay(
+        &TreeBuilder::new()
+            .file("src/state/lop/catalog.db", "old")
+            .file("src/state/lop/catalog.db.runs/1.jsonl", "old")
+            .file("src/state/lop/catalog.db.runs/deep/down/x", "old"),
+    );
+    let way = Way::shell();
+    for direction in BOTH {
+        for options in [&["--dry-run"][..], &[], &["--delete"]] {
+            let places = (&*lop.path("src"), &*lop.home());
+            let said = way.json(&lop, direction, options, places);
+            let left = said["summary"]["left_out"].to_string();
+            assert!(left.contains("catalog.db.runs"), "{direction:?} {options:?}: {said}");
+            assert_same(&before, &Snapshot::of(lop.state()), Compare::VISIBLE);
+        }
+    }
+    lop.run(["undo", "1"]).success();
 }

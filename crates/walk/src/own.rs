@@ -1,0 +1,114 @@
+//! The program's own files: a catalog with what belongs to it, and the folder of its journals.
+//!
+//! A path says nothing: a link, a bind mount and another spelling lead to the same file. So each file is known by
+//! the directory that it is in, device and inode, and its name there. It need not exist: a journal of `SQLite` that
+//! somebody puts beside a database changes that too.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use fsops::{FileKey, Kind, Stat};
+
+/// Links on the way to a file; the kernel follows no more either.
+const MOST_LINKS: usize = 40;
+
+/// Files that nobody but the program itself changes.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Names, by the directory that they are in.
+    names: Vec<(FileKey, Vec<Vec<u8>>)>,
+    /// Directories in which everything is the program's own.
+    folders: Vec<FileKey>,
+    /// The absolute paths of those that exist, without links.
+    paths: Vec<PathBuf>,
+}
+
+impl Own {
+    /// Returns the files and folders at these paths, and the symbolic links on the way to them: without such a link
+    /// the path leads nowhere.
+    pub fn new(paths: &[PathBuf]) -> Own {
+        let mut own = Own::default();
+        for path in paths {
+            for path in way(path) {
+                own.add(&path);
+            }
+        }
+        own
+    }
+
+    fn add(&mut self, path: &Path) {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        let Ok(above) = Stat::of_path(above) else { return };
+        let name = name.as_bytes().to_vec();
+        match self.names.iter_mut().find(|(dir, _)| *dir == above.key()) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => self.names.push((above.key(), vec![name])),
+        }
+        let Ok(stat) = Stat::of_path(path) else { return };
+        if stat.kind == Kind::Dir {
+            self.folders.push(stat.key());
+        }
+        if stat.kind != Kind::Symlink {
+            self.paths.extend(path.canonicalize());
+        }
+    }
+
+    /// Returns the absolute paths of those that exist, without symbolic links.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns whether this name in this directory is one of them.
+    pub fn has(&self, dir: FileKey, name: &[u8]) -> bool {
+        let names = self.names.iter().filter(|(own, _)| *own == dir);
+        self.folders.contains(&dir)
+            || names.flat_map(|(_, names)| names).any(|own| own.as_slice() == name)
+    }
+}
+
+/// Returns the symbolic links on the way to a path, and last the path without them.
+fn way(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut path = path.to_path_buf();
+    while found.len() < MOST_LINKS {
+        let link = path.ancestors().filter(|dir| dir.is_symlink()).last().map(Path::to_path_buf);
+        let Some(link) = link else { break };
+        let Ok(target) = link.read_link() else { break };
+        let rest = path.strip_prefix(&link).map(Path::to_path_buf).unwrap_or_default();
+        let target = link.parent().unwrap_or(Path::new("/")).join(target);
+        // To join nothing would add a slash.
+        path = if rest.as_os_str().is_empty() { target } else { target.join(rest) };
+        found.push(link);
+    }
+    found.push(path);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use fsops::Stat;
+    use testkit::TreeBuilder;
+
+    use super::Own;
+
+    #[test]
+    fn files_are_known_by_their_directory_and_links_on_the_way_are_kept() {
+        let tree = TreeBuilder::new()
+            .file("real/deep/c.db", "")
+            .file("real/deep/c.db.runs/1", "")
+            .file("c.db", "another")
+            .symlink("links/one", "../links/two")
+            .symlink("links/two", "../real/deep");
+        let temp = tree.make_temp();
+        let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("it is there").key();
+        let at = |name: &str| temp.path().join("links/one").join(name);
+        let own = Own::new(&[at("c.db"), at("c.db-journal"), at("c.db.runs")]);
+        let deep = key("real/deep");
+        assert!(own.has(deep, b"c.db") && own.has(deep, b"c.db-journal"));
+        assert!(own.has(deep, b"c.db.runs") && own.has(key("real/deep/c.db.runs"), b"1"));
+        assert!(own.has(key("links"), b"one") && own.has(key("links"), b"two"));
+        assert!(!own.has(deep, b"other") && !own.has(key(""), b"c.db"));
+    }
+}
