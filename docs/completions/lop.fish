@@ -367,7 +367,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror" -s n -l dry-run -d 'Chan
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s i -l itemize -d 'List each change'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l delete -d 'Remove what SRC has not'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s y -l yes -d 'Do not ask, however much --delete would remove'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if there is nothing in SRC'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if there is nothing in SRC, or only directories'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s c -l checksum -d 'Compare contents also where size and time of modification are equal'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l verify -d 'Read every copy back from the disk and compare it'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on the disk before it gets its name'

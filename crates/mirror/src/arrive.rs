@@ -211,6 +211,7 @@ impl Worker<'_> {
                 if why == Lost::Failed {
                     self.outcome.names += window.len() as u64;
                     self.outcome.missing += window.len() as u64;
+                    self.outcome.has_files |= window.len() > window.dirs().count();
                 }
                 for number in window.dirs() {
                     rest.extend(far.lost(number, why));

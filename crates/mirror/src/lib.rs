@@ -32,6 +32,7 @@ mod compare;
 mod contents;
 mod copy;
 mod directory;
+mod empty;
 mod far;
 mod hear;
 mod held;

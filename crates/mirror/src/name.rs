@@ -94,6 +94,7 @@ impl Worker<'_> {
         if is_dir {
             return self.add_child(name, inode);
         }
+        self.outcome.has_files = true;
         let inode = name.site.manner.tells_inodes.then_some(inode);
         self.put(name, inode);
     }

@@ -78,6 +78,8 @@ pub struct Outcome {
     pub first_time: Option<i64>,
     /// The last time that it keeps, if the source has some that are after that.
     pub last_time: Option<i64>,
+    /// Whether anything of the source that is to be mirrored is no directory.
+    pub(crate) has_files: bool,
     kept_bytes: usize,
 }
 
@@ -364,6 +366,7 @@ impl Outcome {
             sum.spared_why = said.spared_why;
         }
         self.take(&sum);
+        self.has_files |= other.has_files;
         for problem in other.problems {
             self.keep(|| problem);
         }

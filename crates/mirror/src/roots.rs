@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, DirBuffer, FileKey, Kind, Mark, Mounts, Stat, Unopened};
+use fsops::{Dir, FileKey, Kind, Mark, Mounts, Stat, Unopened};
 use walk::STORE_PREFIX;
 
 impl Refusal {
@@ -86,6 +86,15 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
+    /// There are only directories in the source, so all else in the destination would be removed.
+    #[error(
+        "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
+        path.display()
+    )]
+    OnlyDirs {
+        /// The source.
+        path: PathBuf,
+    },
     /// On the way to the destination, or to the tree whose files may be linked to, is a link of somebody else.
     #[error(
         "{} is a symbolic link of user {owner}, who can have it lead anywhere; \
@@ -130,25 +139,6 @@ impl Source {
         let mounts_below = Mounts::read().any_below(absolute);
         let is_synthetic = top.dir.volume().is_ok_and(|volume| volume.is_synthetic());
         Ok(Source { top, mounts_below, is_synthetic })
-    }
-
-    /// Refuses a source that has nothing in it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Empty`].
-    pub fn is_not_empty(&self) -> Result<(), Refusal> {
-        let is_empty = || {
-            let (dir, mut is_empty) = (self.top.dir.open_child(c".")?, true);
-            let mut buffer = DirBuffer::default();
-            while dir.list_some(&mut buffer, |_| is_empty = false)?.is_some() && is_empty {}
-            Ok::<_, io::Error>(is_empty)
-        };
-        match is_empty() {
-            Ok(true) => Err(Refusal::Empty { path: self.top.absolute.clone() }),
-            // What cannot be listed is no less than what is there.
-            Ok(false) | Err(_) => Ok(()),
-        }
     }
 
     /// Returns its absolute path.

@@ -148,7 +148,7 @@ impl Removal<'_, '_> {
         if self.outcome.source_failed {
             return Some(Spared::SourceFailed);
         }
-        if self.outcome.names == 0 && !allow_empty {
+        if !self.outcome.has_files && !allow_empty {
             return Some(Spared::SourceEmpty);
         }
         let ask = ask.filter(|_| !dry_run);

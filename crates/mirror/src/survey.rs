@@ -38,16 +38,20 @@ pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn()
     watch.totals_grow.store(false, Relaxed);
 }
 
-/// Returns how many names are below a directory of the source that are to be mirrored, as far as it can be read.
+/// Returns how many names are below a directory of the source that are to be mirrored, as far as it can be read, and
+/// whether any of them is no directory.
 pub(crate) fn names_below(
     source: &Source,
     path: &[u8],
     options: &Options,
     stop: &dyn Fn() -> bool,
-) -> u64 {
-    let mut names = 0;
-    walk(source, path, options, stop, |_, _| names += 1);
-    names
+) -> (u64, bool) {
+    let (mut names, mut has_files) = (0, false);
+    walk(source, path, options, stop, |_, item| {
+        names += 1;
+        has_files |= item.kind != Kind::Dir;
+    });
+    (names, has_files)
 }
 
 /// Calls `each` for what is to be mirrored below a directory; returns whether that was all.

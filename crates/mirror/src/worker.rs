@@ -213,7 +213,8 @@ impl<'a> Worker<'a> {
     /// Counts what is below a directory of the source, on this host, that is not mirrored.
     pub(crate) fn count_missing(&mut self, path: &[u8]) {
         let Some(source) = self.job.roots.source() else { return };
-        let below = names_below(source, path, self.job.options, &|| self.stopped());
+        let (below, has_files) = names_below(source, path, self.job.options, &|| self.stopped());
+        self.outcome.has_files |= has_files;
         self.outcome.missing += below;
         self.outcome.names += below;
     }

@@ -57,7 +57,7 @@ pub enum Spared {
     /// Not all of the source could be read.
     #[default]
     SourceFailed,
-    /// There is nothing in the source that is mirrored.
+    /// There is nothing in the source that is mirrored, or only directories.
     SourceEmpty,
     /// It is more than `--max-delete`.
     TooMany,

@@ -167,7 +167,7 @@ impl Run<'_> {
         mirror::survey(source, &self.options, &self.watch, &|| is_done.load(Relaxed));
     }
 
-    /// Refuses to have all of the destination removed because there is nothing in the source.
+    /// Refuses to have all files of the destination removed because there are none in the source.
     fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
@@ -248,7 +248,7 @@ impl Run<'_> {
 fn refused(refusal: Refusal) -> CommandError {
     let (text, on_purpose) = (refusal.to_string(), refusal.is_on_purpose());
     match refusal {
-        Refusal::Empty { .. } => {
+        Refusal::Empty { .. } | Refusal::OnlyDirs { .. } => {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
                 .hint("with --allow-empty-source all of DST is removed")
         }

@@ -92,10 +92,49 @@ fn an_empty_source_empties_nothing() {
     assert_eq!(fs::read_dir(lop.path("dst")).expect("there").count(), 0);
 }
 
+/// A new file system has a directory of its own, and a skeleton of a tree no file.
+#[test]
+fn a_source_that_has_only_directories_empties_nothing() {
+    let tree = TreeBuilder::new().dir("new/lost+found").dir("new/a/b/c").dir("new/a/d");
+    let lop = Lop::with(&tree.file("dst/a/file", "a").file("dst/d/b", "b"));
+    for dry in [&["-n"][..], &[]] {
+        let output = lop.command().args(["mirror", "--delete", "new", "dst"]).args(dry).run();
+        output.code(4);
+        let said = output.stderr_str();
+        let expected = "new has no files, only directories (is its disk mounted?), and --delete";
+        assert!(said.contains(expected), "{said}");
+        assert!(said.contains("nothing was changed\nhint: with --allow-empty-source"), "{said}");
+    }
+    assert!(lop.path("dst/a/file").exists() && lop.path("dst/d/b").exists());
+    lop.run(["mirror", "--delete", "--allow-empty-source", "new", "dst"]).success();
+    assert!(lop.path("dst/a/b/c").exists());
+    assert!(!lop.path("dst/a/file").exists() && !lop.path("dst/d").exists());
+    // Whatever is no directory is something to mirror, however deep it is.
+    lop.lay(&TreeBuilder::new().symlink("new/a/b/c/link", "nowhere").file("dst/more", "m"));
+    lop.run(["mirror", "--delete", "new", "dst"]).success();
+    assert!(!lop.path("dst/more").exists());
+}
+
+/// Patterns that leave only directories are no more of a source.
+#[test]
+fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
+    let tree = TreeBuilder::new().file("src/d/text", "t").file("dst/d/old.jpg", "j");
+    let lop = Lop::with(&tree);
+    let args = ["mirror", "--delete", "--include", "*.jpg", "src", "dst"];
+    let output = lop.run(args);
+    output.code(4);
+    let said = output.stderr_str();
+    let expected = "1 name that the source does not have was not removed: there is nothing";
+    assert!(said.contains(expected), "{said}");
+    assert!(lop.path("dst/d/old.jpg").exists());
+    lop.command().args(args).arg("--allow-empty-source").run().success();
+    assert!(!lop.path("dst/d/old.jpg").exists());
+}
+
 #[test]
 fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
-    let lop = Lop::with(&TreeBuilder::new().dir("src/lost+found").file("dst/a", "a"));
-    let args = ["mirror", "--delete", "--exclude", "lost+found/", "src", "dst"];
+    let lop = Lop::with(&TreeBuilder::new().file("src/cache/c", "c").file("dst/a", "a"));
+    let args = ["mirror", "--delete", "--exclude", "cache/", "src", "dst"];
     let output = lop.run(args);
     output.code(4);
     let said = output.stderr_str();

@@ -108,8 +108,8 @@ fn what_only_could_not_be_removed_has_an_exit_code_of_its_own() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
-    let mut tree = TreeBuilder::new().dir("src/d").file("dst/d/theirs/in", "i");
-    for name in ["src", "src/d", "dst", "dst/d"] {
+    let mut tree = TreeBuilder::new().file("src/d/a", "a").file("dst/d/theirs/in", "i");
+    for name in ["src", "src/d", "src/d/a", "dst", "dst/d"] {
         tree = tree.owner(name, 65534, 65534);
     }
     let lop = Lop::with(&tree);

@@ -118,7 +118,8 @@ pub(super) fn spared(account: &Account) -> Option<String> {
         }
         Spared::SourceFailed => "not all of the source could be read",
         Spared::SourceEmpty => {
-            "there is nothing in the source to mirror; --allow-empty-source removes them"
+            "there is nothing in the source to mirror, or only directories; \
+             --allow-empty-source removes them"
         }
         Spared::Declined => "the answer was no",
     };

@@ -364,7 +364,14 @@ fn much_is_removed_only_if_the_user_agrees_whichever_side_has_it() {
 
 #[test]
 fn an_empty_source_empties_nothing_on_another_host() {
-    let lop = Lop::with(&TreeBuilder::new().dir("src").file("old/a", "a"));
+    empties_nothing(&TreeBuilder::new().dir("src"));
+    empties_nothing(&TreeBuilder::new().dir("src/lost+found").dir("src/d/b"));
+}
+
+#[track_caller]
+fn empties_nothing(source: &TreeBuilder) {
+    let lop = Lop::with(source);
+    lop.lay(&TreeBuilder::new().file("old/a", "a"));
     let way = Way::shell();
     for direction in BOTH {
         let to = lop.path(direction.name());

@@ -1,0 +1,59 @@
+//! Whether there is anything in a source: the disk that it is on may not be mounted.
+//!
+//! A directory alone is nothing: a new file system has one of its own (`lost+found`). How much of what is there is
+//! mirrored, only the work itself finds out ([`crate::Outcome`]).
+
+use std::io;
+
+use fsops::{DirBuffer, Kind};
+
+use crate::roots::{Refusal, Source};
+
+impl Source {
+    /// Refuses a source that has nothing in it, or only directories. The search ends at the first other entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Empty`], [`Refusal::OnlyDirs`].
+    pub fn is_not_empty(&self) -> Result<(), Refusal> {
+        let mut has_dirs = false;
+        match self.has_files(&mut has_dirs) {
+            Ok(false) if has_dirs => Err(Refusal::OnlyDirs { path: self.top.absolute.clone() }),
+            Ok(false) => Err(Refusal::Empty { path: self.top.absolute.clone() }),
+            // What cannot be listed is no less than what is there.
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
+    fn has_files(&self, has_dirs: &mut bool) -> io::Result<bool> {
+        let (mut dirs, mut buffer) = (vec![Vec::new()], DirBuffer::default());
+        while let Some(path) = dirs.pop() {
+            let dir = match &path[..] {
+                [] => self.top.dir.open_child(c".")?,
+                path => self.top.dir.open_below(path)?,
+            };
+            dir.list_quietly();
+            let (mut found, mut more) = (false, true);
+            while more && !found {
+                let listed = dir.list_some(&mut buffer, |item| {
+                    let kind = match item.kind {
+                        Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |s| s.kind),
+                        kind => kind,
+                    };
+                    if kind == Kind::Dir {
+                        let above = if path.is_empty() { &[][..] } else { b"/" };
+                        dirs.push([&path, above, item.name.to_bytes()].concat());
+                    } else {
+                        found = true;
+                    }
+                });
+                more = listed?.is_some();
+            }
+            if found {
+                return Ok(true);
+            }
+            *has_dirs |= !dirs.is_empty();
+        }
+        Ok(false)
+    }
+}
