@@ -85,6 +85,7 @@ pub use discard::{Begun, Discard, Left, Taken, Tree};
 pub use error::{Error, Reason, Refusal};
 pub use kind::Kind;
 pub use looks::Looks;
+pub use manifest::MANIFEST;
 pub use means::{Means, Prospect};
 pub use meter::Amount;
 pub use name::Name;

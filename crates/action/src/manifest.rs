@@ -20,7 +20,7 @@ use crate::name::Name;
 use crate::staging::{self, Staging};
 
 /// The name of a manifest.
-pub(crate) const MANIFEST: &CStr = c"manifest.jsonl";
+pub const MANIFEST: &CStr = c"manifest.jsonl";
 
 /// The manifests of a run, one in each of its stores, shared by its workers.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use crate::monitor::Monitor;
 use crate::remembered::{Waiting, open};
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
+use crate::stored::count_stored;
 use crate::unknown::Standing;
 use crate::verifying::{Counting, Place, Tally, Verified, standing};
 use crate::views::{Distinct, Shown};
@@ -26,6 +27,8 @@ use crate::views::{Distinct, Shown};
 pub(crate) struct Folder {
     /// What is there now.
     pub(crate) tree: Tree,
+    /// How many files are in quarantine there.
+    pub(crate) stored: u64,
     /// One per file of the tree.
     pub(crate) files: Vec<Copies>,
     distinct: Distinct,
@@ -90,9 +93,10 @@ impl Folder {
         settings: &Settings,
     ) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
-        let tree = walk_dir(dir, system_dirs, settings)?;
+        let mut tree = walk_dir(dir, system_dirs, settings)?;
+        let stored = count_stored(&mut tree, settings)?;
         let files = Asker::new(&catalog, &tree, &distinct)?.ask()?;
-        Ok(Folder { tree, files, distinct })
+        Ok(Folder { tree, stored, files, distinct })
     }
 
     /// Reads each file that the catalog says has a copy, together with one of its copies, and updates `files` with the

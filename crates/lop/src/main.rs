@@ -37,6 +37,7 @@ mod settings;
 mod sources;
 mod stalls;
 mod stats;
+mod stored;
 mod summary;
 mod tips;
 mod unknown;

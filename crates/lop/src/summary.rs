@@ -145,6 +145,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         too_small,
         too_large,
         excluded,
+        quarantine,
         hidden,
         symlinks,
         fifos,
@@ -162,6 +163,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         reason("too_small", too_small, "too small", "too small"),
         reason("too_large", too_large, "too large", "too large"),
         reason("excluded", excluded, "excluded", "excluded"),
+        reason("quarantine", quarantine, "quarantine folder", "quarantine folders"),
         reason("hidden", hidden, "hidden", "hidden"),
         reason("symlinks", symlinks, "symbolic link", "symbolic links"),
         reason("fifos", fifos, "FIFO", "FIFOs"),
@@ -187,7 +189,8 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
 }
 
 /// Reasons to leave out whole trees.
-const TREES: [&str; 4] = ["dirs", "other_file_systems", "pseudo_file_systems", "system_dirs"];
+const TREES: [&str; 5] =
+    ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
 
 /// Returns the reasons on one line of at most 70 columns, those to leave out trees first and then the most
 /// frequent ones; those that do not fit are added up.
@@ -257,6 +260,7 @@ Problems  2 entries could not be examined
             too_small: many,
             too_large: many,
             excluded: many,
+            quarantine: many,
             hidden: many,
             symlinks: many,
             fifos: many,

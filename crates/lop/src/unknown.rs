@@ -70,6 +70,9 @@ pub(crate) struct Unknown {
     /// Of these, those that may be the same file as one that counts, by another path.
     #[serde(skip_serializing_if = "is_zero")]
     views: u64,
+    /// Of these, those in quarantine.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) quarantined: u64,
     /// Besides these, those on a disk that is not mounted.
     #[serde(skip_serializing_if = "is_zero")]
     offline: u64,
@@ -95,6 +98,11 @@ impl Unknown {
             unknown.add(standing);
         }
         unknown
+    }
+
+    /// Adds files in quarantine, of which nothing is known at all.
+    pub(crate) fn with_quarantined(self, files: u64) -> Unknown {
+        Unknown { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
 
     fn add(&mut self, standing: Standing) {
@@ -136,9 +144,8 @@ impl Unknown {
 
     /// Returns those that are not in the catalog.
     fn missing(&self) -> u64 {
-        let known =
-            self.stale_files + self.pending + self.damaged + self.copies_changed + self.views;
-        self.all - known
+        let of_files = self.stale_files + self.pending + self.damaged + self.copies_changed;
+        self.all - of_files - self.views - self.quarantined
     }
 
     /// Returns a line for each reason that there is, with what to do about it.
@@ -178,6 +185,12 @@ impl Unknown {
                 ["", ""],
                 "may be the same as others by another path (network, FUSE, overlayfs); if not, name \
                  their directory with --distinct DIR",
+            ),
+            (
+                self.quarantined,
+                files,
+                ["is", "are"],
+                "in quarantine there; 'lop quarantine list' lists them",
             ),
             (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
         ]

@@ -99,7 +99,7 @@ impl Filter {
         skipped: &mut Skipped,
     ) -> bool {
         if name.starts_with(STORE_PREFIX.as_bytes()) {
-            skipped.excluded += 1;
+            skipped.quarantine += 1;
             return false;
         }
         if !self.hidden && name.first() == Some(&b'.') {

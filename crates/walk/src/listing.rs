@@ -6,7 +6,7 @@ use std::io;
 use device::{Lane, Pace};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
-use crate::filter::Filter;
+use crate::filter::{Filter, STORE_PREFIX};
 use crate::left_out::LeftOut;
 use crate::own::Own;
 use crate::system::is_system_dir;
@@ -31,6 +31,8 @@ pub(crate) struct Store {
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
     pub(crate) left_out: LeftOut,
+    /// Paths of stores of files in quarantine.
+    pub(crate) stores: Vec<Vec<u8>>,
     /// Subdirectories of the directory being listed, each name ended by NUL.
     pub(crate) children: Vec<u8>,
     /// Their inode numbers as the listing gave them.
@@ -53,6 +55,7 @@ impl Store {
             skipped: Skipped::default(),
             problems: Vec::new(),
             left_out: LeftOut::default(),
+            stores: Vec::new(),
             children: Vec::new(),
             child_inodes: Vec::new(),
             later: Vec::new(),
@@ -230,6 +233,9 @@ impl Listing<'_> {
         let takes = self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped);
         if !takes {
             store.left_out.add(self.id, name);
+            if name.starts_with(STORE_PREFIX.as_bytes()) {
+                store.stores.push(self.path_of(name));
+            }
         }
         takes
     }
@@ -242,9 +248,15 @@ impl Listing<'_> {
         if source.kind() != io::ErrorKind::NotFound {
             store.left_out.add(self.id, name.to_bytes());
         }
-        let mut path = (self.path)();
-        push_component(&mut path, name.to_bytes());
+        let path = self.path_of(name.to_bytes());
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
+    }
+
+    /// Returns the path of a name as printed.
+    fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = (self.path)();
+        push_component(&mut path, name);
+        path
     }
 }
 

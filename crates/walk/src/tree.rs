@@ -119,6 +119,8 @@ pub struct Skipped {
     pub too_small: u64,
     pub too_large: u64,
     pub excluded: u64,
+    /// Stores of files in quarantine, and such files by themselves.
+    pub quarantine: u64,
     pub hidden: u64,
     pub symlinks: u64,
     pub fifos: u64,
@@ -137,11 +139,17 @@ pub struct Skipped {
 }
 
 impl Skipped {
+    /// Returns how many FIFOs, sockets and devices there were.
+    pub fn special(&self) -> u64 {
+        self.fifos + self.sockets + self.devices
+    }
+
     pub(crate) fn add(&mut self, other: &Skipped) {
         self.empty += other.empty;
         self.too_small += other.too_small;
         self.too_large += other.too_large;
         self.excluded += other.excluded;
+        self.quarantine += other.quarantine;
         self.hidden += other.hidden;
         self.symlinks += other.symlinks;
         self.fifos += other.fifos;
@@ -174,6 +182,8 @@ pub struct Tree {
     pub problems: Vec<Problem>,
     /// What was left out on purpose.
     pub skipped: Skipped,
+    /// The paths of the stores of files in quarantine that were passed over, as printed.
+    pub stores: Vec<Vec<u8>>,
     pub(crate) left_out: LeftOut,
 }
 

@@ -237,6 +237,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
         }
         tree.names.push(std::mem::take(&mut store.names));
         tree.problems.append(&mut store.problems);
+        tree.stores.append(&mut store.stores);
         tree.left_out.append(&mut store.left_out);
         tree.skipped.add(&store.skipped);
     }

@@ -21,6 +21,7 @@ use crate::quantity::{count, counted, size};
 use crate::remembered::open;
 use crate::settings::Settings;
 use crate::sources::files;
+use crate::stored::count_stored;
 use crate::unknown::{Standing, Unknown};
 use crate::verifying::{Counting, Place, Tally, Verified, standing};
 use crate::views::{Distinct, Shown};
@@ -28,11 +29,9 @@ use crate::views::{Distinct, Shown};
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let mut one = Side::look(
-        Content::Unknown,
-        walk_dir(&args.one, SystemDirs::Entered, settings)?,
-        &catalog,
-    )?;
+    let mut tree = walk_dir(&args.one, SystemDirs::Entered, settings)?;
+    let stored = count_stored(&mut tree, settings)?;
+    let mut one = Side { stored, ..Side::look(Content::Unknown, tree, &catalog)? };
     // A damaged file there does not count as a copy.
     let mut other = Side::look(
         Content::Alone,
@@ -60,6 +59,8 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
 /// One of the two directories as it is now.
 struct Side {
     tree: Tree,
+    /// How many files are in quarantine there, if that matters.
+    stored: u64,
     records: Vec<Record>,
     standings: Vec<Standing>,
     contents: Vec<Content>,
@@ -79,7 +80,7 @@ impl Side {
         };
         let contents = records.iter().map(content).collect();
         let standings = records.iter().map(Standing::of).collect();
-        Ok(Side { tree, records, standings, contents })
+        Ok(Side { tree, stored: 0, records, standings, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
@@ -248,18 +249,18 @@ impl Summary {
         let views = with(Whereabouts::View).map(|_| Standing::CopiesAreViews);
         let skipped = &one.tree.skipped;
         Summary {
-            files: found.len() as u64,
+            files: found.len() as u64 + one.stored,
             missing: number(Whereabouts::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
-            unknown: Unknown::of(unknown.chain(views)),
+            unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
             unsettled: number(Whereabouts::Unsettled),
             hard_links: number(Whereabouts::Linked),
             unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
             nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
             empty: skipped.empty,
             symlinks: skipped.symlinks,
-            special_files: skipped.fifos + skipped.sockets + skipped.devices,
+            special_files: skipped.special(),
             problems,
         }
     }
@@ -270,7 +271,7 @@ impl Summary {
             Exit::No
         } else if unanswered == 0 {
             Exit::Done
-        } else if unanswered == self.files && self.nothing_there {
+        } else if unanswered == self.files && self.nothing_there && self.unknown.quarantined == 0 {
             Exit::Catalog
         } else {
             self.unknown.exit(self.files, Exit::Partial)

@@ -39,14 +39,15 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
     let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.standing);
     let summary = Summary {
-        files: folder.files.len() as u64,
+        files: folder.files.len() as u64 + folder.stored,
         uniques: uniques().count() as u64,
         bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
         only_inside: uniques().filter(|copies| copies.duplicates > 0).count() as u64,
-        unknown: Unknown::of(unknown),
+        unknown: Unknown::of(unknown).with_quarantined(folder.stored),
         tally: verified.as_ref().map(|(_, tally)| *tally),
         empty: folder.tree.skipped.empty,
         symlinks: folder.tree.skipped.symlinks,
+        special_files: folder.tree.skipped.special(),
         problems: folder.tree.problems.len() as u64,
     };
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
@@ -153,6 +154,8 @@ struct Summary {
     empty: u64,
     /// Symbolic links, which are not counted.
     symlinks: u64,
+    /// FIFOs, sockets and devices, which are not counted.
+    special_files: u64,
     problems: u64,
 }
 
@@ -180,13 +183,14 @@ impl Summary {
         }
         text.push_str(&self.unknown.text());
         text.extend(self.tally.map(|tally| tally.text()));
-        if self.empty > 0 {
-            let empty = counted(self.empty, "empty file", "empty files");
-            text.push_str(&format!("\n  {empty} not counted"));
-        }
-        if self.symlinks > 0 {
-            let links = counted(self.symlinks, "symbolic link", "symbolic links");
-            text.push_str(&format!("\n  {links} not counted"));
+        for (number, one, many) in [
+            (self.empty, "empty file", "empty files"),
+            (self.symlinks, "symbolic link", "symbolic links"),
+            (self.special_files, "FIFO, socket or device", "FIFOs, sockets and devices"),
+        ] {
+            if number > 0 {
+                text.push_str(&format!("\n  {} not counted", counted(number, one, many)));
+            }
         }
         text
     }

@@ -130,7 +130,7 @@ fn dups_and_uniques_print_files_and_a_summary() {
     let summary = json!({
         "files": 3, "uniques": 1, "bytes": 6, "only_inside": 0,
         "unknown": 0, "stale_files": 0, "pending": 0, "damaged": 0,
-        "empty": 0, "symlinks": 0, "problems": 0,
+        "empty": 0, "symlinks": 0, "special_files": 0, "problems": 0,
     });
     assert_eq!(uniques["summary"], summary);
     assert_eq!(output.stderr_str(), "", "an answer of no is no error");

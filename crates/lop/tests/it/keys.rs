@@ -123,6 +123,9 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &few[..]);
     std::fs::write(lop.path("list"), "t\nt/a/x\nt/fifo\n").expect("written");
     seen.run(lop, &["scan", "--no-catalog", "--files-from", "list"]);
+    std::fs::create_dir(lop.path("t/.lop-quarantine-0")).expect("made");
+    seen.run(lop, &["scan", "--no-catalog", "t"]);
+    std::fs::remove_dir(lop.path("t/.lop-quarantine-0")).expect("removed");
     seen.run(lop, &["scan", "--stats", "--hash-all", "--exclude", "nothing like it", "t"]);
     seen.run(lop, &["scan", "--stats", "--format", "json", "t"]);
     seen.run(lop, &["report"]);

@@ -54,6 +54,7 @@ mod resuming;
 mod roots;
 mod selection;
 mod status;
+mod stored;
 mod streams;
 mod systems;
 mod together;

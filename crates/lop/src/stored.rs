@@ -1,0 +1,38 @@
+//! Files in quarantine below a directory. They go with it although a walk passes them over, and may be the only way
+//! back of a run.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use device::Io;
+use fsops::Watch;
+use walk::{Filter, Own, Tree};
+
+use crate::error::CommandError;
+use crate::monitor::Monitor;
+use crate::settings::{Settings, Workers};
+use crate::sources::files;
+
+/// Returns how many files are in the stores that a walk passed over. What cannot be looked at is added to the walk's
+/// problems.
+pub(crate) fn count_stored(tree: &mut Tree, settings: &Settings) -> Result<u64, CommandError> {
+    let path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
+    let stores: Vec<PathBuf> = tree.stores.iter().map(path).collect();
+    if stores.is_empty() {
+        return Ok(0);
+    }
+    let watch = Arc::new(Watch::default());
+    let monitor = Monitor::begin(&watch, settings)?;
+    let mut filter = Filter::default();
+    filter.empty = true;
+    let options = Workers::new(None, Io::Auto).walk(filter, false, Own::default());
+    let mut found = walk::walk(&stores, &options, None, &watch)?;
+    monitor.finish()?;
+    tree.problems.append(&mut found.problems);
+    let is_file = |name: &[u8]| name != action::MANIFEST.to_bytes();
+    let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
+    // A store may be a single file, where a disk was too full for a directory.
+    Ok(within.count() as u64 + found.skipped.quarantine)
+}
