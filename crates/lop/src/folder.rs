@@ -44,6 +44,8 @@ pub(crate) struct Copies {
     pub(crate) duplicates: u64,
     /// Whether the content, as a copy or as a hard link, is outside of the directory.
     pub(crate) outside: bool,
+    /// Whether all that is outside of the directory is in folders of systems, such as the trash, and does not count.
+    pub(crate) in_system_dir: bool,
     /// Whether there was a copy on a disk that is not mounted.
     pub(crate) offline: bool,
     /// What is known if no copy outside is found: that one is not what it was, or may be the file itself.
@@ -60,6 +62,8 @@ struct Content {
     inodes: HashSet<(i64, u64)>,
     /// Those of them that have a name outside.
     outside: HashSet<(i64, u64)>,
+    /// Those of them that have a name outside, in a folder of a system.
+    in_system_dirs: HashSet<(i64, u64)>,
     /// Those that may be other paths to the rest.
     views: HashSet<(i64, u64)>,
     /// What is known if no copy outside is found: that one is not what it was, or may be a file inside.
@@ -75,6 +79,11 @@ impl Copies {
     /// Returns whether it is known where else the content is.
     pub(crate) fn known(&self) -> bool {
         self.standing.is_known()
+    }
+
+    /// Returns whether there are copies, all of them in the directory.
+    pub(crate) fn is_only_inside(&self) -> bool {
+        self.duplicates > 0 && !self.outside && !self.in_system_dir
     }
 
     /// Returns whether there is a copy that counts.
@@ -227,6 +236,11 @@ impl<'a> Bounds<'a> {
         matches!(self.place(path, None, looker), Place::Outside | Place::View)
     }
 
+    /// Returns whether a name is outside, in a folder of a system.
+    fn is_in_system_dir(&self, path: &[u8]) -> bool {
+        in_system_dir(path) && !self.is_below(path)
+    }
+
     fn is_below(&self, path: &[u8]) -> bool {
         self.tree.roots().iter().any(|root| is_below(&root.absolute, path))
     }
@@ -283,6 +297,8 @@ impl<'a> Asker<'a> {
         let copies = Copies {
             duplicates: content.inodes.len().saturating_sub(usize::from(is_there)) as u64,
             outside: !content.outside.is_empty(),
+            in_system_dir: content.outside.is_empty()
+                && content.in_system_dirs.iter().any(|inode| *inode != own),
             offline: content.offline,
             doubt,
             digest: content.digest,
@@ -320,6 +336,9 @@ impl<'a> Asker<'a> {
                         }
                         Place::View => {
                             content.doubt.get_or_insert(Standing::CopiesAreViews);
+                        }
+                        Place::Elsewhere if self.bounds.is_in_system_dir(&entry.path) => {
+                            content.in_system_dirs.insert((entry.volume, entry.inode));
                         }
                         Place::Inside | Place::Elsewhere => {}
                     }
@@ -366,6 +385,7 @@ impl<'a> Asker<'a> {
                 let names = linked.get(&(entry.volume, entry.inode));
                 for &at in names.into_iter().flatten() {
                     (files[at].outside, files[at].content) = (true, None);
+                    files[at].in_system_dir = false;
                 }
             }
         }

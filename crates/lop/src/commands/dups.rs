@@ -28,7 +28,8 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         files: folder.files.len() as u64,
         duplicates: number(&is_copy),
         bytes: folder.bytes(is_copy),
-        only_inside: number(&|copies| is_copy(copies) && !copies.outside),
+        only_inside: number(&Copies::is_only_inside),
+        only_system_dirs: number(&|copies| is_copy(copies) && copies.in_system_dir),
         unknown: Unknown::of(unknown),
         problems: folder.tree.problems.len() as u64,
     };
@@ -48,6 +49,8 @@ struct Summary {
     bytes: u64,
     /// Of the duplicates, those whose copies are all below the directory too.
     only_inside: u64,
+    /// Of the duplicates, those whose copies outside are all in folders of systems.
+    only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
     unknown: Unknown,
@@ -71,6 +74,13 @@ impl Summary {
             n => format!(", {} only inside {}", count(n), dir.display()),
         };
         text.push_str(&inside);
+        if self.only_system_dirs > 0 {
+            let (number, dir) = (count(self.only_system_dirs), dir.display());
+            let have = if self.only_system_dirs == 1 { "has" } else { "have" };
+            text.push_str(&format!(
+                "\n  of these {number} {have} copies outside {dir} only in trash or system folders"
+            ));
+        }
         text.push_str(&self.unknown.text());
         text
     }

@@ -30,9 +30,12 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
             Copies { offline: true, .. } if copies.known() => {
                 Some("a copy is on a disk that is not mounted")
             }
-            Copies { duplicates: 1.., standing: Standing::Is(State::Same), .. } => {
-                Some("copies only in this directory")
-            }
+            Copies {
+                duplicates: 1.., standing: Standing::Is(State::Same), in_system_dir, ..
+            } => Some(match in_system_dir {
+                true => "copies elsewhere only in trash or system folders",
+                false => "copies only in this directory",
+            }),
             _ => copies.standing.mark(),
         },
     );
@@ -42,7 +45,8 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
         files: folder.files.len() as u64 + folder.stored,
         uniques: uniques().count() as u64,
         bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
-        only_inside: uniques().filter(|copies| copies.duplicates > 0).count() as u64,
+        only_inside: uniques().filter(|copies| copies.is_only_inside()).count() as u64,
+        only_system_dirs: uniques().filter(|copies| copies.in_system_dir).count() as u64,
         unknown: Unknown::of(unknown).with_quarantined(folder.stored),
         tally: verified.as_ref().map(|(_, tally)| *tally),
         empty: folder.tree.skipped.empty,
@@ -142,8 +146,10 @@ struct Summary {
     uniques: u64,
     /// Bytes in them.
     bytes: u64,
-    /// Of the unique files, those that have copies in the directory itself.
+    /// Of the unique files, those that have copies in the directory itself, and in no other one.
     only_inside: u64,
+    /// Of the unique files, those whose copies outside are all in folders of systems.
+    only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
     unknown: Unknown,
@@ -174,12 +180,17 @@ impl Summary {
         } else {
             format!("{files}: each has a copy{place}")
         };
-        if self.only_inside > 0 {
-            let have = if self.only_inside == 1 { "has" } else { "have" };
-            text.push_str(&format!(
-                "\n  of these {} {have} copies in there",
-                count(self.only_inside)
-            ));
+        for (number, place) in [
+            (self.only_inside, "copies in there"),
+            (
+                self.only_system_dirs,
+                "copies outside only in trash or system folders, which do not count",
+            ),
+        ] {
+            if number > 0 {
+                let have = if number == 1 { "has" } else { "have" };
+                text.push_str(&format!("\n  of these {} {have} {place}", count(number)));
+            }
         }
         text.push_str(&self.unknown.text());
         text.extend(self.tally.map(|tally| tally.text()));

@@ -118,7 +118,7 @@ fn dups_and_uniques_print_files_and_a_summary() {
     let a = json!({ "path": "./a", "size": 5, "duplicates": 1, "digest": digest() });
     assert_eq!(dups["files"][0], a);
     let summary = json!({
-        "files": 3, "duplicates": 2, "bytes": 10, "only_inside": 2,
+        "files": 3, "duplicates": 2, "bytes": 10, "only_inside": 2, "only_system_dirs": 0,
         "unknown": 0, "stale_files": 0, "pending": 0, "damaged": 0, "problems": 0,
     });
     assert_eq!(dups["summary"], summary);
@@ -128,7 +128,7 @@ fn dups_and_uniques_print_files_and_a_summary() {
     let c = json!({ "path": "./d/c", "size": 6, "duplicates": 0, "digest": null });
     assert_eq!(uniques["files"], json!([c]));
     let summary = json!({
-        "files": 3, "uniques": 1, "bytes": 6, "only_inside": 0,
+        "files": 3, "uniques": 1, "bytes": 6, "only_inside": 0, "only_system_dirs": 0,
         "unknown": 0, "stale_files": 0, "pending": 0, "damaged": 0,
         "empty": 0, "symlinks": 0, "special_files": 0, "problems": 0,
     });

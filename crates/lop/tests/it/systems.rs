@@ -196,3 +196,33 @@ impl Drop for Automount {
         assert!(unmounted.is_ok_and(|status| status.success()));
     }
 }
+
+#[test]
+fn a_copy_in_the_trash_is_not_said_to_be_inside() {
+    let lop = Lop::with(
+        &TreeBuilder::new()
+            .file("d/a", "thrown away")
+            .file("trash/.Trash-7/files/a", "thrown away")
+            .file("d/b", "twice in there")
+            .file("d/b2", "twice in there")
+            .hard_links("linked", &["d/c", "elsewhere/c"])
+            .file("trash/.Trash-7/files/c", "linked"),
+    );
+    lop.remember(["--system-dirs", "."]);
+    let dups = lop.run(["dups", "d"]);
+    let said = "4 of 4 files (45 B) have duplicates, 2 only inside d\n  \
+                of these 1 has copies outside d only in trash or system folders\n";
+    assert_eq!(dups.success().stderr_str(), said);
+    let uniques = lop.run(["uniques", "d"]);
+    uniques.code(6);
+    let said = "\n  of these 2 have copies in there\n  \
+                of these 1 has copies outside only in trash or system folders, which do not count\n";
+    assert!(uniques.stderr_str().ends_with(said), "{}", uniques.stderr_str());
+    let mark = "d/a  (copies elsewhere only in trash or system folders)\n";
+    assert!(uniques.stdout_str().contains(mark), "{}", uniques.stdout_str());
+    for command in ["dups", "uniques"] {
+        let output = lop.command().args([command, "--json", "d"]).run();
+        let summary = document(&output)["summary"].clone();
+        assert_eq!((&summary["only_inside"], &summary["only_system_dirs"]), (&2.into(), &1.into()));
+    }
+}
