@@ -50,8 +50,11 @@ pub(crate) enum Record {
     End { ended_ms: i64, done: u64, failed: u64, freed: u64 },
     /// The run is to be undone.
     UndoBegin,
-    /// What could be undone is.
-    UndoEnd,
+    /// What could be undone is, at this time if it was an undo that the user asked for.
+    UndoEnd {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended_ms: Option<i64>,
+    },
     /// A copy was made that takes the place of what an action put there.
     Made { n: u64, inode: u64 },
     /// A file is what it was before the run.

@@ -75,6 +75,8 @@ pub(crate) struct Past {
     pub(crate) by: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
+    /// When the last undo of it ended, if that is known.
+    pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
     /// Lines that are not what was written, and say nothing.
     pub(crate) damaged: u64,
@@ -115,7 +117,8 @@ impl Past {
         let read = file.read_at(&mut tail, size.saturating_sub(TAIL)).context(Op::Read, || path)?;
         let lines = tail[..read].strip_suffix(b"\n").unwrap_or_default();
         let last = lines.rsplit(|&b| b == b'\n').next().unwrap_or_default();
-        let ends = matches!(serde_json::from_slice(last), Ok(Record::End { .. } | Record::UndoEnd));
+        let ends =
+            matches!(serde_json::from_slice(last), Ok(Record::End { .. } | Record::UndoEnd { .. }));
         Ok(ends && is_whole(last))
     }
 
@@ -147,6 +150,7 @@ impl Past {
             by,
             started_ms: 0,
             ended_ms: None,
+            undone_ms: None,
             freed: 0,
             damaged: 0,
             undoing: false,
@@ -205,7 +209,10 @@ impl Past {
                 self.made.insert(n, inode);
             }
             Record::UndoBegin => self.undoing = true,
-            Record::UndoEnd => self.undoing = false,
+            Record::UndoEnd { ended_ms } => {
+                self.undoing = false;
+                self.undone_ms = ended_ms.or(self.undone_ms);
+            }
             Record::End { ended_ms, freed, .. } => {
                 // Whoever ended it knows of files that had to be given back.
                 self.freed = freed;
@@ -409,7 +416,12 @@ mod tests {
 
     #[test]
     fn a_damaged_line_is_counted_and_says_nothing() {
-        let whole = [line(&begin()), line(&will(1)), line(&will(2)), line(&Record::UndoEnd)];
+        let whole = [
+            line(&begin()),
+            line(&will(1)),
+            line(&will(2)),
+            line(&Record::UndoEnd { ended_ms: None }),
+        ];
         let text = whole[1].clone();
         // Any one bit but those of the newline.
         for bit in 0..(text.len() - 1) * 8 {

@@ -105,7 +105,7 @@ pub(crate) fn purge(
     }
     // After a power failure a file may be there again, and is not to be called gone.
     sites.tidy_and_sync()?;
-    lines.push(&Record::UndoEnd);
+    lines.push(&Record::UndoEnd { ended_ms: None });
     journal.append(&lines, true)?;
     Ok(stopped?)
 }

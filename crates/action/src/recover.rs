@@ -220,7 +220,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
     }
     if past.undoing {
-        lines.push(&Record::UndoEnd);
+        lines.push(&Record::UndoEnd { ended_ms: None });
     }
     journal.append(&lines, true)
 }

@@ -18,6 +18,7 @@ use crate::leftovers;
 use crate::lines::FORMAT;
 use crate::manifest::Manifests;
 use crate::means::Prospect;
+use crate::nothing_left::NothingLeft;
 use crate::numbering::{FILES, TREES, create_next, id, journal, numbers};
 use crate::past::{Fate, Past};
 use crate::purge::{self, Purged, Quarantined};
@@ -64,6 +65,8 @@ pub struct Preview {
     pub is_cut_off: bool,
     /// Lines of the journal that are damaged.
     pub damaged: u64,
+    /// What became of the run before, if nothing is left to restore.
+    pub nothing_left: Option<NothingLeft>,
 }
 
 /// The folder with the journals, locked.
@@ -152,6 +155,11 @@ impl Runs {
         unreadable: impl FnMut(Error),
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
         let (run, past) = pick(&self.folder, run, |run| self.read(run), unreadable)?;
+        let nothing_left = NothingLeft::of(&past);
+        if nothing_left.is_some() {
+            let unmatched = paths.to_vec();
+            return Ok((run, Undone { unmatched, nothing_left, ..Undone::default() }, Ok(())));
+        }
         let journal = Journal::open(self.path(run), past.next())?;
         let (undone, answer) = undo::undo(&past, paths, &journal, watch)?;
         Ok((run, undone, answer))
@@ -168,7 +176,8 @@ impl Runs {
         let (run, past) = pick(folder, run, |run| read_only(folder, run), unreadable)?;
         let unmatched = undo::preview(&past, paths, each)?;
         let is_cut_off = past.with_fate(Fate::Open).next().is_some();
-        Ok(Preview { run, unmatched, is_cut_off, damaged: past.damaged })
+        let nothing_left = NothingLeft::of(&past);
+        Ok(Preview { run, unmatched, is_cut_off, damaged: past.damaged, nothing_left })
     }
 
     /// Returns what a run did with each file, as its journal and its stores tell.

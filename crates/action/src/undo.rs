@@ -30,9 +30,11 @@ use crate::kind::Kind;
 use crate::lines::Lines;
 use crate::means::{Finder, Means, Prospect, is_as_kept, what_is_there};
 use crate::meter::{Amount, Meter};
+use crate::nothing_left::NothingLeft;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
+use crate::runs::now_ms;
 use crate::staging::Staging;
 use crate::statuses::Statuses;
 
@@ -53,6 +55,8 @@ pub struct Undone {
     pub damaged: u64,
     /// Paths that were named and that no file of the run is at or below.
     pub unmatched: Vec<Vec<u8>>,
+    /// What had become of the run before, if nothing was left to restore.
+    pub nothing_left: Option<NothingLeft>,
     /// The files that are what they were, by the numbers of their intents.
     pub(crate) back: Vec<u64>,
     /// The status change times that inodes have by what the undo did.
@@ -207,7 +211,7 @@ impl Undo<'_> {
         let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
         let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_left());
         if went_through && failed.is_none() && !is_left {
-            self.lines.push(&Record::UndoEnd);
+            self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
         }
         self.note(true)?;
         let Some((number, source)) = failed else { return Ok(()) };

@@ -4,7 +4,7 @@ mod preview;
 
 use std::sync::Arc;
 
-use action::{Reason, Refusal, Runs, Undone};
+use action::{NothingLeft, Reason, Refusal, Runs, Undone};
 use catalog::Catalog;
 use fsops::Watch;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::named::named_all;
-use crate::quantity::{count, counted};
+use crate::quantity::{count, counted, utc};
 use crate::refusals::{self, Conclusion};
 use crate::settings::Settings;
 
@@ -48,7 +48,11 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         failed,
         damaged_lines: damaged,
     };
-    let (text, refused) = (summary.text(), &undone.refused);
+    let refused = &undone.refused;
+    let text = match undone.nothing_left.filter(|_| paths.is_empty()) {
+        Some(left) => nothing_left(run, left),
+        None => summary.text(),
+    };
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     // Whoever has the catalog may be waiting for these.
     drop(runs);
@@ -61,6 +65,20 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         return Ok(Exit::Partial);
     }
     Ok(exit)
+}
+
+/// Says that nothing is left to restore of a run, and why.
+fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
+    let mut text = format!("Run {run}: nothing is left to restore");
+    if undone > 0 {
+        let when = undone_ms.map(|ms| format!(" at {} UTC", utc(ms)));
+        text.push_str(&format!("; it was undone{}", when.unwrap_or_default()));
+    }
+    if purged > 0 {
+        let files = counted(purged, "file was", "files were");
+        text.push_str(&format!("; {files} removed from quarantine for good"));
+    }
+    text
 }
 
 /// Says what of a run or of what was typed nothing could be done about; returns how much that is.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
+use crate::dedupe::scanned;
 use crate::lop::{Lop, document};
 
 /// Writes other bytes of the same length to a file, and gives it back the time that it had.
@@ -334,4 +335,30 @@ fn files_and_bytes_of_a_run_that_was_killed_agree() {
         assert_eq!(run["freed_bytes"], deleted * 8192, "{run}");
         assert_eq!(run["failed"], 11 - deleted, "{run}");
     }
+}
+
+#[test]
+fn a_run_that_was_undone_before_has_nothing_left_and_says_so() {
+    let lop = scanned();
+    lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
+    lop.run(["undo", "1"]).success();
+    let journal = fs::read(lop.runs().join("1.jsonl")).expect("a journal");
+    let expected = "Run 1: nothing is left to restore; it was undone at ";
+    for options in [&[][..], &["--dry-run"]] {
+        let output = lop.command().args(["undo", "1"]).args(options.iter().copied()).run();
+        let said = output.success().stderr_str();
+        assert!(said.starts_with(expected) && said.ends_with(" UTC\n"), "{said}");
+    }
+    assert_eq!(lop.json(["undo", "1"])["summary"]["restored"], 0);
+    assert_eq!(fs::read(lop.runs().join("1.jsonl")).expect("a journal"), journal);
+    // What was removed for good is not said to have been restored.
+    lop.remember(["."]);
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
+    lop.run(["quarantine", "purge", "--older-than", "0s"]).success();
+    let said = "Run 2: nothing is left to restore; 3 files were removed from quarantine for good\n";
+    assert_eq!(lop.run(["undo", "2"]).success().stderr_str(), said);
+    // A path that was named is answered by itself.
+    let output = lop.run(["undo", "2", "c"]);
+    output.code(3);
+    assert!(output.stderr_str().contains("c: run 2 has nothing to restore there"), "unmatched");
 }

@@ -37,7 +37,7 @@ pub(super) fn show(
         written
     })?;
     let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
-    let Preview { run, unmatched, is_cut_off, damaged } = preview?;
+    let Preview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
     refusals::print(&refused, settings);
     let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
@@ -48,7 +48,10 @@ pub(super) fn show(
         if is_cut_off {
             settings.note("The run was cut off: what it had begun would be taken back first");
         }
-        settings.note(&format!("{text}; nothing was changed"));
+        settings.note(&match nothing_left.filter(|_| paths.is_empty()) {
+            Some(left) => super::nothing_left(run, left),
+            None => format!("{text}; nothing was changed"),
+        });
     }
     if refused.is_empty() && ignored == 0 {
         return Ok(Exit::Done);
