@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use action::{Kind, Member, Plan, Why};
 
 use self::answer::Answer;
+use crate::acting::balance;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::interrupt;
@@ -86,10 +87,10 @@ pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result
     let word = kind.word();
     let (first, tail) = word.split_at(1);
     let question = format!(
-        "{}{tail} {} ({})? [y/N{more}] ",
+        "{}{tail} {}{}? [y/N{more}] ",
         first.to_uppercase(),
         counted(files.len() as u64, "file", "files"),
-        size(files.iter().fold(0, |sum, file| file.stat.size.saturating_add(sum))),
+        balance(plans.iter().fold(0, |sum, plan| plan.frees(kind).saturating_add(sum)), 0),
     );
     loop {
         match ask(&question)?.trim().to_lowercase().as_str() {

@@ -53,7 +53,7 @@ fn several_files_can_stay_and_any_of_them_by_number() {
     assert_eq!(names(&lop, "twelve"), ["f01", "f04", "f05", "f12"], "{}", shown.text);
     assert!(shown.text.contains("[1/2] 3 files of 68.4 KiB\n1  keep    /"), "{}", shown.text);
     assert!(shown.text.contains("/three/b  (other mtime)\n"), "{}", shown.text);
-    assert!(shown.text.contains("Delete 10 files (144.5 KiB)? "), "{}", shown.text);
+    assert!(shown.text.contains("Delete 10 files, 176.0 KiB to free? "), "{}", shown.text);
     lop.run(["undo"]).success();
     assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);
 }
@@ -157,4 +157,25 @@ fn what_is_protected_stays_whatever_is_chosen() {
     let dialogue = [("(protected)", ""), (KEEP, "3\n"), (KEEP, "skip\n"), ("[y/N] ", "y\n")];
     talk(&lop, &args, &dialogue, 0);
     assert_eq!((names(&lop, "three"), names(&lop, "safe")), (vec!["b".into()], vec!["c".into()]));
+}
+
+#[test]
+fn what_would_be_freed_is_what_files_take_on_the_disk() {
+    let tree = TreeBuilder::new().sparse("a", 1 << 30, &[(1 << 20, b"island")]).sparse(
+        "b",
+        1 << 30,
+        &[(1 << 20, b"island")],
+    );
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let report = lop.run(["report"]).success().stdout_str().to_string();
+    assert!(report.contains(", 4.0 KiB reclaimable"), "{report}");
+    let shown = lop.run(["dedupe", "--by", "hardlink"]);
+    let said = shown.success().stderr_str();
+    assert!(said.starts_with("1 file to hardlink, 4.0 KiB to free;"), "{said}");
+    let shown = talk(&lop, &["--apply"], &[(KEEP, "1\n"), ("[y/N] ", "n\n")], 4);
+    assert!(shown.text.contains("Delete 1 file, 4.0 KiB to free? "), "{}", shown.text);
+    let done = lop.run(["dedupe", "--by", "hardlink", "--apply"]);
+    let said = done.success().stderr_str();
+    assert!(said.starts_with("1 file hard linked, 4.0 KiB freed;"), "{said}");
 }
