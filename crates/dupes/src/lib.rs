@@ -62,7 +62,7 @@ pub use sets::{Set, Sets};
 pub use storage::reclaimable;
 pub use validate::{Expected, Finding, Validated, validate};
 pub use verify::{Attributes, State, states, unchanged};
-pub use views::{Sight, Views, may_have_views, views_among};
+pub use views::{Sight, Sights, Views, may_have_views, views_among};
 
 /// How to compare.
 #[derive(Clone, Debug)]

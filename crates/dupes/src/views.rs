@@ -6,14 +6,16 @@
 //! what a view passes on: size, mtime and ctime. Two files are different ones for certain only if these differ and a
 //! cache cannot explain the difference.
 //!
-//! Files with the same device number are never views of each other here: their inode numbers tell.
+//! Inode numbers tell files of one device apart. FUSE file systems may make them up, and SFTP servers show directories by two
+//! paths (symbolic links that are followed, a home that is in a share as well): [`Views::within_devices`] is for questions
+//! after which somebody may delete files.
 //!
 //! A view that shows another mtime than its file has (`rclone mount --no-modtime`) is not recognised.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Stat, Volume};
+use fsops::{Mounts, Stat, Volume};
 use walk::{FileId, Tree};
 
 /// How long after a change a file system may still report the metadata from before it. sshfs keeps metadata for 20 seconds
@@ -34,9 +36,19 @@ const MOST: usize = 1_000;
 pub struct Sight {
     device: u64,
     storage: Storage,
+    /// Whether inode numbers of its device tell files apart.
+    is_numbered: bool,
+    /// Whether the ctime is one: SFTP has none, and sshfs reports the mtime in its place.
+    has_ctime: bool,
     size: u64,
     mtime_ns: i64,
     ctime_ns: i64,
+}
+
+/// Makes [`Sight`]s, with what the file systems that are mounted are known for.
+#[derive(Debug)]
+pub struct Sights {
+    with_ctimes: HashSet<u64>,
 }
 
 /// Where the files of a file system are.
@@ -60,40 +72,51 @@ impl Storage {
     }
 }
 
-impl Sight {
+impl Sights {
+    /// Returns those of the file systems that are mounted now.
+    pub fn read() -> Sights {
+        Sights { with_ctimes: Mounts::read().with_ctimes() }
+    }
+
     /// Returns that of a file with this metadata, on a file system of this kind.
-    pub fn new(stat: &Stat, volume: &Volume) -> Sight {
+    pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> Sight {
         let &Stat { device, size, ctime_ns, .. } = stat;
-        let storage = Storage::of(volume, device);
-        Sight { device, storage, size, mtime_ns: stat.mtime_ns(), ctime_ns }
+        self.sight(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
     }
 
     /// Returns that of a file of a tree.
-    pub fn of(tree: &Tree, file: FileId) -> Sight {
-        let record = tree.file(file);
-        let device = tree.device_of(record.dir);
-        Sight {
-            device: device.number,
-            storage: Storage::of(&device.volume, device.number),
-            size: record.size,
-            mtime_ns: record.mtime_ns,
-            ctime_ns: record.ctime_ns,
-        }
+    pub fn of(&self, tree: &Tree, file: FileId) -> Sight {
+        let (record, key) = (tree.file(file), tree.key(file));
+        let volume = &tree.device_of(record.dir).volume;
+        let facts = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
+        self.sight(key.device, volume, facts)
     }
 
+    fn sight(&self, device: u64, volume: &Volume, [size, mtime_ns, ctime_ns]: [i64; 3]) -> Sight {
+        let storage = Storage::of(volume, device);
+        Sight {
+            device,
+            storage,
+            is_numbered: volume.keeps_numbers(),
+            has_ctime: storage != Storage::Foreign
+                || self.with_ctimes.contains(&device)
+                || ctime_ns != mtime_ns && ctime_ns != 0,
+            size: size.cast_unsigned(),
+            mtime_ns,
+            ctime_ns,
+        }
+    }
+}
+
+impl Sight {
     /// Returns whether the file is on a file system that can show files of others.
     pub fn may_be_view(&self) -> bool {
         self.storage != Storage::Own
     }
 
-    /// Returns whether the ctime is one: SFTP has none, and sshfs reports the mtime in its place.
-    fn has_ctime(&self) -> bool {
-        self.storage == Storage::Own || self.ctime_ns != self.mtime_ns && self.ctime_ns != 0
-    }
-
     /// Returns whether this and another file have different times.
     fn has_other_times(&self, other: &Sight) -> bool {
-        let have_ctimes = self.has_ctime() && other.has_ctime();
+        let have_ctimes = self.has_ctime && other.has_ctime;
         are_different(self.mtime_ns, other.mtime_ns)
             || have_ctimes && are_different(self.ctime_ns, other.ctime_ns)
     }
@@ -110,6 +133,8 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
 #[derive(Debug)]
 pub struct Views {
     by_device: HashMap<u64, Shown>,
+    /// Whether files on one device may be views of each other, where inode numbers do not tell.
+    within_devices: bool,
     now_ns: i64,
 }
 
@@ -117,7 +142,8 @@ pub struct Views {
 #[derive(Debug)]
 struct Shown {
     storage: Storage,
-    files: BTreeSet<(u64, i64, i64)>,
+    /// Size, mtime and ctime, and whether that is one.
+    files: BTreeSet<(u64, i64, i64, bool)>,
     /// Sizes of those that changed a moment ago.
     fresh: HashSet<u64>,
 }
@@ -132,7 +158,12 @@ impl Default for Views {
 impl Views {
     /// Returns none yet, at a time in nanoseconds since the epoch.
     fn at(now_ns: i64) -> Views {
-        Views { by_device: HashMap::new(), now_ns }
+        Views { by_device: HashMap::new(), within_devices: false, now_ns }
+    }
+
+    /// Returns none yet; files on the same device may be views of each other too, where inode numbers do not tell.
+    pub fn within_devices() -> Views {
+        Views { within_devices: true, ..Views::default() }
     }
 
     /// Adds a file.
@@ -143,7 +174,8 @@ impl Views {
             files: BTreeSet::new(),
             fresh: HashSet::new(),
         });
-        shown.files.insert((sight.size, sight.mtime_ns, sight.ctime_ns));
+        let Sight { size, mtime_ns, ctime_ns, has_ctime, .. } = *sight;
+        shown.files.insert((size, mtime_ns, ctime_ns, has_ctime));
         if is_fresh {
             shown.fresh.insert(sight.size);
         }
@@ -152,7 +184,9 @@ impl Views {
     /// Returns whether a file may be the same as one that was added.
     pub fn has(&self, sight: &Sight) -> bool {
         let is_fresh = self.is_fresh(sight);
-        let others = self.by_device.iter().filter(|(device, _)| **device != sight.device);
+        let with_own = self.within_devices && !sight.is_numbered;
+        let is_other = |device: u64| device != sight.device || with_own;
+        let others = self.by_device.iter().filter(|(device, _)| is_other(**device));
         others.map(|(_, shown)| shown).any(|shown| shown.has(sight, is_fresh))
     }
 
@@ -173,17 +207,16 @@ impl Shown {
         {
             return true;
         }
-        let least = (size, mtime_ns.saturating_sub(COARSE_NS), i64::MIN);
-        let most = (size, mtime_ns.saturating_add(COARSE_NS), i64::MAX);
+        let least = (size, mtime_ns.saturating_sub(COARSE_NS), i64::MIN, false);
+        let most = (size, mtime_ns.saturating_add(COARSE_NS), i64::MAX, true);
         let mut alike = self.files.range(least..=most).enumerate();
-        alike.any(|(at, &(size, mtime_ns, ctime_ns))| {
-            let shown = Sight { device: 0, storage: self.storage, size, mtime_ns, ctime_ns };
-            at == MOST || !sight.has_other_times(&shown)
+        alike.any(|(at, &(_, mtime_ns, ctime_ns, has_ctime))| {
+            at == MOST || !sight.has_other_times(&Sight { has_ctime, mtime_ns, ctime_ns, ..*sight })
         })
     }
 
     fn has_size(&self, size: u64) -> bool {
-        let all = (size, i64::MIN, i64::MIN)..=(size, i64::MAX, i64::MAX);
+        let all = (size, i64::MIN, i64::MIN, false)..=(size, i64::MAX, i64::MAX, true);
         self.files.range(all).next().is_some()
     }
 }
@@ -224,7 +257,8 @@ mod tests {
     const OLD: i64 = NOW - 2 * LAG_NS + 123_456_789;
 
     fn sight(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> Sight {
-        Sight { device, storage, size: 9, mtime_ns, ctime_ns }
+        let has_ctime = storage != Storage::Foreign || ctime_ns != mtime_ns && ctime_ns != 0;
+        Sight { device, storage, is_numbered: false, has_ctime, size: 9, mtime_ns, ctime_ns }
     }
 
     fn may_be_same(one: &Sight, other: &Sight) -> bool {
@@ -257,7 +291,8 @@ mod tests {
         let whole = OLD / SECOND * SECOND;
         for (other, why) in [
             (sight(2, Storage::Own, OLD, OLD + SECOND), "no view at all"),
-            (sight(1, Storage::Foreign, OLD, OLD + SECOND), "the inode number tells"),
+            (sight(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
+            (Sight { has_ctime: true, ..sight(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
             (sight(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
             (sight(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
             (sight(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
@@ -265,6 +300,16 @@ mod tests {
         ] {
             assert!(!may_be_same(&file, &other), "{why}");
         }
+    }
+
+    #[test]
+    fn one_device_may_show_a_file_twice_if_that_is_asked() {
+        let file = sight(1, Storage::Foreign, OLD, OLD);
+        let mut views = Views { within_devices: true, ..Views::at(NOW) };
+        views.add(&file);
+        assert!(views.has(&file));
+        assert!(!views.has(&Sight { is_numbered: true, ..file }), "the inode number tells");
+        assert!(!views.has(&Sight { mtime_ns: OLD - 9 * SECOND, ..file }));
     }
 
     #[test]

@@ -4,6 +4,12 @@
 //! of mounts (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) says which part of which file system each
 //! mount shows.
 
+use std::collections::HashSet;
+
+/// The kinds of network and FUSE file systems that report status change times: RFC 1813 has them (NFS), mergerfs and
+/// virtiofs pass them on. bindfs does unless it is told not to.
+const WITH_CTIMES: [&[u8]; 4] = [b"nfs", b"nfs4", b"fuse.mergerfs", b"virtiofs"];
+
 /// The mounts of this process, as they were when the table was read.
 #[derive(Debug, Default)]
 pub struct Mounts(Vec<Mount>);
@@ -13,7 +19,7 @@ struct Mount {
     device: Vec<u8>,
     root: Vec<u8>,
     point: Vec<u8>,
-    is_automount: bool,
+    kind: Vec<u8>,
 }
 
 /// A directory by its file system and the way from that one's root.
@@ -49,8 +55,8 @@ impl Mounts {
             let device = fields.next()?.to_vec();
             let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
             // Any number of optional fields comes before the dash.
-            let kind = fields.skip_while(|field| *field != b"-").nth(1);
-            Some(Mount { device, root, point, is_automount: kind == Some(b"autofs") })
+            let kind = fields.skip_while(|field| *field != b"-").nth(1)?.to_vec();
+            Some(Mount { device, root, point, kind })
         };
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
@@ -65,11 +71,18 @@ impl Mounts {
         Some(Place { device: mount.device.clone(), path: [root, slash, rest].concat() })
     }
 
+    /// Returns the numbers of the devices on network and FUSE file systems that are known to report the status change
+    /// times of their files.
+    pub fn with_ctimes(&self) -> HashSet<u64> {
+        let known = self.0.iter().filter(|mount| WITH_CTIMES.contains(&&mount.kind[..]));
+        known.filter_map(|mount| number(&mount.device)).collect()
+    }
+
     /// Returns the mount points at which something will be mounted when they are opened.
     pub fn automounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_covered =
             |at: usize, mount: &Mount| self.0[at + 1..].iter().any(|m| m.point == mount.point);
-        let waiting = self.0.iter().enumerate().filter(|(_, mount)| mount.is_automount);
+        let waiting = self.0.iter().enumerate().filter(|(_, mount)| mount.kind == b"autofs");
         waiting.filter(move |(at, mount)| !is_covered(*at, mount)).map(|(_, m)| &m.point[..])
     }
 
@@ -86,6 +99,12 @@ impl Mounts {
             inside.map(|mount| Place { device: mount.device.clone(), path: mount.root.clone() });
         inside.chain(self.place(path)).collect()
     }
+}
+
+/// Returns the number of a device that is given as `MAJOR:MINOR`, as in [`FileKey`](crate::FileKey).
+fn number(device: &[u8]) -> Option<u64> {
+    let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
+    Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
 }
 
 /// Returns the way from `dir` to `path`, both absolute, if it leads down.
@@ -148,6 +167,13 @@ mod tests {
             4 3 0:6 / /mnt/b rw - nfs host:/b rw\n";
         let mounts = Mounts::parse(table);
         assert_eq!(mounts.automounts().collect::<Vec<_>>(), [b"/nas"]);
+    }
+
+    #[test]
+    fn some_file_systems_are_known_to_report_ctimes() {
+        let table = b"1 0 0:70 / /pool rw - fuse.mergerfs a:b rw\n\
+            2 1 0:71 / /far rw shared:9 - fuse.sshfs host: rw\n";
+        assert_eq!(Mounts::parse(table).with_ctimes(), [70].into());
     }
 
     #[test]

@@ -1,38 +1,43 @@
 //! Looks at remembered files where they were, following no link ([`Reach`]).
 
+use std::cell::OnceCell;
 use std::io;
 
 use catalog::{Entry, FileState};
-use dupes::{Sight, State, views_among};
+use dupes::{Sight, Sights, State, views_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
 
 use crate::views::Distinct;
 
 /// Looks at paths, keeping the directory used last open.
-pub(crate) struct Looker(Reach);
+pub(crate) struct Looker {
+    reach: Reach,
+    sights: OnceCell<Sights>,
+}
 
 impl Default for Looker {
     fn default() -> Self {
-        Looker(Reach::new(1))
+        Looker { reach: Reach::new(1), sights: OnceCell::new() }
     }
 }
 
 impl Looker {
     /// Returns the metadata of what is at an absolute path.
     pub(crate) fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
-        self.0.stat(path)
+        self.reach.stat(path)
     }
 
     /// Returns the identity of the directory that holds an absolute path.
     pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
-        Ok(self.0.dir(split(path).0)?.stat()?.key())
+        Ok(self.reach.dir(split(path).0)?.stat()?.key())
     }
 
     /// Returns by what a view of the file at an absolute path is recognised.
     pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
-        let volume = self.0.dir(split(path).0)?.volume()?;
-        Ok(Sight::new(&self.stat(path)?, &volume))
+        let volume = self.reach.dir(split(path).0)?.volume()?;
+        let stat = self.stat(path)?;
+        Ok(self.sights.get_or_init(Sights::read).of_stat(&stat, &volume))
     }
 
     /// Returns what has become of a remembered file.
@@ -67,7 +72,7 @@ impl Looker {
     /// Returns whether another file system is where one had a directory, given by its absolute path.
     pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
         loop {
-            match self.0.dir(dir).and_then(|dir| dir.volume()) {
+            match self.reach.dir(dir).and_then(|dir| dir.volume()) {
                 Ok(here) => return disk.is_offline_at(&here),
                 Err(e) if is_gone(&e) && !dir.is_empty() => dir = split(dir).0,
                 Err(_) => return false,

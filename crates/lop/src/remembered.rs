@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Loaded};
 use content::{ContentId, Digest};
-use dupes::{Sight, State, Work, may_have_views, views_among};
+use dupes::{Sights, State, Work, may_have_views, views_among};
 use fsops::{Interrupted, Watch};
 use walk::FileId;
 
@@ -135,13 +135,13 @@ impl Live {
         if !may_have_views(tree) {
             return;
         }
-        let facts = &self.loaded.facts;
+        let (facts, sights) = (&self.loaded.facts, Sights::read());
         let content = |file: &FileId| Some((facts.content(file.0)?, tree.path(*file), *file));
         let mut members: Vec<_> = self.in_state(State::Same).iter().filter_map(content).collect();
         members.sort_unstable();
         for equal in members.chunk_by(|a, b| a.0 == b.0) {
             let sight =
-                |file| (!distinct.has(&tree.absolute_path(file))).then(|| Sight::of(tree, file));
+                |file| (!distinct.has(&tree.absolute_path(file))).then(|| sights.of(tree, file));
             let sights: Vec<_> = equal.iter().map(|(.., file)| sight(*file)).collect();
             for ((.., file), is_view) in equal.iter().zip(views_among(&sights)) {
                 if is_view {

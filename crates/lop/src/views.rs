@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use dupes::{Sight, Views};
+use dupes::{Sight, Sights, Views};
 use fsops::Volume;
 use walk::{DirId, FileId, Tree};
 
@@ -53,11 +53,11 @@ impl<'a> Shown<'a> {
             return false;
         }
         let views = self.views.get_or_init(|| {
-            let mut views = Views::default();
+            let (sights, mut views) = (Sights::read(), Views::within_devices());
             let dirs = (0u32..).map(DirId).take(self.tree.dirs().len());
             let dirs = dirs.filter(|&dir| !self.distinct.has(&self.tree.absolute_dir_path(dir)));
             let files = dirs.flat_map(|dir| self.tree.files_in(dir)).map(FileId);
-            files.for_each(|file| views.add(&Sight::of(self.tree, file)));
+            files.for_each(|file| views.add(&sights.of(self.tree, file)));
             views
         });
         views.has(sight)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use catalog::{Catalog, FileState, Known, Record};
 use dupes::{
-    Content, Sight, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts,
+    Content, Sights, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts,
 };
 use fsops::FileKey;
 use serde::Serialize;
@@ -90,10 +90,10 @@ impl Side {
     /// Marks files that may be other paths to files of `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
         let shown = Shown::new(one, distinct);
-        let mut views = HashSet::new();
+        let (sights, mut views) = (Sights::read(), HashSet::new());
         for (file, content) in files(&self.tree).into_iter().zip(&mut self.contents) {
             let Content::Known(number) = *content else { continue };
-            if shown.has(&self.tree.absolute_path(file), &Sight::of(&self.tree, file)) {
+            if shown.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
                 *content = Content::View(number);
                 views.insert(self.tree.key(file));
             }

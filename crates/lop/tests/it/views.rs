@@ -121,3 +121,19 @@ fn a_copy_on_another_file_system_is_one_if_its_times_or_the_user_say_so() {
         assert_eq!(document(&whole)["summary"]["reclaimable_bytes"], 8192, "{way:?}");
     }
 }
+
+/// An SFTP server follows links, and sshfs makes up the inode numbers of what it shows.
+#[test]
+fn a_directory_that_a_server_shows_by_two_paths_has_no_copy() {
+    let tree = TreeBuilder::new().seeded("far/x/f", 1, 5000).symlink("far/y", "x");
+    let lop = Lop::with(&tree);
+    let mount = match Mount::view(View::SshfsFollowing, &lop.path("far")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(format!("no sshfs: {reason}")),
+    };
+    settle();
+    lop.remember([mount.path()]);
+    let [x, y] = ["x", "y"].map(|name| mount.path().join(name));
+    lop.run(["uniques".as_ref(), x.as_os_str()]).code(3);
+    lop.run(["contains".as_ref(), x.as_os_str(), y.as_os_str()]).code(3);
+}

@@ -16,6 +16,8 @@ pub enum View {
     MergerfsUseIno,
     /// sshfs without a network: metadata is cached for 20 s, and there is no status change time.
     Sshfs,
+    /// The same, and links to directories are shown as directories.
+    SshfsFollowing,
 }
 
 /// Where Debian and others have the server.
@@ -42,14 +44,17 @@ impl Mount {
             View::MergerfsUseIno => {
                 tool(&["mergerfs", "-o", "minfreespace=0,use_ino", of], &point)?;
             }
-            View::Sshfs => {
+            View::Sshfs | View::SshfsFollowing => {
                 let server = SFTP_SERVERS.iter().find(|path| Path::new(path).exists());
                 let server = server.ok_or("sftp-server is not installed")?;
                 let script = home.join("ssh");
                 fs::write(&script, format!("#!/bin/sh\nexec {server}\n"))
                     .and_then(|()| fs::set_permissions(&script, Permissions::from_mode(0o755)))
                     .map_err(|e| format!("no script: {e}"))?;
-                let command = format!("ssh_command={}", script.display());
+                let mut command = format!("ssh_command={}", script.display());
+                if view == View::SshfsFollowing {
+                    command.push_str(",follow_symlinks");
+                }
                 tool(&["sshfs", "-o", &command, &format!("nowhere:{of}")], &point)?;
             }
         }
