@@ -180,7 +180,9 @@ fn a_mirror_spares_the_link_that_leads_to_them() {
     let (home, state) = (lop.home(), lop.state());
     fs::rename(&state, lop.path("moved")).expect("renamed");
     symlink(lop.path("moved"), &state).expect("linked");
-    lop.lay(&TreeBuilder::new().file("src/y", "y").file("src3/state/lop/x", "y"));
+    lop.lay(
+        &TreeBuilder::new().file("src/y", "y").file("src3/y", "y").file("src3/state/lop/x", "y"),
+    );
     for source in ["src", "src3"] {
         lop.run(["mirror", "--delete", source, text(&home)]).success();
         assert!(state.is_symlink(), "{source}");
