@@ -20,6 +20,8 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
+    /// The directory that a file system in user space says that it shows.
+    shows: Option<Vec<u8>>,
 }
 
 /// A directory by its file system and the way from that one's root.
@@ -55,20 +57,34 @@ impl Mounts {
             let device = fields.next()?.to_vec();
             let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
             // Any number of optional fields comes before the dash.
-            let kind = fields.skip_while(|field| *field != b"-").nth(1)?.to_vec();
-            Some(Mount { device, root, point, kind })
+            let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
+            let (kind, source) = (rest.next()?.to_vec(), rest.next().unwrap_or_default());
+            let is_fuse = kind == b"fuse" || kind.starts_with(b"fuse.");
+            let is_dir = source.starts_with(b"/") && !source.starts_with(b"/dev/");
+            let shows = (is_fuse && is_dir).then(|| unescaped(source));
+            Some(Mount { device, root, point, kind, shows })
         };
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
 
     /// Returns the place that an absolute path without links stands for.
     pub fn place(&self, path: &[u8]) -> Option<Place> {
+        let (mount, rest) = self.mount_of(path)?;
+        Some(Place { device: mount.device.clone(), path: joined(&mount.root, rest) })
+    }
+
+    /// Returns the place that a file system in user space shows at an absolute path without links, if it says so by a
+    /// path of its own (bindfs and other FUSE file systems).
+    pub fn place_shown(&self, path: &[u8]) -> Option<Place> {
+        let (mount, rest) = self.mount_of(path)?;
+        self.place(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
+    }
+
+    /// Returns the mount that a path leads to, and the way from its mount point.
+    fn mount_of<'p>(&self, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
         let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
         // Of mounts on one point the last covers the others, which is what `max_by_key` returns.
-        let (mount, rest) = mounts.max_by_key(|(mount, _)| mount.point.len())?;
-        let root = mount.root.strip_suffix(b"/").unwrap_or(&mount.root);
-        let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
-        Some(Place { device: mount.device.clone(), path: [root, slash, rest].concat() })
+        mounts.max_by_key(|(mount, _)| mount.point.len())
     }
 
     /// Returns the numbers of the devices on network and FUSE file systems that are known to report the status change
@@ -105,6 +121,13 @@ impl Mounts {
 fn number(device: &[u8]) -> Option<u64> {
     let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
     Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
+}
+
+/// Returns the path that leads from `dir` on to `rest`.
+fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
+    [dir, slash, rest].concat()
 }
 
 /// Returns the way from `dir` to `path`, both absolute, if it leads down.
@@ -157,6 +180,20 @@ mod tests {
         let disk = mounts.place(b"/data/disk/sub/x").expect("a place");
         assert!(mounts.places_below(b"/data").iter().any(|place| disk.is_below(place)));
         assert!(!mounts.places_below(b"/mnt").iter().any(|place| disk.is_below(place)));
+    }
+
+    #[test]
+    fn what_a_file_system_in_user_space_shows_has_the_place_of_that() {
+        let table = b"1 0 254:0 / / rw - ext4 /dev/a rw\n\
+            2 1 0:40 / /v rw - fuse /data/a\\040b rw\n\
+            3 1 0:41 / /pool rw - fuse.mergerfs 1:2 rw\n\
+            4 1 0:42 / /ntfs rw - fuseblk /dev/b rw\n";
+        let mounts = Mounts::parse(table);
+        assert_eq!(mounts.place_shown(b"/v/x"), mounts.place(b"/data/a b/x"));
+        assert_eq!(mounts.place_shown(b"/v"), mounts.place(b"/data/a b"));
+        for path in [&b"/pool/x"[..], b"/ntfs", b"/data"] {
+            assert_eq!(mounts.place_shown(path), None);
+        }
     }
 
     #[test]

@@ -46,13 +46,13 @@ impl Worker<'_> {
         };
         let stat = from.stat().map_err(source(Op::Stat))?;
         let roots = self.job.roots;
-        if roots.destination.as_ref().is_some_and(|top| top.stat.key() == stat.key()) {
+        let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
+        if roots.is_destination(&from, &stat, &volume) {
             self.outcome.leave_out(LeftOut::Destination, || node.path());
             return Ok(None);
         }
         let attributes = Attributes::read(from.xattrs(), || from.acls());
         let attributes = attributes.map_err(source(Op::Read))?;
-        let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
         let is_made_up = volume.is_synthetic();
         let is_passed_over = is_made_up && !self.job.source_is_synthetic();
         if is_passed_over {

@@ -62,6 +62,7 @@ mod surplus;
 mod survey;
 mod table;
 mod trial;
+mod views;
 mod window;
 mod worker;
 

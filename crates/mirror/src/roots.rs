@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use fsops::{Dir, FileKey, Kind, Mark, Mounts, Stat, Unopened};
 use walk::STORE_PREFIX;
 
+use crate::views::Marker;
+
 impl Refusal {
     /// Returns whether it could be done, but will not be.
     pub fn is_on_purpose(&self) -> bool {
@@ -30,6 +32,8 @@ pub struct Roots {
     pub(crate) made: bool,
     /// The directories that the destination is in, each marked as such.
     above: Vec<Dir>,
+    /// By what the destination is known where another file system shows it.
+    pub(crate) marker: Option<Marker>,
 }
 
 /// A tree to mirror from.
@@ -113,6 +117,18 @@ pub enum Refusal {
     /// The source is in the destination, of which things may be removed.
     #[error("the source is inside the destination")]
     SourceInside,
+    /// The source is in the destination, or is that, by another path.
+    #[error(
+        "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
+        path.display(),
+        destination.display()
+    )]
+    SourceSeenInside {
+        /// The source.
+        path: PathBuf,
+        /// The destination.
+        destination: PathBuf,
+    },
     /// The destination is where lop keeps files that can be brought back.
     #[error("the destination is where lop keeps files that can be brought back")]
     Store,
@@ -167,9 +183,19 @@ impl Source {
         let mounts = Mounts::read();
         let place = |top: &Top| mounts.place(top.absolute.as_os_str().as_bytes());
         match (place(&self.top), place(there)) {
-            (Some(source), Some(there)) if source.is_below(&there) => Err(Refusal::SourceInside),
-            _ => Ok(()),
+            (Some(source), Some(there)) if source.is_below(&there) => {
+                return Err(Refusal::SourceInside);
+            }
+            _ => {}
         }
+        // By what a file system in user space says that it shows, too.
+        let places = |top: &Top| {
+            let path = top.absolute.as_os_str().as_bytes();
+            [mounts.place(path), mounts.place_shown(path)].into_iter().flatten().collect()
+        };
+        let (sources, theirs): (Vec<_>, Vec<_>) = (places(&self.top), places(there));
+        let is_inside = |source: &fsops::Place| theirs.iter().any(|there| source.is_below(there));
+        if sources.iter().any(is_inside) { Err(self.seen_inside(there)) } else { Ok(()) }
     }
 
     /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
@@ -239,10 +265,17 @@ impl Roots {
             None => Stat::of_path(above(destination)).ok().map(|stat| stat.device),
         };
         let made = missing;
-        let mut roots = Roots { source, destination: there, device, base, made, above: Vec::new() };
-        if !dry_run {
-            roots.reserve().inspect_err(|_| roots.undo())?;
-        }
+        let mut roots = Roots {
+            source,
+            destination: there,
+            device,
+            base,
+            made,
+            above: Vec::new(),
+            marker: None,
+        };
+        let begun = if dry_run { Ok(()) } else { roots.reserve() };
+        begun.and_then(|()| roots.see_through(dry_run)).inspect_err(|_| roots.undo())?;
         Ok(roots)
     }
 
@@ -302,6 +335,7 @@ impl Roots {
 /// Threads that are at their end may have copies of the descriptor still, and children that are starting.
 impl Drop for Roots {
     fn drop(&mut self) {
+        self.clear_marker();
         if let Some(there) = &self.destination {
             there.dir.unlock();
             there.dir.unmark(Mark::Destination);

@@ -22,6 +22,7 @@ mod resume;
 mod reuse;
 mod stops;
 mod told;
+mod views;
 mod ways;
 mod whole;
 mod world;

@@ -10,6 +10,8 @@ use crate::temp::TempTree;
 /// What shows the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
+    /// bindfs: inode numbers are those of the directory that is shown.
+    Bindfs,
     /// mergerfs as it comes: each name has an inode number of its own.
     Mergerfs,
     /// mergerfs with `use_ino`: links have one number, and that of a directory follows from its path.
@@ -40,6 +42,7 @@ impl Mount {
         fs::create_dir(&point).map_err(|e| format!("no mount point: {e}"))?;
         let of = shown.to_str().ok_or("the directory's name is not UTF-8")?;
         match view {
+            View::Bindfs => tool(&["bindfs", of], &point)?,
             View::Mergerfs => tool(&["mergerfs", "-o", "minfreespace=0", of], &point)?,
             View::MergerfsUseIno => {
                 tool(&["mergerfs", "-o", "minfreespace=0,use_ino", of], &point)?;

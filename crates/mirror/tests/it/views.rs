@@ -1,0 +1,168 @@
+//! One tree that is seen by two paths, under other numbers.
+
+use std::fs;
+use std::path::Path;
+
+use mirror::{Options, Refusal, Roots};
+use testkit::{Mount, TempTree, TreeBuilder, View, skipped};
+
+use crate::world::{assert_alike, deleting, run, usual};
+
+const VIEWS: [View; 4] = [View::Bindfs, View::Mergerfs, View::MergerfsUseIno, View::Sshfs];
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new().file("a/b/1", "1").file("a/2", "2").file("3", "3")
+}
+
+/// Asserts that it is refused to mirror, and that this has left nothing.
+#[track_caller]
+fn assert_refused(from: &Path, to: &Path, dry_run: bool) {
+    let before = fs::metadata(to).expect("there").modified().expect("has one");
+    let refused = Roots::check(from, to, None, dry_run);
+    let Err(refusal) = refused else {
+        panic!("{} to {} is not refused", from.display(), to.display());
+    };
+    assert!(refusal.is_on_purpose(), "{refusal}");
+    if let Refusal::SourceSeenInside { path, destination } = &refusal {
+        assert_eq!((path.as_path(), destination.as_path()), (from, to));
+    }
+    let names = fs::read_dir(to).expect("listed").map(|entry| entry.expect("read").file_name());
+    let odd: Vec<_> = names.filter(|name| name.as_encoded_bytes().starts_with(b".")).collect();
+    assert!(odd.is_empty(), "{odd:?}");
+    let after = fs::metadata(to).expect("there").modified().expect("has one");
+    assert_eq!(before, after, "the destination has other times");
+}
+
+fn each_view(shown: &Path, mut test: impl FnMut(View, &Path)) {
+    for view in VIEWS {
+        match Mount::view(view, shown) {
+            Ok(mount) => test(view, mount.path()),
+            Err(reason) => skipped(&reason),
+        }
+    }
+}
+
+#[test]
+fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
+    let real = tree().make_temp();
+    each_view(real.path(), |view, shown| {
+        for (from, to) in [
+            (real.join("a/b"), shown.to_path_buf()),
+            (real.join("a/b"), shown.join("a")),
+            (shown.join("a/b"), real.path().to_path_buf()),
+            (real.join("a"), shown.join("a")),
+            (shown.join("a"), real.join("a")),
+        ] {
+            assert_refused(&from, &to, false);
+            // A dry run makes nothing that could be seen, and sshfs tells no status change times to compare.
+            if view != View::Sshfs {
+                assert_refused(&from, &to, true);
+            }
+        }
+    });
+}
+
+/// Then nothing of the way to the source tells.
+#[test]
+fn a_source_that_a_view_shows_alone_is_refused() {
+    let real = tree().make_temp();
+    let mount = match Mount::view(View::Bindfs, &real.join("a/b")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    for dry_run in [false, true] {
+        assert_refused(mount.path(), real.path(), dry_run);
+        assert_refused(mount.path(), &real.join("a"), dry_run);
+    }
+}
+
+/// The pool makes a new name in another directory than the source is in.
+#[test]
+fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
+    let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();
+    // A rename sets no other time than that of the status.
+    fs::rename(place.join("one/data/x"), place.join("one/data/y")).expect("renamed");
+    let branches = ["one", "two", "three"].map(|name| place.join(name).display().to_string());
+    let mount = match Mount::view(View::Mergerfs, Path::new(&branches.join(":"))) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    for dry_run in [false, true] {
+        assert_refused(&place.join("one/data"), mount.path(), dry_run);
+    }
+    assert!(place.join("one/data/y").exists());
+}
+
+#[test]
+fn a_source_that_an_overlay_shows_is_refused() {
+    let real = tree().make_temp();
+    let mount = match Mount::overlay(real.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    assert_refused(&mount.path().join("a/b"), real.path(), false);
+    assert_refused(&real.join("a/b"), mount.path(), false);
+}
+
+#[test]
+fn a_destination_that_is_in_the_source_by_a_view_is_left_out() {
+    each_view_of_new(|real, shown| {
+        for to in ["new", "a/b/new"] {
+            let outcome = run(real, shown.join(to), &usual());
+            assert_eq!(outcome.left.len(), 1, "{outcome:?}");
+            assert_eq!(outcome.left[0].1, to.as_bytes());
+            assert!(real.join(to).join("a/2").exists());
+            assert!(!real.join(to).join(to).exists(), "the copy has a copy");
+            fs::remove_dir_all(real.join(to)).expect("removed");
+        }
+    });
+}
+
+/// The view is mounted in the source, which is on a usual file system as the destination is.
+#[test]
+fn a_destination_that_is_seen_in_the_source_is_left_out() {
+    let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();
+    let mount = match Mount::view(View::Bindfs, &place.join("data")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    let _bound = Mount::bind(mount.path(), place.join("from/v")).expect("it can be mounted again");
+    let outcome = run(place.join("from"), place.join("data/to"), &usual());
+    assert_eq!(outcome.left.len(), 1, "{outcome:?}");
+    assert_eq!(outcome.left[0].1, b"v/to");
+    assert!(place.join("data/to/f").exists() && !place.join("data/to/v/to").exists());
+}
+
+fn each_view_of_new(mut test: impl FnMut(&Path, &Path)) {
+    let place = TreeBuilder::new().dir("real").make_temp();
+    let real = place.join("real");
+    tree().make(&real);
+    each_view(&real, |_, shown| test(&real, shown));
+}
+
+/// A copy has the names, sizes and times of what it is a copy of.
+#[test]
+fn what_is_only_like_the_source_is_not_refused_and_nothing_is_left() {
+    let place = tree().dir("other").make_temp();
+    each_view(&place.join("other"), |view, shown| {
+        let from = place.join("a");
+        for to in [shown.to_path_buf(), shown.join("a")] {
+            run(&from, &to, &deleting());
+            let again = run(&from, &to, &Options { allow_empty: false, ..deleting() });
+            assert_eq!((again.changes(), again.failed), (0, 0), "{again:?}");
+        }
+        // Its times are whole seconds.
+        if view != View::Sshfs {
+            assert_alike(&from, place.join("other/a"));
+        }
+        clear(&place);
+    });
+}
+
+fn clear(place: &TempTree) {
+    for entry in fs::read_dir(place.join("other")).expect("listed") {
+        let path = entry.expect("read").path();
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+            .expect("removed");
+    }
+}
