@@ -198,14 +198,23 @@ impl Window {
         self.items[index].place
     }
 
-    /// Returns which names a worker takes next.
+    /// Returns which names a worker takes next: all names of a file together, as the first one tells what becomes of
+    /// the others.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
             let left = self.items.len().saturating_sub(next);
-            (left > 0).then(|| next + (left / PARTS).clamp(1, STEP))
+            (left > 0).then(|| self.end_of_file(next + (left / PARTS).clamp(1, STEP)))
         };
         let start = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
         Some(start..step(start)?)
+    }
+
+    /// Returns the end of the names of the file that has the one before `end`.
+    fn end_of_file(&self, end: usize) -> usize {
+        let (taken, rest) = self.items.split_at(end);
+        let is_last = |last: &Item, item: &Item| !item.is_dir && item.inode == last.inode;
+        let last = taken.last();
+        end + rest.iter().take_while(|item| last.is_some_and(|last| is_last(last, item))).count()
     }
 
     /// Returns whether there are names that nobody has taken.
@@ -250,6 +259,19 @@ mod tests {
         assert_eq!(all, (0..1000).collect::<Vec<_>>());
         assert_eq!(taken.last().map(ExactSizeIterator::len), Some(1));
         assert!(all.iter().all(|&index| window.get(index).inode == index as u64));
+    }
+
+    #[test]
+    fn names_of_a_file_are_taken_together() {
+        let mut window = Window::default();
+        for inode in (0..1000).map(|at| at / 7) {
+            window.push(&DirItem { name: c"n", kind: Kind::File, inode }, Kind::File);
+        }
+        window.sort();
+        let taken: Vec<_> = std::iter::from_fn(|| window.take()).collect();
+        let ends: Vec<_> = taken.iter().map(|range| range.end).collect();
+        assert!(ends.iter().all(|end| end % 7 == 0 || *end == 1000), "{ends:?}");
+        assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), (0..1000).collect::<Vec<_>>());
     }
 
     #[test]
