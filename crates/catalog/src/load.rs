@@ -114,16 +114,18 @@ impl Catalog {
         let mut seen = 0;
         for (dir, only) in places(&dirs, which) {
             let mut rows: Vec<(Box<[u8]>, FileRow)> = Vec::new();
-            self.each_file_in(&mut statement, dir, |name, row| {
+            let is_wanted = |content: Option<i64>| {
                 seen += 1;
-                let content = row.content.and_then(|content| contents.row(content));
-                let is_wanted = match which {
-                    Rows::All => true,
-                    Rows::Grouped => content.is_some_and(|content| content.inodes > 1),
-                    Rows::Below(_) => only.as_ref().is_none_or(|only| only.contains(name)),
-                    Rows::Having(wanted) => row.content.is_some_and(|c| wanted.contains(&c)),
-                };
-                if is_wanted {
+                match which {
+                    Rows::All | Rows::Below(_) => true,
+                    Rows::Grouped => {
+                        content.and_then(|row| contents.row(row)).is_some_and(|row| row.inodes > 1)
+                    }
+                    Rows::Having(wanted) => content.is_some_and(|row| wanted.contains(&row)),
+                }
+            };
+            self.each_file_with(&mut statement, dir, is_wanted, |name, row| {
+                if only.as_ref().is_none_or(|only| only.contains(name)) {
                     rows.push((name.into(), row));
                 }
             })?;

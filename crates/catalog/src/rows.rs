@@ -40,7 +40,7 @@ impl FileRow {
             mtime_ns: row.get(4)?,
             ctime_ns: row.get(5)?,
             head: head.and_then(|h| NonZeroU64::new(h.cast_unsigned())).map(Head),
-            content: row.get(7)?,
+            content: row.get(CONTENT)?,
             state: FileState::of(row.get(8)?),
         })
     }
@@ -63,16 +63,33 @@ impl Catalog {
         &self,
         statement: &mut CachedStatement<'_>,
         dir: i64,
+        each: impl FnMut(&[u8], FileRow),
+    ) -> Result<(), Error> {
+        self.each_file_with(statement, dir, |_| true, each)
+    }
+
+    /// Calls `each` for those files in directory `dir` whose row of `content` is wanted, by name. Of the others nothing
+    /// else is read, which takes a quarter of the time.
+    pub(crate) fn each_file_with(
+        &self,
+        statement: &mut CachedStatement<'_>,
+        dir: i64,
+        mut is_wanted: impl FnMut(Option<i64>) -> bool,
         mut each: impl FnMut(&[u8], FileRow),
     ) -> Result<(), Error> {
         let mut rows = statement.query([dir]).at(&self.path)?;
         while let Some(row) = rows.next().at(&self.path)? {
-            let file = FileRow::read(row).at(&self.path)?;
-            each(name(row, 0).at(&self.path)?, file);
+            if is_wanted(row.get(CONTENT).at(&self.path)?) {
+                let file = FileRow::read(row).at(&self.path)?;
+                each(name(row, 0).at(&self.path)?, file);
+            }
         }
         Ok(())
     }
 }
+
+/// Where the row of `content` is among [`FileRow::COLUMNS`].
+const CONTENT: usize = 7;
 
 /// Returns the name in a column.
 ///
@@ -83,7 +100,8 @@ impl Catalog {
 pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
     let value = row.get_ref(column)?;
     let name = value.as_blob().unwrap_or_default();
-    if matches!(name, b"" | b"." | b"..") || name.iter().any(|byte| matches!(byte, 0 | b'/')) {
+    // `contains` looks at many bytes at a time.
+    if matches!(name, b"" | b"." | b"..") || name.contains(&0) || name.contains(&b'/') {
         let error = "not the name of a directory entry".into();
         return Err(rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), error));
     }
