@@ -1,34 +1,34 @@
-//! Tells whether a file may be another path to a file that is already known: a view of it.
+//! Detects views: second paths to files that are already known.
 //!
 //! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a directory of this machine a
-//! second time, under another device number and other inode numbers. A file there looks like a copy, and goes when the
-//! file that it shows is deleted. Nothing that the kernel tells identifies the file that is shown, so [`Views`] compares
-//! what a view passes on: size, mtime and ctime. Two files are different ones for certain only if these differ and a
-//! cache cannot explain the difference.
+//! second time, under another device number and other inode numbers. A file there looks like a copy, but vanishes when
+//! the file that it shows is deleted. The kernel does not identify the file behind a view, so [`Views`] compares what a
+//! view passes on: size, mtime and ctime. Two files are certainly different only if these differ and a cache cannot
+//! explain the difference.
 //!
-//! Inode numbers tell files of one device apart. FUSE file systems may make them up, and SFTP servers show directories by two
-//! paths (symbolic links that are followed, a home that is in a share as well): [`Views::within_devices`] is for questions
-//! after which somebody may delete files.
+//! Inode numbers usually tell files of one device apart. But FUSE file systems may make them up, and an SFTP server may
+//! show a directory under two paths (it follows symbolic links, or shares a home directory twice).
+//! [`Views::within_devices`] allows for that. Use it for questions whose answer may lead somebody to delete files.
 //!
-//! A view that shows another mtime than its file has (`rclone mount --no-modtime`) is not recognised.
+//! A view that reports another mtime than the file has (`rclone mount --no-modtime`) is not recognised.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Mounts, Stat, Volume};
+use fsops::{Ctimes, Stat, Volume};
 use walk::{FileId, Tree};
 
-/// How long after a change a file system may still report the metadata from before it. sshfs keeps metadata for 20 seconds
-/// and NFS for 60 (`acregmax` in nfs(5)), unless the user asked for more.
+/// How long a file system may report old metadata after a change. sshfs caches metadata for 20 seconds and NFS for 60
+/// (`acregmax` in nfs(5)), unless the user asked for more.
 const LAG_NS: i64 = 120_000_000_000;
 
-/// How much two times with fractions of a second differ at least if they are different times.
+/// The least difference between two different times that both have fractions of a second.
 const FINE_NS: i64 = 1_000_000;
 
-/// How much two times differ at least if one of them may have been rounded: SFTP has whole seconds, FAT even ones.
+/// The least difference between two different times if one may have been rounded: SFTP has whole seconds, FAT even ones.
 const COARSE_NS: i64 = 2_000_000_000;
 
-/// How many files with times like its own a file is compared with before it is taken for a view of one of them.
+/// How many files with a similar mtime a file is compared with. If there are more, it is taken for a view of one of them.
 const MOST: usize = 1_000;
 
 /// The metadata of a file by which a view of it is recognised.
@@ -36,27 +36,25 @@ const MOST: usize = 1_000;
 pub struct Sight {
     device: u64,
     storage: Storage,
-    /// Whether inode numbers of its device tell files apart.
+    /// Whether inode numbers tell the files of its device apart.
     is_numbered: bool,
-    /// Whether the ctime is one: SFTP has none, and sshfs reports the mtime in its place.
+    /// Whether the ctime is real. SFTP has none, so sshfs reports the mtime instead.
     has_ctime: bool,
     size: u64,
     mtime_ns: i64,
     ctime_ns: i64,
 }
 
-/// Makes [`Sight`]s, with what the file systems that are mounted are known for.
+/// Makes [`Sight`]s of files on the file systems that are mounted.
 #[derive(Debug)]
-pub struct Sights {
-    with_ctimes: HashSet<u64>,
-}
+pub struct Sights(Ctimes);
 
-/// Where the files of a file system are.
+/// Where a file system keeps its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     /// On the file system itself.
     Own,
-    /// On other file systems of this machine, whose metadata is passed on as it is (overlayfs).
+    /// On other file systems of this machine, whose metadata it passes on unchanged (overlayfs).
     Stacked,
     /// Anywhere. Metadata may come from a cache.
     Foreign,
@@ -73,18 +71,18 @@ impl Storage {
 }
 
 impl Sights {
-    /// Returns those of the file systems that are mounted now.
+    /// Reads the table of mounts.
     pub fn read() -> Sights {
-        Sights { with_ctimes: Mounts::read().with_ctimes() }
+        Sights(Ctimes::read())
     }
 
-    /// Returns that of a file with this metadata, on a file system of this kind.
+    /// Returns the sight of a file with this metadata, on this file system.
     pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> Sight {
         let &Stat { device, size, ctime_ns, .. } = stat;
         self.sight(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
     }
 
-    /// Returns that of a file of a tree.
+    /// Returns the sight of a file in a tree.
     pub fn of(&self, tree: &Tree, file: FileId) -> Sight {
         let (record, key) = (tree.file(file), tree.key(file));
         let volume = &tree.device_of(record.dir).volume;
@@ -98,9 +96,7 @@ impl Sights {
             device,
             storage,
             is_numbered: volume.keeps_numbers(),
-            has_ctime: storage != Storage::Foreign
-                || self.with_ctimes.contains(&device)
-                || ctime_ns != mtime_ns && ctime_ns != 0,
+            has_ctime: self.0.are_real(volume, device) || ctime_ns != mtime_ns && ctime_ns != 0,
             size: size.cast_unsigned(),
             mtime_ns,
             ctime_ns,
@@ -109,12 +105,12 @@ impl Sights {
 }
 
 impl Sight {
-    /// Returns whether the file is on a file system that can show files of others.
+    /// Returns whether the file is on a file system that can show the files of another one.
     pub fn may_be_view(&self) -> bool {
         self.storage != Storage::Own
     }
 
-    /// Returns whether this and another file have different times.
+    /// Returns whether this file and another one have different times.
     fn has_other_times(&self, other: &Sight) -> bool {
         let have_ctimes = self.has_ctime && other.has_ctime;
         are_different(self.mtime_ns, other.mtime_ns)
@@ -122,18 +118,18 @@ impl Sight {
     }
 }
 
-/// Returns whether two times are different ones, if either of them may have been rounded.
+/// Returns whether two times are certainly different, although each may have been rounded.
 fn are_different(one_ns: i64, other_ns: i64) -> bool {
     let is_rounded = |ns: i64| ns % 1_000_000_000 == 0;
     let least = if is_rounded(one_ns) || is_rounded(other_ns) { COARSE_NS } else { FINE_NS };
     one_ns.abs_diff(other_ns) >= least.unsigned_abs()
 }
 
-/// Files of which others may be views.
+/// Known files that other files may be views of.
 #[derive(Debug)]
 pub struct Views {
     by_device: HashMap<u64, Shown>,
-    /// Whether files on one device may be views of each other, where inode numbers do not tell.
+    /// Whether files on one device can be views of each other if inode numbers do not tell them apart.
     within_devices: bool,
     now_ns: i64,
 }
@@ -142,9 +138,9 @@ pub struct Views {
 #[derive(Debug)]
 struct Shown {
     storage: Storage,
-    /// Size, mtime and ctime, and whether that is one.
+    /// Size, mtime, ctime, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
-    /// Sizes of those that changed a moment ago.
+    /// Sizes of files that changed a moment ago.
     fresh: HashSet<u64>,
 }
 
@@ -156,12 +152,13 @@ impl Default for Views {
 }
 
 impl Views {
-    /// Returns none yet, at a time in nanoseconds since the epoch.
+    /// Returns an empty set; `now_ns` is in nanoseconds since the epoch.
     fn at(now_ns: i64) -> Views {
         Views { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
-    /// Returns none yet; files on the same device may be views of each other too, where inode numbers do not tell.
+    /// Returns an empty set for which files on one device can be views of each other too, if inode numbers do not tell
+    /// them apart.
     pub fn within_devices() -> Views {
         Views { within_devices: true, ..Views::default() }
     }
@@ -181,7 +178,7 @@ impl Views {
         }
     }
 
-    /// Returns whether a file may be the same as one that was added.
+    /// Returns whether a file may be a second path to one that was added.
     pub fn has(&self, sight: &Sight) -> bool {
         let is_fresh = self.is_fresh(sight);
         let with_own = self.within_devices && !sight.is_numbered;
@@ -190,7 +187,7 @@ impl Views {
         others.map(|(_, shown)| shown).any(|shown| shown.has(sight, is_fresh))
     }
 
-    /// Returns whether a file changed so recently that a cache may have it as it was before.
+    /// Returns whether a file changed so recently that a cache may still have its old metadata.
     fn is_fresh(&self, sight: &Sight) -> bool {
         sight.ctime_ns > self.now_ns.saturating_sub(LAG_NS)
     }
@@ -221,15 +218,15 @@ impl Shown {
     }
 }
 
-/// Returns whether files of a tree are on file systems that can show files of others.
+/// Returns whether a tree has directories on file systems that can show the files of others.
 pub fn may_have_views(tree: &Tree) -> bool {
     let mut devices = tree.devices().iter();
-    devices.any(|device| Storage::of(&device.volume, device.number) != Storage::Own)
+    devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns by file, in the order of `sights`, whether it may be a view of another one of them that counts. Of two that
-/// may be the same file, the one that is on its own file system counts, or the first one. `None` stands for a file that
-/// is certainly no view.
+/// Returns for each of `sights`, in order, whether it may be a view of another one that counts. If two may be the same
+/// file, the one on a file system of its own counts, otherwise the first. `None` stands for a file that is certainly not
+/// a view.
 pub fn views_among(sights: &[Option<Sight>]) -> Vec<bool> {
     let mut counted = Views::default();
     let mut is_view = vec![false; sights.len()];

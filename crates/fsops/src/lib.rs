@@ -15,6 +15,7 @@
 
 mod cache;
 mod change;
+mod ctimes;
 mod dir;
 mod error;
 mod extents;
@@ -44,6 +45,7 @@ mod within;
 mod written;
 mod xattr;
 
+pub use ctimes::Ctimes;
 pub use dir::{Dir, DirBuffer, DirItem};
 pub use error::{Context, Error, Op, is_gone};
 pub use extents::{SharedLayout, Storage};

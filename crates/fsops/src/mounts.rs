@@ -6,10 +6,6 @@
 
 use std::collections::HashSet;
 
-/// The kinds of network and FUSE file systems that report status change times: RFC 1813 has them (NFS), mergerfs and
-/// virtiofs pass them on. bindfs does unless it is told not to.
-const WITH_CTIMES: [&[u8]; 4] = [b"nfs", b"nfs4", b"fuse.mergerfs", b"virtiofs"];
-
 /// The mounts of this process, as they were when the table was read.
 #[derive(Debug, Default)]
 pub struct Mounts(Vec<Mount>);
@@ -20,7 +16,7 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
-    /// The directory that a file system in user space says that it shows.
+    /// The directory that a FUSE file system shows, if its mount source names one.
     shows: Option<Vec<u8>>,
 }
 
@@ -73,25 +69,24 @@ impl Mounts {
         Some(Place { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
-    /// Returns the place that a file system in user space shows at an absolute path without links, if it says so by a
-    /// path of its own (bindfs and other FUSE file systems).
+    /// Returns the place that a FUSE file system shows at an absolute path without links, if its mount source names a
+    /// directory (as that of bindfs does).
     pub fn place_shown(&self, path: &[u8]) -> Option<Place> {
         let (mount, rest) = self.mount_of(path)?;
         self.place(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
     }
 
-    /// Returns the mount that a path leads to, and the way from its mount point.
+    /// Returns the mount that a path is on, and the rest of the path below the mount point.
     fn mount_of<'p>(&self, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
         let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
         // Of mounts on one point the last covers the others, which is what `max_by_key` returns.
         mounts.max_by_key(|(mount, _)| mount.point.len())
     }
 
-    /// Returns the numbers of the devices on network and FUSE file systems that are known to report the status change
-    /// times of their files.
-    pub fn with_ctimes(&self) -> HashSet<u64> {
-        let known = self.0.iter().filter(|mount| WITH_CTIMES.contains(&&mount.kind[..]));
-        known.filter_map(|mount| number(&mount.device)).collect()
+    /// Returns the device numbers of the file systems of these kinds, such as `nfs4`.
+    pub(crate) fn devices_of(&self, kinds: &[&[u8]]) -> HashSet<u64> {
+        let mounts = self.0.iter().filter(|mount| kinds.contains(&&mount.kind[..]));
+        mounts.filter_map(|mount| number(&mount.device)).collect()
     }
 
     /// Returns the mount points at which something will be mounted when they are opened.
@@ -117,13 +112,13 @@ impl Mounts {
     }
 }
 
-/// Returns the number of a device that is given as `MAJOR:MINOR`, as in [`FileKey`](crate::FileKey).
+/// Returns the number that [`FileKey`](crate::FileKey) has for the device `MAJOR:MINOR`.
 fn number(device: &[u8]) -> Option<u64> {
     let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
     Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
 }
 
-/// Returns the path that leads from `dir` on to `rest`.
+/// Returns the path of `rest` below `dir`.
 fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
@@ -183,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_system_in_user_space_shows_has_the_place_of_that() {
+    fn a_fuse_file_system_has_the_place_of_the_directory_that_it_shows() {
         let table = b"1 0 254:0 / / rw - ext4 /dev/a rw\n\
             2 1 0:40 / /v rw - fuse /data/a\\040b rw\n\
             3 1 0:41 / /pool rw - fuse.mergerfs 1:2 rw\n\
@@ -207,10 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn some_file_systems_are_known_to_report_ctimes() {
+    fn devices_are_found_by_the_kind_of_their_file_system() {
         let table = b"1 0 0:70 / /pool rw - fuse.mergerfs a:b rw\n\
-            2 1 0:71 / /far rw shared:9 - fuse.sshfs host: rw\n";
-        assert_eq!(Mounts::parse(table).with_ctimes(), [70].into());
+            2 1 3:71 / /far rw shared:9 - fuse.sshfs host: rw\n";
+        let mounts = Mounts::parse(table);
+        assert_eq!(mounts.devices_of(&[b"nfs", b"fuse.mergerfs"]), [70].into());
+        assert_eq!(mounts.devices_of(&[b"fuse.sshfs"]), [(3 << 32) + 71].into());
     }
 
     #[test]

@@ -171,12 +171,20 @@ impl Volume {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether its files are those of other file systems of this machine, whose metadata it passes on: overlayfs.
+    /// Returns whether it is overlayfs, which shows files of other file systems of this machine and passes on their
+    /// metadata.
     pub fn is_stacked(&self) -> bool {
         self.magic == OVERLAY_MAGIC
     }
 
-    /// Returns whether its kind leaves open that its files are those of another file system, of this machine or not.
+    /// Returns whether it can show files of other file systems, under other numbers: FUSE, network file systems and
+    /// overlayfs. `device` is the number of the device that the files are on.
+    pub fn shows_others(&self, device: u64) -> bool {
+        !self.is_local(device) || self.is_stacked()
+    }
+
+    /// Returns the same as [`Volume::shows_others`], as far as that is known without the number of the device; `true`
+    /// in case of doubt.
     pub fn may_show_others(&self) -> bool {
         let is_disk = self.keeps_owners_and_modes() || self.is_fat();
         !is_disk || self.is_stacked()
@@ -186,7 +194,7 @@ impl Volume {
     /// systems gives the files of each a number of their own
     /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).
     pub fn has_one_device(&self) -> bool {
-        self.magic != OVERLAY_MAGIC
+        !self.is_stacked()
     }
 
     /// Returns whether a file has the same inode number after each mount: FUSE file systems may number what

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, FileKey, Kind, Mark, Mounts, Stat, Unopened};
+use fsops::{Dir, FileKey, Kind, Mark, Mounts, Place, Stat, Unopened};
 use walk::STORE_PREFIX;
 
 use crate::views::Marker;
@@ -32,7 +32,7 @@ pub struct Roots {
     pub(crate) made: bool,
     /// The directories that the destination is in, each marked as such.
     above: Vec<Dir>,
-    /// By what the destination is known where another file system shows it.
+    /// The marker that identifies the destination where another file system shows it.
     pub(crate) marker: Option<Marker>,
 }
 
@@ -90,7 +90,7 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
-    /// There are only directories in the source, so all else in the destination would be removed.
+    /// The source has only directories, so all files in the destination would be removed.
     #[error(
         "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
         path.display()
@@ -117,7 +117,7 @@ pub enum Refusal {
     /// The source is in the destination, of which things may be removed.
     #[error("the source is inside the destination")]
     SourceInside,
-    /// The source is in the destination, or is that, by another path.
+    /// The source is the destination, or inside it, under a second path.
     #[error(
         "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
         path.display(),
@@ -179,23 +179,26 @@ impl Source {
     /// Refuses a destination on this host that would have the source changed.
     fn suits_top(&self, there: &Top) -> Result<(), Refusal> {
         self.suits(there.stat.key())?;
-        // By another mount it may be there too.
         let mounts = Mounts::read();
-        let place = |top: &Top| mounts.place(top.absolute.as_os_str().as_bytes());
-        match (place(&self.top), place(there)) {
-            (Some(source), Some(there)) if source.is_below(&there) => {
-                return Err(Refusal::SourceInside);
-            }
-            _ => {}
-        }
-        // By what a file system in user space says that it shows, too.
-        let places = |top: &Top| {
-            let path = top.absolute.as_os_str().as_bytes();
-            [mounts.place(path), mounts.place_shown(path)].into_iter().flatten().collect()
+        let [source, there_path] =
+            [&self.top, there].map(|top| top.absolute.as_os_str().as_bytes());
+        let is_inside = |source: &Option<Place>, there: &Option<Place>| {
+            source
+                .as_ref()
+                .zip(there.as_ref())
+                .is_some_and(|(source, there)| source.is_below(there))
         };
-        let (sources, theirs): (Vec<_>, Vec<_>) = (places(&self.top), places(there));
-        let is_inside = |source: &fsops::Place| theirs.iter().any(|there| source.is_below(there));
-        if sources.iter().any(is_inside) { Err(self.seen_inside(there)) } else { Ok(()) }
+        // Another mount may show the source inside the destination.
+        let (mounted, mounted_there) = (mounts.place(source), mounts.place(there_path));
+        if is_inside(&mounted, &mounted_there) {
+            return Err(Refusal::SourceInside);
+        }
+        // So may FUSE file systems that name the directory that they show.
+        let (shown, shown_there) = (mounts.place_shown(source), mounts.place_shown(there_path));
+        let is_seen = is_inside(&shown, &mounted_there)
+            || is_inside(&mounted, &shown_there)
+            || is_inside(&shown, &shown_there);
+        if is_seen { Err(self.seen_inside(there)) } else { Ok(()) }
     }
 
     /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.

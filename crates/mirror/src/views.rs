@@ -1,38 +1,38 @@
-//! One tree that is seen by two paths through a file system that passes on what others keep: FUSE, a network file
-//! system, layers. Device and inode numbers do not tell there that two directories are one.
+//! Detects a tree that can be seen under two paths, because a FUSE or network file system or overlayfs shows files of
+//! another file system. Device and inode numbers do not reveal there that two directories are the same.
 //!
-//! What tells for certain is a name that nobody else can have: a directory under a temporary name in the destination.
-//! Where it shows up in the source, or in a directory that the source is in, that is the destination. It is made only
-//! if the source or the destination is on such a file system, or something is mounted in the source, and goes when the
-//! run ends.
+//! The certain test is a marker: a directory in the destination with a name that nobody else can have. If the marker
+//! shows up in a directory of the source, or in a directory above the source, that directory is the destination. It is
+//! made only if the source or the destination is on such a file system, or if something is mounted in the source. The
+//! end of the run removes it.
 //!
-//! A pool of several directories (mergerfs) may make it in another one than the source is in. So what the destination
-//! has in the place of the source is compared with the source as well, by times that nobody can set. A dry run makes
-//! nothing, and has only that.
+//! A pool of several directories (mergerfs) may make the marker in another branch than the source's. So the source is
+//! also compared with what the destination has in its place, by times that nobody can set. A dry run makes no marker and
+//! has only this comparison.
 
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use fsops::{Dir, DirBuffer, Kind, Stat, Time, Volume};
+use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
 
 use crate::part::Parts;
 use crate::roots::{Refusal, Roots, Source, Top};
 
-/// Entries of a directory that are compared to find out whether it is another one.
+/// How many entries of two directories are compared to find out whether the directories are the same.
 const SOME: usize = 16;
 
-/// The name in the destination by which it is known elsewhere.
+/// A directory in the destination whose name identifies the destination under other paths.
 #[derive(Debug)]
 pub(crate) struct Marker {
     name: CString,
-    /// Whether the destination may be seen on any file system, and not only on one that passes on what others keep.
+    /// Whether any file system can show the destination, and not only one that shows files of others.
     anywhere: bool,
 }
 
 impl Roots {
-    /// Refuses a source that is in the destination by another path, and sees to it that the destination is known
-    /// again where it is in the source.
+    /// Refuses a source that a second path leads to inside the destination. Makes the marker by which the destination is
+    /// recognised inside the source.
     pub(crate) fn see_through(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(there)) = (&self.source, &self.destination) else { return Ok(()) };
         let is_one_shown = source.top.is_shown() || there.is_shown();
@@ -41,8 +41,8 @@ impl Roots {
         }
         let marker = if dry_run { None } else { there.mark_by_name() };
         let is_seen = marker.as_ref().is_some_and(|name| source.is_in_marked(name));
-        let tells = marker.as_ref().is_some_and(|name| there.tells_status_changes(name));
-        let is_inside = is_seen || is_one_shown && source.is_shown_in(there, tells);
+        let has_ctimes = || there.has_ctimes(marker.as_deref());
+        let is_inside = is_seen || is_one_shown && source.is_shown_in(there, has_ctimes());
         let refused = is_inside.then(|| source.seen_inside(there));
         self.marker = marker.map(|name| Marker { name, anywhere: there.is_shown() });
         match refused {
@@ -59,30 +59,30 @@ impl Roots {
         let Some(there) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
             stat.device != there.stat.device
-                && (marker.anywhere || passes_on(volume, stat.device))
+                && (marker.anywhere || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
         };
         stat.key() == there.stat.key() || self.marker.as_ref().is_some_and(has_marker)
     }
 
-    /// Removes the name that was made in the destination, and gives that the times that it had.
+    /// Removes the marker and restores the times that the destination had before.
     fn unmark(&mut self) {
         let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
         if there.dir.remove_empty_dir(&marker.name).is_ok() {
-            // Times that cannot be set are no failure: nothing else was changed.
+            // A failure to set times is ignored: nothing else was changed.
             let _refused = there.dir.set_times(there.stat.atime, there.stat.mtime);
         }
     }
 
-    /// Removes the name if that is still there, and leaves the times that the destination has got.
+    /// Removes the marker, if it is still there, and keeps the times that the run gave to the destination.
     pub(crate) fn clear_marker(&mut self) {
         let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
         let Ok(now) = there.dir.stat() else { return };
-        // At its end a run removes all temporary names.
+        // The run may have removed it with all other temporary names.
         if there.dir.remove_empty_dir(&marker.name).is_ok() {
             let _refused = there.dir.set_times(now.atime, now.mtime);
         }
@@ -90,62 +90,63 @@ impl Roots {
 }
 
 impl Top {
-    /// Returns whether it may be shown by another path as well, under other numbers.
+    /// Returns whether it is on a file system that can show files of another one.
     fn is_shown(&self) -> bool {
-        self.dir.volume().is_ok_and(|volume| passes_on(&volume, self.stat.device))
+        self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
 
-    /// Makes a directory in it that nobody else can have the name of; nothing if that cannot be done.
+    /// Makes the marker and returns its name, or `None` on failure.
     fn mark_by_name(&self) -> Option<CString> {
         let name = Parts::new().of(c"");
         self.dir.make_private_dir(&name).ok().map(|()| name)
     }
 
-    /// Returns whether a status change time here is no copy of the modification time, which some file systems give
-    /// for it.
-    fn tells_status_changes(&self, marker: &CStr) -> bool {
+    /// Returns whether status change times here are real. Some file systems report the modification time instead; the
+    /// marker, if there is one, shows whether this one does.
+    fn has_ctimes(&self, marker: Option<&CStr>) -> bool {
+        let volume = self.dir.volume();
+        if volume.is_ok_and(|volume| Ctimes::read().are_real(&volume, self.stat.device)) {
+            return true;
+        }
         let long_ago = Time::from_ns(1_000_000_000);
-        self.dir.set_child_times(marker, long_ago, long_ago).is_ok()
-            && self.dir.stat_child_now(marker).is_ok_and(|now| now.ctime_ns > long_ago.as_ns())
+        marker.is_some_and(|marker| {
+            self.dir.set_child_times(marker, long_ago, long_ago).is_ok()
+                && self.dir.stat_child_now(marker).is_ok_and(|now| now.ctime_ns > long_ago.as_ns())
+        })
     }
 }
 
 impl Source {
-    /// Returns why the source is not mirrored.
+    /// Returns the refusal of a source that is inside the destination `there`.
     pub(crate) fn seen_inside(&self, there: &Top) -> Refusal {
         let (path, destination) = (self.top.absolute.clone(), there.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
     }
 
-    /// Returns whether the source, or a directory that it is in, has this name in it.
+    /// Returns whether the source, or a directory above it, contains the marker.
     fn is_in_marked(&self, marker: &CStr) -> bool {
         let marker = std::ffi::OsStr::from_bytes(marker.to_bytes());
         let is_marked = |dir: &Path| Stat::of_path(&dir.join(marker)).is_ok();
         self.top.absolute.ancestors().any(is_marked)
     }
 
-    /// Returns whether the destination has the source itself where it would have that if it was one of the directories
-    /// that the source is in.
-    fn is_shown_in(&self, there: &Top, tells: bool) -> bool {
+    /// Returns whether the destination contains the source itself where it would if the destination were one of the
+    /// directories above the source.
+    fn is_shown_in(&self, there: &Top, has_ctimes: bool) -> bool {
         let path = &self.top.absolute;
         path.ancestors().filter_map(|above| path.strip_prefix(above).ok()).any(|rest| {
             let other = match rest.as_os_str().as_bytes() {
                 b"" => there.dir.open_child(c"."),
                 rest => there.dir.open_below(rest),
             };
-            other.is_ok_and(|other| is_same(&self.top.dir, &other, tells))
+            other.is_ok_and(|other| is_same(&self.top.dir, &other, has_ctimes))
         })
     }
 }
 
-/// Returns whether a file system may show files that another one keeps.
-fn passes_on(volume: &Volume, device: u64) -> bool {
-    !volume.is_local(device) || !volume.has_one_device()
-}
-
-/// Returns whether two directories are one, as far as the times of some entries tell; without files, of directories,
-/// and without any, of the two themselves. Of a directory that is in several places a pool shows one.
-fn is_same(one: &Dir, other: &Dir, tells: bool) -> bool {
+/// Returns whether two directories are the same, judged by some of the files in them. Directories without files are
+/// judged by subdirectories, and empty ones by themselves: of a directory that is in several branches a pool shows one.
+fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
     let (mut files, mut dirs): (Vec<CString>, Vec<CString>) = (Vec::new(), Vec::new());
     let listed = one.open_child(c".").and_then(|list| {
         list.list_quietly();
@@ -157,7 +158,7 @@ fn is_same(one: &Dir, other: &Dir, tells: bool) -> bool {
         })
     });
     let some = if files.is_empty() { dirs } else { files };
-    let is_same = |one: &Stat, other: &Stat| is_same_inode(one, other, tells);
+    let is_same = |one: &Stat, other: &Stat| is_same_inode(one, other, has_ctimes);
     let is_one = |name: &CString| {
         let both = one.stat_child(name).and_then(|one| Ok((one, other.stat_child(name)?)));
         both.is_ok_and(|(one, other)| is_same(&one, &other))
@@ -167,14 +168,14 @@ fn is_same(one: &Dir, other: &Dir, tells: bool) -> bool {
         && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
 }
 
-/// Returns whether two inodes are one by what nobody can set: the status change time, to the nanosecond.
-fn is_same_inode(one: &Stat, other: &Stat, tells: bool) -> bool {
+/// Returns whether two inodes are the same, judged by what nobody can set: the status change time, to the nanosecond.
+fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
     let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };
     let known = |stat: &Stat| (stat.kind, size(stat), stat.mtime, stat.ctime_ns);
-    // With one device the numbers tell.
+    // On one device the inode numbers tell them apart.
     one.device != other.device
         && known(one) == known(other)
-        // Where times are whole seconds many are alike.
+        // Whole seconds are too coarse: many files share them.
         && one.ctime_ns % 1_000_000_000 != 0
-        && (tells || one.ctime_ns != one.mtime_ns())
+        && (has_ctimes || one.ctime_ns != one.mtime_ns())
 }

@@ -1,4 +1,4 @@
-//! One tree that is seen by two paths, under other numbers.
+//! Trees that a file system shows under a second path, with other device and inode numbers.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn tree() -> TreeBuilder {
     TreeBuilder::new().file("a/b/1", "1").file("a/2", "2").file("3", "3")
 }
 
-/// Asserts that it is refused to mirror, and that this has left nothing.
+/// Asserts that mirroring is refused, and that the attempt left nothing behind.
 #[track_caller]
 fn assert_refused(from: &Path, to: &Path, dry_run: bool) {
     let before = fs::metadata(to).expect("there").modified().expect("has one");
@@ -54,7 +54,7 @@ fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
             (shown.join("a"), real.join("a")),
         ] {
             assert_refused(&from, &to, false);
-            // A dry run makes nothing that could be seen, and sshfs tells no status change times to compare.
+            // A dry run makes no marker, and sshfs has no status change times to compare.
             if view != View::Sshfs {
                 assert_refused(&from, &to, true);
             }
@@ -62,7 +62,7 @@ fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
     });
 }
 
-/// Then nothing of the way to the source tells.
+/// The directories above the source do not reveal the destination then.
 #[test]
 fn a_source_that_a_view_shows_alone_is_refused() {
     let real = tree().make_temp();
@@ -80,17 +80,23 @@ fn a_source_that_a_view_shows_alone_is_refused() {
 #[test]
 fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
     let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();
-    // A rename sets no other time than that of the status.
-    fs::rename(place.join("one/data/x"), place.join("one/data/y")).expect("renamed");
+    // Until a rename, the status change time is the modification time, as on file systems that make it up.
+    let source = place.join("one/data");
+    fs::write(source.join("x"), "x").expect("written");
     let branches = ["one", "two", "three"].map(|name| place.join(name).display().to_string());
     let mount = match Mount::view(View::Mergerfs, Path::new(&branches.join(":"))) {
         Ok(mount) => mount,
         Err(reason) => return skipped(&reason),
     };
-    for dry_run in [false, true] {
-        assert_refused(&place.join("one/data"), mount.path(), dry_run);
+    for name in ["x", "y"] {
+        for dry_run in [false, true] {
+            assert_refused(&source, mount.path(), dry_run);
+        }
+        assert!(source.join(name).exists());
+        if name == "x" {
+            fs::rename(source.join("x"), source.join("y")).expect("renamed");
+        }
     }
-    assert!(place.join("one/data/y").exists());
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn a_destination_that_is_in_the_source_by_a_view_is_left_out() {
     });
 }
 
-/// The view is mounted in the source, which is on a usual file system as the destination is.
+/// The view is mounted in the source; source and destination are on a disk.
 #[test]
 fn a_destination_that_is_seen_in_the_source_is_left_out() {
     let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();
@@ -140,7 +146,7 @@ fn each_view_of_new(mut test: impl FnMut(&Path, &Path)) {
     each_view(&real, |_, shown| test(&real, shown));
 }
 
-/// A copy has the names, sizes and times of what it is a copy of.
+/// A copy has the same names, sizes and modification times as its source.
 #[test]
 fn what_is_only_like_the_source_is_not_refused_and_nothing_is_left() {
     let place = tree().dir("other").make_temp();
