@@ -64,6 +64,7 @@ mod past;
 mod place;
 mod plan;
 mod purge;
+mod ready;
 mod recover;
 mod remake;
 mod runs;

@@ -28,14 +28,14 @@ use crate::error::{Error, Reason, Refusal, again};
 use crate::journal::{Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
-use crate::means::{Finder, Means, Prospect, is_as_kept, what_is_there};
+use crate::means::{Finder, Means, Prospect, what_is_there};
 use crate::meter::{Amount, Meter};
 use crate::nothing_left::NothingLeft;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
-use crate::recover::{Site, Sites, made, new_of, settle_copy, sweep_copies};
+use crate::ready::Ready;
+use crate::recover::{Site, Sites, new_of, settle_copy, sweep_copies};
 use crate::runs::now_ms;
-use crate::staging::Staging;
 use crate::statuses::Statuses;
 
 /// Copies that are made before the disk is waited for.
@@ -55,23 +55,12 @@ pub struct Undone {
     pub damaged: u64,
     /// Paths that were named and that no file of the run is at or below.
     pub unmatched: Vec<Vec<u8>>,
-    /// What had become of the run before, if nothing was left to restore.
+    /// Why there was nothing to restore, if that is so.
     pub nothing_left: Option<NothingLeft>,
     /// The files that are what they were, by the numbers of their intents.
     pub(crate) back: Vec<u64>,
-    /// The status change times that inodes have by what the undo did.
+    /// The status change times that the undo gave to inodes.
     pub statuses: Statuses,
-}
-
-/// A copy that is ready to take a place.
-struct Ready<'b> {
-    noted: &'b Noted,
-    site: Site,
-    inode: u64,
-    /// What is in the place, if anything.
-    there: Option<New>,
-    /// Whether it has the owner that the file had.
-    has_owner: bool,
 }
 
 /// What came of looking at a file that is to be brought back.
@@ -393,27 +382,8 @@ impl Undo<'_> {
         }
     }
 
-    /// Gives what was made its place, and notes the status change times that files have by that.
-    fn put(&mut self, ready: &Ready<'_>) -> Result<(), Reason> {
-        let Site { dir, name, staging } = &ready.site;
-        let staging = staging.as_ref().ok_or(Reason::NoStore)?;
-        let before = staging.dir.stat_child_now(&ready.place(staging).part).ok();
-        // The kept file loses the name that is in the place.
-        let kept = match ready.there {
-            Some(New::Link(_)) => dir.open_file(name).ok(),
-            _ => None,
-        };
-        let kept_before = kept.as_ref().and_then(|kept| kept.stat_now().ok());
-        put(ready)?;
-        self.note_status(ready.noted.intent.n, before, dir.stat_child_now(name).ok());
-        if let (Some(kept), Some(before)) = (kept, kept_before) {
-            self.undone.statuses.note(&before, kept.stat_now().ok());
-        }
-        Ok(())
-    }
-
-    /// Notes the status change time that a file has by what was done with its name, if nobody else has changed its status
-    /// since the run.
+    /// Records the status change time that a change of name gave to a file, if nobody else has changed its status since
+    /// the run.
     pub(crate) fn note_status(&mut self, n: u64, before: Option<Stat>, after: Option<Stat>) {
         let Some(before) = before else { return };
         let statuses = &mut self.undone.statuses;
@@ -458,40 +428,4 @@ impl Undo<'_> {
         }
         Ok(site)
     }
-}
-
-impl Ready<'_> {
-    fn place<'a>(&'a self, staging: &'a Staging) -> Place<'a> {
-        Place::of_undo(&self.site.dir, &self.site.name, staging, self.noted.intent.n)
-    }
-}
-
-/// Gives a copy its place.
-fn put(copy: &Ready<'_>) -> Result<(), Reason> {
-    let Some(staging) = &copy.site.staging else { return Err(Reason::NoStore) };
-    let place = copy.place(staging);
-    let moved = match &copy.there {
-        None => staging.dir.move_new(&place.part, &copy.site.dir, &copy.site.name),
-        // From now on something else may get this name, which is known by what it is.
-        Some(_) => staging.dir.move_new(&place.part, &staging.dir, &place.new),
-    };
-    if let Err(source) = moved {
-        place.remove_part();
-        return Err(match source.kind() {
-            io::ErrorKind::AlreadyExists => Reason::Taken,
-            _ => Reason::Failed { op: Op::Rename, source },
-        });
-    }
-    let Some(there) = &copy.there else { return Ok(()) };
-    let intent = &copy.noted.intent;
-    let swapped = place.swap().and_then(|taken| {
-        // The link may be the last name of the kept file by now: not if that was written to.
-        let is_whole = !matches!(there, New::Link(_)) || is_as_kept(intent, &taken.stat);
-        if is_whole && place.is_expected(&taken, there) {
-            place.remove(&taken)
-        } else {
-            Err(Reason::Taken)
-        }
-    });
-    swapped.or_else(|reason| place.roll_back(&made(intent, copy.inode)).and(Err(reason)))
 }
