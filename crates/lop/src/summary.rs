@@ -72,31 +72,24 @@ impl Summary {
 
     /// Returns the lines to print for a person; none is wider than 80 columns.
     pub(crate) fn text(&self) -> String {
-        let mut lines = vec![("Scanned", self.scanned()), ("Found", self.found())];
-        if self.elsewhere > 0 {
-            let files = counted(self.elsewhere, "file", "files");
-            lines.push(("Elsewhere", format!("{files} with copies outside of what was scanned")));
-        }
-        if self.offline > 0 {
-            let files = counted(self.offline, "remembered file", "remembered files");
-            lines.push(("Offline", format!("{files}, on a disk that is not mounted")));
-        }
-        if !self.skipped_text.is_empty() {
-            lines.push(("Skipped", self.skipped_text.clone()));
-        }
-        if self.hollow > 0 {
-            let files = counted(self.hollow, "file", "files");
-            lines.push(("No digest", format!("{files} with over 1 TiB of holes")));
-        }
-        if self.damaged > 0 {
-            let files = counted(self.damaged, "file differs", "files differ");
-            lines.push(("Damaged", format!("{files} from what was scanned before")));
-        }
-        if self.problems > 0 {
-            let entries = counted(self.problems, "entry", "entries");
-            lines.push(("Problems", format!("{entries} could not be examined")));
-        }
-        let lines = lines.into_iter().map(|(name, text)| format!("{name:<10}{text}\n"));
+        let row = |number, [one, many]: [&str; 2], rest: &str| match number {
+            0 => String::new(),
+            number => counted(number, one, many) + rest,
+        };
+        let (files, remembered) = (["file", "files"], ["remembered file", "remembered files"]);
+        let differ = ["file differs", "files differ"];
+        let rows = [
+            ("Scanned", self.scanned()),
+            ("Found", self.found()),
+            ("Elsewhere", row(self.elsewhere, files, " with copies outside of what was scanned")),
+            ("Offline", row(self.offline, remembered, ", on a disk that is not mounted")),
+            ("Skipped", self.skipped_text.clone()),
+            ("No digest", row(self.hollow, files, " with over 1 TiB of holes")),
+            ("Damaged", row(self.damaged, differ, " from what was scanned before")),
+            ("Problems", row(self.problems, ["entry", "entries"], " could not be examined")),
+        ];
+        let rows = rows.into_iter().filter(|(_, text)| !text.is_empty());
+        let lines = rows.map(|(name, text)| format!("{name:<10}{text}\n"));
         lines.collect()
     }
 
