@@ -503,12 +503,19 @@ _lop() {
             return 0
             ;;
         lop__subcmd__file)
-            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
                 --catalog)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then
@@ -1029,7 +1036,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__ls)
-            opts="-R -q -v -h --recursive --sort --catalog --quiet --verbose --progress --color --json --help"
+            opts="-R -q -v -h --recursive --sort --distinct --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1037,6 +1044,13 @@ _lop() {
             case "${prev}" in
                 --sort)
                     COMPREPLY=($(compgen -W "path size" -- "${cur}"))
+                    return 0
+                    ;;
+                --distinct)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --catalog)

@@ -109,7 +109,7 @@ size\t'Largest files first'
 count\t'Most files first'
 path\t'By the first path'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
-complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -122,6 +122,7 @@ complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print 
 complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
 complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand file" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -135,6 +136,7 @@ complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results 
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l sort -d 'Order in each directory' -r -f -a "path\t'By path'
 size\t'Largest first'"
+complete -c lop -n "__fish_lop_using_subcommand ls" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -155,7 +157,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -175,7 +177,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -197,7 +199,7 @@ nul\t'Each path ended by NUL, each group by one more NUL'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -367,7 +369,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror" -s n -l dry-run -d 'Chan
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s i -l itemize -d 'List each change'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l delete -d 'Remove what SRC has not'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s y -l yes -d 'Do not ask, however much --delete would remove'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if there is nothing in SRC, or only directories'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if SRC is empty or has only directories'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s c -l checksum -d 'Compare contents also where size and time of modification are equal'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l verify -d 'Read every copy back from the disk and compare it'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on the disk before it gets its name'

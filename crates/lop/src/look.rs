@@ -8,7 +8,7 @@ use dupes::{Sight, Sights, State, views_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
 
-use crate::views::Distinct;
+use crate::views::{Distinct, may_show_others};
 
 /// Looks at paths, keeping the directory used last open.
 pub(crate) struct Looker {
@@ -33,7 +33,7 @@ impl Looker {
         Ok(self.reach.dir(split(path).0)?.stat()?.key())
     }
 
-    /// Returns by what a view of the file at an absolute path is recognised.
+    /// Returns the metadata that a view of the file at an absolute path is recognised by.
     pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
         let volume = self.reach.dir(split(path).0)?.volume()?;
         let stat = self.stat(path)?;
@@ -51,10 +51,10 @@ impl Looker {
         if self.is_offline(entry) { State::Offline } else { state }
     }
 
-    /// Returns which of some unchanged files of one content may be other paths to one of the rest.
+    /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
+    /// Files below `distinct` are not.
     pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
-        let is_candidate = |entry: &&Entry| entry.disk.is_none_or(|disk| disk.may_show_others());
-        if !entries.iter().any(is_candidate) {
+        if !entries.iter().any(|entry| may_show_others(entry.disk)) {
             return vec![false; entries.len()];
         }
         let candidates = entries.iter().map(|entry| {

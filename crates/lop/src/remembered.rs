@@ -129,7 +129,7 @@ impl Live {
         self.states[file.0 as usize]
     }
 
-    /// Marks files that may be other paths to one that counts, but for those below `distinct`.
+    /// Marks files that may be second paths to a file that counts. Files below `distinct` are not marked.
     pub(crate) fn mark_views(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
         if !may_have_views(tree) {
@@ -260,7 +260,7 @@ impl Waiting {
 pub(crate) struct Others {
     /// Other inodes that have it: those that are there and unchanged.
     pub(crate) duplicates: u64,
-    /// What is known instead if there are none: that files that had it changed, or may be the same file.
+    /// Why it is unknown whether there are any, if none is found.
     pub(crate) doubt: Option<Standing>,
 }
 
@@ -268,11 +268,17 @@ pub(crate) struct Others {
 #[derive(Default)]
 pub(crate) struct Sharers {
     pub(crate) looker: Looker,
-    /// By content, how many files have it, and what is known if that is but one.
+    distinct: Distinct,
+    /// By content, the number of files that have it, and why it is unknown whether there are more.
     files: HashMap<i64, (u64, Option<Standing>)>,
 }
 
 impl Sharers {
+    /// Returns one that takes files below `distinct` for no views.
+    pub(crate) fn new(distinct: Distinct) -> Sharers {
+        Sharers { distinct, ..Sharers::default() }
+    }
+
     /// Returns who else has the content of a file.
     pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else {
@@ -286,7 +292,7 @@ impl Sharers {
                 same.extend((state == State::Same).then_some(entry));
                 changed |= matches!(state, State::Changed | State::Unknown);
             }
-            let are_views = self.looker.views_among(&same, &Distinct::default());
+            let are_views = self.looker.views_among(&same, &self.distinct);
             let counted = same.iter().zip(&are_views).filter(|(_, is_view)| !**is_view);
             let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
             let doubt = match (changed, are_views.contains(&true)) {
@@ -296,7 +302,7 @@ impl Sharers {
             };
             self.files.insert(content, (inodes.len() as u64, doubt));
         }
-        // One of those that count is the file itself, or what it may be a view of.
+        // The file itself is one of them, or a view of one of them.
         let (files, doubt) = self.files[&content];
         Ok(Others { duplicates: files.saturating_sub(1), doubt })
     }
@@ -310,7 +316,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Gone => Some("gone"),
         State::Offline => Some("offline"),
         State::Unknown => Some("cannot be looked at"),
-        State::View => Some("may be the same file by another path"),
+        State::View => Some("may be the same file under another path"),
         State::Pending => Some("not compared yet"),
         State::Damaged => Some("damaged"),
         State::Unreadable => Some("unreadable"),

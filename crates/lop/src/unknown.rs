@@ -19,7 +19,7 @@ pub(crate) enum Standing {
     Is(State),
     /// It is known as it is, but what its only copies are now is not.
     CopiesChanged,
-    /// It is known as it is, but its only copies may be the same file by other paths.
+    /// It is known as it is, but its only copies may be the same file under other paths.
     CopiesAreViews,
     /// It is known as it is, and to have no copy: those that it had are damaged or unreadable.
     CopiesBad,
@@ -52,8 +52,8 @@ impl Standing {
     }
 }
 
-/// What is said of a file whose copy may be the file itself.
-const SAME_FILE: &str = "its copy elsewhere may be the same file by another path";
+/// The mark of a file whose only copies may be the file itself.
+const SAME_FILE: &str = "its copy elsewhere may be the same file under another path";
 
 /// How many files have no answer, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -67,7 +67,7 @@ pub(crate) struct Unknown {
     pub(crate) pending: u64,
     /// Of these, those that were found damaged or unreadable.
     pub(crate) damaged: u64,
-    /// Of these, those that may be the same file as one that counts, by another path.
+    /// Of these, those that may be second paths to a file that counts.
     #[serde(skip_serializing_if = "is_zero")]
     views: u64,
     /// Of these, those in quarantine.
@@ -100,7 +100,7 @@ impl Unknown {
         unknown
     }
 
-    /// Adds files in quarantine, of which nothing is known at all.
+    /// Adds files in quarantine: nothing is known of their content.
     pub(crate) fn with_quarantined(self, files: u64) -> Unknown {
         Unknown { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
@@ -183,14 +183,14 @@ impl Unknown {
                 self.views,
                 files,
                 ["", ""],
-                "may be the same as others by another path (network, FUSE, overlayfs); if not, name \
+                "may be other files under a second path (network, FUSE, overlayfs); if not, pass \
                  their directory with --distinct DIR",
             ),
             (
                 self.quarantined,
                 files,
                 ["is", "are"],
-                "in quarantine there; 'lop quarantine list' lists them",
+                "in quarantine there; list them with 'lop quarantine list'",
             ),
             (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
         ]

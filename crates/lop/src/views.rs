@@ -1,4 +1,4 @@
-//! Files that may be other paths to files that count: what is below a `--distinct DIR` is not.
+//! Files that may be second paths to files that count. Those below a `--distinct DIR` are not.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -10,41 +10,42 @@ use walk::{DirId, FileId, Tree};
 use crate::error::CommandError;
 use crate::plans::{absolute, is_in};
 
-/// Directories of which the user said that nothing below them is another path to a file elsewhere.
+/// Directories whose files, as the user said, are not second paths to files elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct(Vec<Vec<u8>>);
 
 impl Distinct {
-    /// Resolves directories as they were typed.
+    /// Makes the directories that were typed absolute.
     pub(crate) fn new(typed: &[PathBuf]) -> Result<Distinct, CommandError> {
         Ok(Distinct(absolute(typed)?))
     }
 
-    /// Returns whether an absolute path is one of them, or below one.
+    /// Returns whether an absolute path is one of the directories, or below one.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.0.iter().any(|dir| is_in(dir, path))
     }
 }
 
-/// Tells which files elsewhere may be files of a tree by another path.
+/// Tells which files elsewhere may be second paths to files of a tree.
 pub(crate) struct Shown<'a> {
     tree: &'a Tree,
     distinct: &'a Distinct,
-    /// Whether files of the tree may be views themselves.
+    /// Whether files of the tree may themselves be views.
     is_view: bool,
-    /// The files of the tree, collected when they are needed first.
+    /// The files of the tree, collected on first use.
     views: OnceCell<Views>,
 }
 
 impl<'a> Shown<'a> {
+    /// Prepares to recognise files of `tree`, except for those below `distinct`.
     pub(crate) fn new(tree: &'a Tree, distinct: &'a Distinct) -> Shown<'a> {
         let is_view = dupes::may_have_views(tree);
         Shown { tree, distinct, is_view, views: OnceCell::new() }
     }
 
-    /// Returns whether a file may be one of the tree, as far as its file system tells, if that is known.
+    /// Returns whether a file on `disk`, if that is known, may be a file of the tree. Costs no system call.
     pub(crate) fn may_have(&self, disk: Option<Volume>) -> bool {
-        self.is_view || disk.is_none_or(|disk| disk.may_show_others())
+        self.is_view || may_show_others(disk)
     }
 
     /// Returns whether the file at an absolute path may be a file of the tree.
@@ -62,4 +63,9 @@ impl<'a> Shown<'a> {
         });
         views.has(sight)
     }
+}
+
+/// Returns whether a remembered file on `disk` may be a view, as far as its file system tells.
+pub(crate) fn may_show_others(disk: Option<Volume>) -> bool {
+    disk.is_none_or(|disk| disk.may_show_others())
 }

@@ -39,14 +39,14 @@ pub(crate) struct ListArgs {
     pub(crate) limit: Option<usize>,
 }
 
-/// Directories that show nothing a second time.
+/// Directories whose files are known to be no second paths to other files.
 #[derive(Debug, Args)]
 pub(crate) struct DistinctArgs {
-    /// What is below DIR, on a network, FUSE or overlay file system, is nothing that is elsewhere too
+    /// Count the files below DIR, on a network, FUSE or overlay file system, as files of their own
     ///
-    /// Such a file system can show files of this machine by a second path (sshfs, NFS, mergerfs and its
-    /// branches). A file there counts as another one if its times tell it from each file that it could be,
-    /// or if this says so.
+    /// Such a file system can show files of this machine under a second path (sshfs, NFS, mergerfs and its
+    /// branches). Without this option, lop counts a file there as a copy only if its times differ from those
+    /// of every file that it could be.
     #[arg(id = "distinct", long, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
 }
@@ -128,6 +128,9 @@ pub(crate) struct FileArgs {
     /// Files to ask about
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }
 
 /// List a directory: each file with the number of its duplicates, each directory with what is in it
@@ -153,6 +156,9 @@ pub(crate) struct LsArgs {
     /// Order in each directory
     #[arg(long, value_name = "ORDER", default_value = "path")]
     pub(crate) sort: ListSort,
+
+    #[command(flatten)]
+    pub(crate) distinct: DistinctArgs,
 }
 
 /// Show the files below a directory that have a duplicate anywhere

@@ -56,9 +56,9 @@ pub(crate) struct MirrorArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// Let --delete empty DST if there is nothing in SRC, or only directories
+    /// Let --delete empty DST if SRC is empty or has only directories
     ///
-    /// Without it that is refused: SRC may be a disk that is not mounted, or has just been formatted.
+    /// Without this option, lop refuses: SRC may be a disk that is not mounted, or has just been formatted.
     #[arg(long, requires = "delete")]
     pub(crate) allow_empty_source: bool,
 

@@ -20,6 +20,7 @@ use crate::quantity::{counted, size};
 use crate::remembered::{Waiting, mark, open};
 use crate::settings::Settings;
 use crate::unknown::{Standing, Unknown};
+use crate::views::{Distinct, may_show_others};
 
 /// What is known of one file.
 struct Answer {
@@ -28,7 +29,7 @@ struct Answer {
     others: Vec<Listed>,
     /// How many of them are further names of a file.
     hard_links: u64,
-    /// Why it is not known whether there is a copy.
+    /// Why it is unknown whether there is a copy.
     doubt: Option<Standing>,
 }
 
@@ -63,8 +64,12 @@ impl Unanswered {
 /// Runs the command.
 pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let mut asker =
-        Asker { waiting: Waiting::new(&catalog)?, looker: Looker::default(), catalog: &catalog };
+    let mut asker = Asker {
+        catalog: &catalog,
+        looker: Looker::default(),
+        waiting: Waiting::new(&catalog)?,
+        distinct: Distinct::new(&args.distinct.dirs)?,
+    };
     let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
         match asker.answer(path)? {
@@ -105,6 +110,7 @@ struct Asker<'a> {
     catalog: &'a Catalog,
     looker: Looker,
     waiting: Waiting,
+    distinct: Distinct,
 }
 
 impl Asker<'_> {
@@ -128,7 +134,7 @@ impl Asker<'_> {
         if state != State::Same {
             return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
         }
-        let others = Others::find(self.catalog, &mut self.looker, &entry, now.links)?;
+        let others = self.others(&entry, now.links)?;
         let duplicates = others.duplicates;
         if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.looker)? {
             return Ok(Err(Unanswered::Unknown(Standing::Is(State::Pending))));
@@ -139,44 +145,31 @@ impl Asker<'_> {
         let Others { listed, hard_links, .. } = others;
         Ok(Ok(Answer { file, others: listed, hard_links, doubt }))
     }
-}
 
-/// The other names of a file and of those with its content.
-#[derive(Default)]
-struct Others {
-    /// The names of an inode behind each other, in the order of their first paths.
-    listed: Vec<Listed>,
-    /// Inodes with its content.
-    duplicates: u64,
-    hard_links: u64,
-    /// What is known if there are none: that files that had its content changed, or may be this one.
-    doubt: Option<Standing>,
-}
-
-impl Others {
-    /// Finds the others of a file that has this many names.
-    fn find(
-        catalog: &Catalog,
-        looker: &mut Looker,
-        entry: &Entry,
-        links: u32,
-    ) -> Result<Others, CommandError> {
-        let inode = |entry: &Entry| (entry.volume, entry.inode);
+    /// Returns the remembered other names of a file that has this many links, and the files with its content, by path.
+    fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
-            Some(content) => catalog.files_with(content)?,
+            Some(content) => self.catalog.files_with(content)?,
             None => Vec::new(),
         };
         let names = entries.iter().filter(|other| inode(other) == inode(entry)).count() as u64;
         if u64::from(links) > names.max(1) {
             // Some may have been compared with nothing, and others are not in the catalog.
             entries.retain(|other| inode(other) != inode(entry));
-            entries.extend(catalog.names_of(&[inode(entry)].into())?);
+            entries.extend(self.catalog.names_of(&[inode(entry)].into())?);
         }
         entries.retain(|other| other.path != entry.path);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// Looks at the other names of a file that has this many links, and at the files with its content.
+    fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
+        let entries = self.remembered(entry, links)?;
+        let Asker { looker, distinct, .. } = self;
         let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
         let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
-        let mut counted = Counted::new(looker, entry, &entries);
+        let mut counted = Counted::new(looker, entry, &entries, distinct);
         for other in entries {
             let state = match looker.state(&other) {
                 State::Same if counted.has(looker, &other) => State::View,
@@ -198,7 +191,26 @@ impl Others {
         }
         Ok(others)
     }
+}
 
+/// Returns the identity of a remembered file.
+fn inode(entry: &Entry) -> (i64, u64) {
+    (entry.volume, entry.inode)
+}
+
+/// The other names of a file and of those with its content.
+#[derive(Default)]
+struct Others {
+    /// The names of an inode behind each other, in the order of their first paths.
+    listed: Vec<Listed>,
+    /// Inodes with its content.
+    duplicates: u64,
+    hard_links: u64,
+    /// Why it is unknown whether there is a copy, if none is found.
+    doubt: Option<Standing>,
+}
+
+impl Others {
     /// Adds the names of an inode; that of the file asked for is `own`.
     fn add(&mut self, names: Vec<(Entry, State)>, own: (i64, u64)) {
         let is_same = names[0].1 == State::Same;
@@ -226,25 +238,38 @@ impl Others {
     }
 }
 
-/// The file asked for and its duplicates so far, of which further ones may be views; nothing if none can be one.
-struct Counted(Option<Views>);
+/// The file that is asked about and the duplicates counted so far, so that views of them are recognised.
+struct Counted<'d> {
+    /// `None` if none of the files can be a view.
+    views: Option<Views>,
+    distinct: &'d Distinct,
+}
 
-impl Counted {
-    fn new(looker: &mut Looker, entry: &Entry, others: &[Entry]) -> Counted {
-        let may_be_view = |entry: &Entry| entry.disk.is_none_or(|disk| disk.may_show_others());
+impl<'d> Counted<'d> {
+    fn new(
+        looker: &mut Looker,
+        entry: &Entry,
+        others: &[Entry],
+        distinct: &'d Distinct,
+    ) -> Counted<'d> {
+        let may_be_view = |entry: &Entry| may_show_others(entry.disk);
         if !may_be_view(entry) && !others.iter().any(may_be_view) {
-            return Counted(None);
+            return Counted { views: None, distinct };
         }
         let mut views = Views::default();
-        if let Ok(sight) = looker.sight(&entry.path) {
+        if !distinct.has(&entry.path)
+            && let Ok(sight) = looker.sight(&entry.path)
+        {
             views.add(&sight);
         }
-        Counted(Some(views))
+        Counted { views: Some(views), distinct }
     }
 
-    /// Returns whether a file may be one of them by another path, and adds it if not.
+    /// Returns whether a file may be a second path to one of them, and adds it if not.
     fn has(&mut self, looker: &mut Looker, other: &Entry) -> bool {
-        let Some(views) = &mut self.0 else { return false };
+        let Some(views) = self.views.as_mut().filter(|_| !self.distinct.has(&other.path)) else {
+            return false;
+        };
         let Ok(sight) = looker.sight(&other.path) else { return false };
         let is_view = views.has(&sight);
         if !is_view {

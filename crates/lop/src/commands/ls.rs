@@ -23,6 +23,7 @@ use crate::quantity::{count, counted, size};
 use crate::remembered::{Sharers, Waiting, open};
 use crate::settings::{Settings, Verbosity};
 use crate::unknown::{Standing, Unknown};
+use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
         catalog: &catalog,
         listings: Vec::new(),
         standings: Vec::new(),
-        sharers: Sharers::default(),
+        sharers: Sharers::new(Distinct::new(&args.distinct.dirs)?),
         waiting: Waiting::new(&catalog)?,
         failed: 0,
     };

@@ -1,6 +1,6 @@
-//! Files that are seen by two paths, through FUSE or an overlay, are not called copies of themselves. Needs root.
+//! Files that FUSE or overlayfs shows under two paths are not called copies of themselves. Needs root.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use testkit::{Mount, TreeBuilder, View, skipped};
 
@@ -66,10 +66,11 @@ fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
         }
         let said = lop.run(["uniques".as_ref(), tree.as_os_str()]);
         assert!(said.code(3).stderr_str().contains(
-            "2 files may be the same as others by another path (network, FUSE, overlayfs); if not, \
-             name their directory with --distinct DIR\n"), "{}", said.stderr_str());
+            "2 files may be other files under a second path (network, FUSE, overlayfs); if not, \
+             pass their directory with --distinct DIR\n"), "{}", said.stderr_str());
         assert!(
-            said.stdout_str().contains("its copy elsewhere may be the same file by another path")
+            said.stdout_str()
+                .contains("its copy elsewhere may be the same file under another path")
         );
     }
 }
@@ -87,7 +88,7 @@ fn a_report_counts_a_file_and_its_view_once() {
         let file = lop.run(["file".as_ref(), lop.path("t/f").as_os_str()]);
         let said = file.code(3).stdout_str();
         assert!(said.contains("t/f: no duplicates that are known to be such"), "{said}");
-        assert!(said.contains("/f  (may be the same file by another path)"), "{said}");
+        assert!(said.contains("/f  (may be the same file under another path)"), "{said}");
         let listed = lop.run(["ls".as_ref(), mount.path().as_os_str()]);
         let said = listed.code(3).stdout_str();
         assert!(said.contains("its copy elsewhere may be the same file"), "{said}");
@@ -119,6 +120,16 @@ fn a_copy_on_another_file_system_is_one_if_its_times_or_the_user_say_so() {
         lop.run(["contains".as_ref()].into_iter().chain(dirs).chain([word, far])).success();
         let whole = lop.run(["report".as_ref(), "--json".as_ref(), word, far]);
         assert_eq!(document(&whole)["summary"]["reclaimable_bytes"], 8192, "{way:?}");
+        let [near, seen] = [tree.join("f"), mount.path().join("f")].map(PathBuf::into_os_string);
+        for asked in [near.as_os_str(), &seen] {
+            let file = lop.run(["file".as_ref(), asked, word, far]);
+            let said = file.success().stdout_str();
+            assert!(said.contains(": 1 duplicate"), "{way:?}: {said}");
+        }
+        for dir in [tree.as_os_str(), far] {
+            let listed = lop.run(["ls".as_ref(), dir, word, far]);
+            assert!(listed.success().stdout_str().starts_with("        1  "), "{way:?}");
+        }
     }
 }
 
