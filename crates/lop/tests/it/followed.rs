@@ -169,6 +169,20 @@ fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
 /// A file that somebody saved anew, while the run went on with others, is not what the run made of it.
 #[test]
 fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
+    let save = |lop: &Lop| {
+        fs::write(lop.path("saved"), vec![7; 9000]).expect("written");
+        fs::rename(lop.path("saved"), lop.path("b/2")).expect("renamed");
+    };
+    change_during_a_run(save, |lop| {
+        lop.remember(["."]);
+        assert_contents_are_true(lop);
+    });
+}
+
+/// Starts a run that links `b/2` to `a/1` and then many other files. Calls `change` after the first link, and `check`
+/// after the run. Tries again if the run was over before the change.
+#[track_caller]
+pub(crate) fn change_during_a_run(change: impl Fn(&Lop), check: impl Fn(&Lop)) {
     const PAIRS: u64 = 3000;
     const TRIES: u64 = 20;
     let is_hit = (0..TRIES).any(|_| {
@@ -182,12 +196,10 @@ fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
         while inode("a/1") != inode("b/2") && run.is_running() {
             std::thread::yield_now();
         }
-        fs::write(lop.path("saved"), vec![7; 9000]).expect("written");
-        fs::rename(lop.path("saved"), lop.path("b/2")).expect("renamed");
+        change(&lop);
         let is_hit = run.is_running();
         run.wait().success();
-        lop.remember(["."]);
-        assert_contents_are_true(&lop);
+        check(&lop);
         is_hit
     });
     assert!(is_hit, "the run was always over before");

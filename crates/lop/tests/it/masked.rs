@@ -1,5 +1,5 @@
-//! Edits that keep size and modification time. Only the status change time tells of them, and lop's own changes of names
-//! change that as well.
+//! Edits that keep size and modification time. Only the status change time reveals them, and lop's own changes of names
+//! set that time as well.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -7,13 +7,14 @@ use std::path::Path;
 
 use testkit::{Content, TreeBuilder};
 
+use crate::followed::change_during_a_run;
 use crate::histories::assert_contents_are_true;
 use crate::lop::{Lop, settle};
 use crate::together::{Holder, said_to_wait};
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 
-/// Two groups; of one, files have several names.
+/// Returns a scanned tree with two groups; the files of one have several names.
 fn scanned() -> Lop {
     let tree = TreeBuilder::new()
         .seeded("a/1", 1, 9000)
@@ -29,7 +30,7 @@ fn scanned() -> Lop {
 
 const NAMES: [&str; 8] = ["a/1", "b/2", "b/3", "c/x", "c/y", "d/z", "e/link", "out"];
 
-/// Those that a list has.
+/// How many of the names are in the list.
 const LISTED: usize = 7;
 
 /// Writes other bytes into a file as `rsync --inplace --times` does: size and modification time stay.
@@ -58,7 +59,7 @@ fn edit_all(lop: &Lop, names: &[&str]) {
     assert!(!inodes.is_empty(), "nothing was edited");
 }
 
-/// Asserts that the catalog has no content for a file that this file has not, before a scan and after.
+/// Asserts that the catalog has the true content of each file, before a scan and after it.
 #[track_caller]
 fn assert_seen(lop: &Lop) {
     assert_contents_are_true(lop);
@@ -67,7 +68,7 @@ fn assert_seen(lop: &Lop) {
     assert_contents_are_true(lop);
 }
 
-/// Runs a command that waits for the catalog when it has changed files, and edits some of them meanwhile.
+/// Runs a command that changes files and then waits for the catalog. Edits some of the files while it waits.
 #[track_caller]
 fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
     let holder = Holder::start(lop);
@@ -78,7 +79,7 @@ fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
     running.wait().success();
 }
 
-/// Saves a list of files, and a plan for all files.
+/// Saves a list of some files, and a plan for all files.
 fn list_and_plan(lop: &Lop, kind: &str) -> [String; 2] {
     let [list, plan] = ["names", "plan"].map(|name| lop.state().join(name).display().to_string());
     fs::write(&list, NAMES[..LISTED].join("\n")).expect("written");
@@ -129,7 +130,7 @@ fn after_files_were_separated_and_after_that_was_undone() {
     }
 }
 
-/// The run compares what is there now, and what the catalog says is of before.
+/// The run compares the files as they are now; the catalog has them as they were before.
 #[test]
 fn between_the_scan_and_a_run_on_a_list() {
     for kind in KINDS {
@@ -143,7 +144,7 @@ fn between_the_scan_and_a_run_on_a_list() {
     }
 }
 
-/// What is in quarantine has other names, or is edited where it lies.
+/// Files are edited under a name that remains, or in place of the original.
 #[test]
 fn between_a_run_and_its_undo() {
     for kind in KINDS {
@@ -175,29 +176,13 @@ fn of_what_is_in_quarantine() {
     }
 }
 
-/// The run has its files from the catalog, which it holds, and goes on with others after the edit.
+/// The run takes its files from the catalog, holds it, and goes on with other files after the edit.
 #[test]
 fn during_a_run() {
-    const PAIRS: u64 = 3000;
-    const TRIES: u64 = 20;
-    let is_hit = (0..TRIES).any(|_| {
-        let pairs = (2..PAIRS).fold(TreeBuilder::new(), |tree, n| {
-            tree.seeded(format!("z/{n}"), n, 3000).seeded(format!("z/{n} again"), n, 3000)
-        });
-        let lop = Lop::with(&pairs.seeded("a/1", 1, 9000).seeded("b/2", 1, 9000));
-        lop.remember(["."]);
-        let inode = |name: &str| fs::metadata(lop.path(name)).expect("there").ino();
-        let mut run = lop.command().args(["dedupe", "--by", "hardlink", "--apply"]).spawn();
-        while inode("a/1") != inode("b/2") && run.is_running() {
-            std::thread::yield_now();
-        }
-        // Time for the run to go on: what happens at the same tick of the kernel's clock does not show.
+    let edit_linked = |lop: &Lop| {
+        // An edit at the same tick of the kernel's clock as the link would get the same status change time.
         settle();
         edit(&lop.path("b/2"));
-        let is_hit = run.is_running();
-        run.wait().success();
-        assert_seen(&lop);
-        is_hit
-    });
-    assert!(is_hit, "the run was always over before");
+    };
+    change_during_a_run(edit_linked, assert_seen);
 }

@@ -135,6 +135,8 @@ fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
     let mut tree = TreeBuilder::new()
         .file("src/kept", "k")
         .file("dst/kept", "k")
+        .mtime("src/kept", 1_000_000_000, 0)
+        .mtime("dst/kept", 1_000_000_000, 0)
         .file("dst/mod/one/go.mod", "1")
         .file("dst/mod/two/deep/er/go.mod", "2")
         .file("dst/mod/dark/in", "i")
