@@ -15,8 +15,8 @@ use crate::opening::{Going, Kept, Opened};
 use crate::place::{New, Place, Taken};
 
 impl Worker<'_> {
-    /// Does with a file what is to be done; returns how many bytes are free by that, and the status change time that the
-    /// file has by it if it still has a name.
+    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the status
+    /// change time that the action gave it.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Worker<'_> {
         let freed = self.frees(one, &now);
         let Some(staging) = &one.staging else {
             self.share(one, kept)?;
-            // Names and status stay what they are.
+            // Sharing extents changes neither names nor status.
             self.outcome.statuses.note(&now, Some(now));
             return Ok((freed, None));
         };
@@ -58,8 +58,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes the status change times that a file, and the copy that took its place, have by what was done with the
-    /// name; returns that of the file, if it still has a name.
+    /// Records the status change times that the change of name gave to a file and to the copy that replaced it. Returns
+    /// the time of the file, if it still has a name.
     fn note_status(
         &mut self,
         one: &Going<'_>,
@@ -79,7 +79,7 @@ impl Worker<'_> {
         if one.opened.stat.links < 2 && self.shared.how.kind != Kind::Quarantine {
             return None;
         }
-        // Who waits to write would do so the moment after the lease is given back.
+        // A writer that waits for the lease can write as soon as it is released.
         let now = one.opened.file.stat_now().ok().filter(|_| lease.holds());
         statuses.note(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)

@@ -40,7 +40,7 @@ pub struct How {
     /// Directories, absolute, of which the user said that the files below them are no other view of files
     /// that are acted on, although that cannot be told of their file systems.
     pub distinct: Vec<Vec<u8>>,
-    /// The program's own files, which are never acted on.
+    /// Lop's own files. No action touches them.
     pub own: Own,
 }
 
@@ -66,7 +66,7 @@ pub struct Outcome {
     /// Files that are not what they were. Kept ones too, which have another status change time after a
     /// link was made.
     pub changed: Vec<Changed>,
-    /// The status change times that inodes have by what the run did.
+    /// The status change times that the run gave to inodes.
     pub statuses: Statuses,
 }
 

@@ -75,17 +75,19 @@ pub enum Reason {
     /// The kept file is not.
     #[error("the kept file changed since it was planned")]
     KeptChanged,
-    /// It belongs to the catalog in use, or is one of its journals.
-    #[error("belongs to lop's catalog; nothing but lop itself changes it")]
+    /// The file belongs to the catalog in use, or is one of its journals.
+    #[error("belongs to lop's catalog; only lop itself may change it")]
     Own,
-    /// The kept file does.
-    #[error("the kept file belongs to lop's catalog, which changes it")]
+    /// The kept file belongs to the catalog in use, or is one of its journals.
+    #[error("the kept file belongs to lop's catalog, and lop may change it at any time")]
     KeptOwn,
-    /// It is in quarantine.
-    #[error("is in quarantine; 'lop quarantine' lists what is there")]
+    /// The file is in quarantine.
+    #[error("is in quarantine; list such files with 'lop quarantine list'")]
     InStore,
-    /// The kept file is.
-    #[error("the kept file is in quarantine, and may be removed from there")]
+    /// The kept file is in quarantine.
+    #[error(
+        "the kept file is in quarantine and could be purged; run 'lop quarantine restore' first"
+    )]
     KeptInStore,
     /// The kept file has lost its name.
     #[error("the kept file is no longer where it was")]

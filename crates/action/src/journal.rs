@@ -32,8 +32,8 @@ pub(crate) enum Record {
     Will(Box<Intent>),
     /// The link that was made for it has this inode number, and not the kept file's.
     Linked { n: u64, inode: u64 },
-    /// It was done, freeing so many bytes. The digest is that of the content, if nobody knew it before. The status
-    /// change time is the one that a file with other names, or one in quarantine, has by that.
+    /// The action was done and freed this many bytes. The digest of the content is present if the journal did not have
+    /// it before. The status change time is present if the file has other names or is in quarantine.
     Did {
         n: u64,
         freed: u64,
@@ -50,7 +50,7 @@ pub(crate) enum Record {
     End { ended_ms: i64, done: u64, failed: u64, freed: u64 },
     /// The run is to be undone.
     UndoBegin,
-    /// What could be undone is, at this time if it was an undo that the user asked for.
+    /// The undo is over. The time is present if the user asked for the undo.
     UndoEnd {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_ms: Option<i64>,

@@ -30,8 +30,7 @@ struct Looked {
 }
 
 impl Looks {
-    /// Returns one that keeps at most `open_dirs` directories open; for `distinct` and `own` see
-    /// [`How`](crate::How).
+    /// Keeps at most `open_dirs` directories open; [`How`](crate::How) describes `distinct` and `own`.
     pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>, own: Own) -> Looks {
         Looks { reach: Reach::new(open_dirs), distinct, own }
     }

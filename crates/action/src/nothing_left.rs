@@ -1,20 +1,20 @@
-//! Runs of which an undo has nothing left to restore.
+//! Runs that have nothing left to undo.
 
 use crate::past::{Fate, Past};
 
-/// Why nothing is left to restore of a run.
+/// Why a run has nothing left to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingLeft {
-    /// Files that were restored by an undo before.
+    /// Files that an earlier undo restored.
     pub undone: u64,
     /// Files that were removed from quarantine for good.
     pub purged: u64,
-    /// When the last undo ended, milliseconds since the epoch, if that is known.
+    /// When the last undo ended, in milliseconds since the epoch; journals of older versions do not have it.
     pub undone_ms: Option<i64>,
 }
 
 impl NothingLeft {
-    /// Returns why nothing is left of a run, if that is so.
+    /// Returns why a run has nothing left to restore, or `None` if it does have something.
     pub(crate) fn of(past: &Past) -> Option<NothingLeft> {
         let count = |fate| past.with_fate(fate).count() as u64;
         let is_at_rest = !past.undoing && past.copies.is_empty() && past.damaged == 0;

@@ -75,7 +75,7 @@ pub(crate) struct Past {
     pub(crate) by: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
-    /// When the last undo of it ended, if that is known.
+    /// When the last undo of the run ended; journals of older versions do not have it.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
     /// Lines that are not what was written, and say nothing.
@@ -93,8 +93,9 @@ pub(crate) struct Past {
     reasons: HashMap<u64, (u64, u32)>,
     /// Digests that were found out while files were compared.
     digests: HashMap<u64, Digest>,
-    /// Status change times that the run gave to files, and the last of those by the identity of files with several names.
+    /// Status change times that the run gave to files, by intent.
     statuses: HashMap<u64, i64>,
+    /// The last such time of each file with several names.
     linked_statuses: HashMap<FileKey, i64>,
     /// Inodes of copies.
     made: HashMap<u64, u64>,
@@ -235,14 +236,14 @@ impl Past {
     fn note_status(&mut self, n: u64, ctime_ns: Option<i64>) {
         match (self.linked.get(&n), ctime_ns) {
             (Some(&key), Some(ctime_ns)) => drop(self.linked_statuses.insert(key, ctime_ns)),
-            // Its status is not what the run gave it by another name.
+            // The run changed the status again, and the new time is unknown.
             (Some(key), None) => drop(self.linked_statuses.remove(key)),
             (None, Some(ctime_ns)) => drop(self.statuses.insert(n, ctime_ns)),
             (None, None) => {}
         }
     }
 
-    /// Returns the status change time that the run gave to a file, nanoseconds since the epoch, if it is known.
+    /// Returns the status change time that the run gave to a file, in nanoseconds since the epoch, if it is known.
     pub(crate) fn status(&self, n: u64) -> Option<i64> {
         match self.linked.get(&n) {
             Some(key) => self.linked_statuses.get(key).copied(),

@@ -65,7 +65,7 @@ pub struct Preview {
     pub is_cut_off: bool,
     /// Lines of the journal that are damaged.
     pub damaged: u64,
-    /// What became of the run before, if nothing is left to restore.
+    /// Why there is nothing to restore, if that is so.
     pub nothing_left: Option<NothingLeft>,
 }
 

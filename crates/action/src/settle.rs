@@ -228,7 +228,7 @@ impl Worker<'_> {
                 Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
             }
         }
-        // Who waits to write would do so the moment after the lease is given back.
+        // A writer that waits for the lease can write as soon as it is released.
         if lease.as_ref().is_some_and(|lease| !lease.holds()) {
             self.outcome.statuses.doubt(now.key());
         }
@@ -236,7 +236,7 @@ impl Worker<'_> {
         kept.stat = now;
     }
 
-    /// Returns whether the kept file is what it was after the last change, if its status is to be taken over.
+    /// Returns whether the kept file is as the last action left it. Only actions that change its status need to know.
     fn is_still(&self, kept: &Opened<'_>, now: &Stat) -> bool {
         !changes_kept(self.shared.how.kind)
             || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
@@ -276,7 +276,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether an action gives the kept file another status: it gets or loses a name.
+/// Returns whether an action changes the status of the kept file, which gets or loses a name.
 fn changes_kept(kind: Kind) -> bool {
     matches!(kind, Kind::Hardlink | Kind::Separate)
 }

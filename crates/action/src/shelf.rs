@@ -49,7 +49,7 @@ pub struct Restored {
     pub unmatched: Vec<Vec<u8>>,
     /// The first, by run (in a shelf: by its place there) and number of the intent.
     pub(crate) back: Vec<(u64, Vec<u64>)>,
-    /// The status change times that inodes have by that.
+    /// The status change times that this gave to inodes.
     pub statuses: Statuses,
 }
 

@@ -1,40 +1,39 @@
 //! The status change times that lop's own changes gave to inodes.
 //!
-//! A link, a rename and a removed name change the status of an inode, and so does whoever writes to the file. Size and
-//! modification time can be kept by an edit; the status change time cannot. So a catalog may take over a status change
-//! time only if lop itself caused it: it was seen right after a change of lop, and right before that change the inode had
-//! the time that was known. [`Statuses`] has the first and the last of such a chain of times for each inode, and no time
-//! for an inode whose chain has a gap.
+//! Links, renames and removed names change the status of an inode, and so does every write. An edit can restore the size
+//! and the modification time, but not the status change time. So a catalog may adopt a new status change time only if
+//! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
+//! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
-//! What happens within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time, unless the
-//! kernel gives finer ones to files that were looked at (Linux 6.13).
+//! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
+//! unless the kernel gives finer times to files whose status was read (Linux 6.13).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fsops::{FileKey, Stat};
 
-/// How the status change time of an inode became what it is by changes of lop alone.
+/// A chain of status changes of one inode that lop alone made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// What it was before the first of them, nanoseconds since the epoch; nothing if lop made the file.
+    /// The status change time before the first change, in nanoseconds since the epoch; `None` if lop made the file.
     pub before_ns: Option<i64>,
-    /// What it was after the last of them, nanoseconds since the epoch.
+    /// The status change time after the last change, in nanoseconds since the epoch.
     pub after_ns: i64,
 }
 
-/// The status change times that lop's changes gave, by inode.
+/// The status changes that lop made, by inode.
 #[derive(Debug, Default)]
 pub struct Statuses(HashMap<FileKey, Option<Status>>);
 
 impl Statuses {
-    /// Returns what is known of an inode; nothing if lop did not change it, or others may have done so meanwhile.
+    /// Returns the changes of an inode; `None` if lop did not change it, or if others may have changed it meanwhile.
     pub fn of(&self, key: FileKey) -> Option<Status> {
         self.0.get(&key).copied().flatten()
     }
 
-    /// Notes a change of lop: a file right before it and right after it. If that is not known, or is another file by
-    /// then, nothing is known of the first.
+    /// Records a change by lop: the file right before and right after it. If `after` is unknown or another file, the
+    /// status of `before` becomes unknown.
     pub(crate) fn note(&mut self, before: &Stat, after: Option<Stat>) {
         let key = before.key();
         match after.filter(|after| after.same_content(before)) {
@@ -45,23 +44,23 @@ impl Statuses {
         }
     }
 
-    /// Notes a file that lop made, as it is now.
+    /// Records a file that lop made.
     pub(crate) fn note_made(&mut self, file: &Stat) {
-        // The number may have been that of another file.
+        // The inode number may have belonged to another file before.
         self.0.insert(file.key(), Some(Status { before_ns: None, after_ns: file.ctime_ns }));
     }
 
-    /// Notes that it is not known who changed an inode.
+    /// Records that others may have changed an inode.
     pub(crate) fn doubt(&mut self, key: FileKey) {
         self.0.insert(key, None);
     }
 
-    /// Returns whether a file has the status that lop's last change gave it.
+    /// Returns whether lop's change was the last one to the status of a file.
     pub(crate) fn has(&self, file: &Stat) -> bool {
         self.of(file.key()).is_some_and(|status| status.after_ns == file.ctime_ns)
     }
 
-    /// Adds changes that were made at the same time on other inodes, or later.
+    /// Adds changes of other inodes, and later changes of the same ones.
     pub(crate) fn add(&mut self, later: Statuses) {
         for (key, status) in later.0 {
             match status {
@@ -81,7 +80,7 @@ impl Statuses {
         };
         let status = known.get_mut();
         *status = status.and_then(|status| match next {
-            // The same change, seen by another name.
+            // The same change, recorded under another name.
             Status { after_ns, .. } if after_ns == status.after_ns => Some(status),
             Status { before_ns: Some(before_ns), after_ns } if before_ns == status.after_ns => {
                 Some(Status { after_ns, ..status })

@@ -5,9 +5,9 @@
 //! describes the file as it was, or from the row of the file that it was compared with, if that has the digest that
 //! was found. What does not fit is left for the next scan.
 //!
-//! Size and modification time do not tell of every edit, and lop's own changes of names change the status of files. So
-//! a file is known only if its status change time is the one that lop gave it, and a row of the same inode describes it
-//! only if that row has the time from before lop's changes ([`Status`]).
+//! Size and modification time do not reveal every edit, and lop's own changes of names change the status of files. So
+//! a file is known only if lop gave it its status change time, and a row of the same inode describes it only if the row
+//! has the time from before lop's changes ([`Status`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,14 +37,14 @@ pub struct Version {
 /// How a file came by its status change time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Somebody else may have changed the file since it was known.
+    /// Others may have changed the file since lop last knew it.
     Unknown,
-    /// Only lop's changes gave it.
+    /// Only lop has changed the status.
     Changed {
-        /// What it was before the first of them, nanoseconds since the epoch.
+        /// The status change time before lop's first change, in nanoseconds since the epoch.
         before_ns: i64,
     },
-    /// Lop made the file, and nobody else has changed it since.
+    /// Lop made the file, and nobody has changed it since.
     Made,
 }
 
@@ -136,7 +136,7 @@ struct Follower<'c, L> {
     contents: HashMap<i64, Touched>,
     /// Inodes whose status was changed, by volume and number.
     inodes: HashSet<(i64, u64)>,
-    /// Status change times of inodes that were as they are remembered when the run came to the first of their names.
+    /// Status change times of inodes whose rows were still true when the run came to the first of their names.
     described: HashMap<(i64, u64), i64>,
 }
 
@@ -185,7 +185,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         // Without a doubt, as it is said to be there.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
         if now.status == Status::Unknown {
-            // Somebody else may have written to it; its row, if it has one, is of before.
+            // Others may have written to it since its row was stored.
             return Ok(());
         }
         let kept = kept.filter(|kept| agrees(kept, volume, &now));
@@ -346,7 +346,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         self.catalog.delete_empty_dirs(self.emptied)
     }
 
-    /// Takes over new status change times for all names of changed inodes that have a content, if lop gave them.
+    /// Updates the status change times of all names of changed inodes that have a content, where lop caused the change.
     fn renew_names(&mut self, content: i64) -> Result<(), Error> {
         let (catalog, path) = (self.catalog, &self.catalog.path);
         let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content, dir, name \
@@ -382,7 +382,8 @@ fn is_like(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
-/// Returns whether a row can describe a file: it is of another inode, or of this one before lop changed it or after that.
+/// Returns whether a row can describe a file: the row has another inode, or the file's status from before or after lop's
+/// changes.
 fn agrees(row: &Remembered, volume: i64, now: &Live) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)

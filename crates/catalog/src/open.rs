@@ -104,8 +104,8 @@ impl Catalog {
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
-    /// Returns the paths of all that belongs to a catalog at `path`: its files and the folder for the journals. If it is
-    /// a link, they are beside the link or beside the catalog.
+    /// Returns the paths of everything that belongs to a catalog at `path`: its files and the folder with the journals.
+    /// If `path` is a symbolic link, these can be beside the link or beside its target, so both are returned.
     pub fn own(path: &Path) -> Vec<PathBuf> {
         let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
         let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();

@@ -30,7 +30,7 @@ pub enum Content {
     Alone,
     /// The number of its content.
     Known(i64),
-    /// The same, of a file of the second directory that may be another path to one of the first.
+    /// The number of the content of a file in the second directory that may be a second path to a file in the first.
     View(i64),
 }
 
@@ -43,7 +43,7 @@ pub enum Whereabouts {
     Linked,
     /// Not in the second directory.
     Missing,
-    /// Nobody knows: a file of the second directory that has it may be another path to one of the first.
+    /// Unknown: the file of the second directory that has it may be a second path to a file in the first.
     View,
     /// Nobody knows: a file of its size in the second directory is not known.
     Unsettled,

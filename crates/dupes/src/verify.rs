@@ -22,7 +22,7 @@ pub enum State {
     Offline,
     /// It cannot be looked at.
     Unknown,
-    /// It is what it was, but may be another path to a file that counts ([`views_among`](crate::views_among)).
+    /// It is unchanged, but may be a second path to a file that counts ([`views_among`](crate::views_among)).
     View,
     /// It is what it was, but was not compared with others yet.
     Pending,

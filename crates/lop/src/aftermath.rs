@@ -19,7 +19,7 @@ const OPEN_DIRS: usize = 64;
 /// have to be read again by the next scan.
 const SETTLED: Duration = Duration::from_millis(15);
 
-/// Tells the catalog what a run did with files that did not come from it, and which status that gave them.
+/// Tells the catalog what a run did with files that the run did not take from it, and which status the run gave them.
 pub(crate) fn follow_run(
     run: u64,
     statuses: &Statuses,
@@ -83,7 +83,7 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
     Some(Live { device, version, allocated, status: status(&stat, statuses) })
 }
 
-/// Returns how a file came by its status change time.
+/// Returns who changed the status of a file.
 fn status(stat: &Stat, statuses: &Statuses) -> Status {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
         Some(action::Status { before_ns: Some(before_ns), .. }) => Status::Changed { before_ns },

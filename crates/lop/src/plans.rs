@@ -31,7 +31,7 @@ pub(crate) struct Wishes {
     roots: Vec<Vec<u8>>,
     /// Whether files are acted on that programs keep for themselves.
     pub(crate) system_dirs: bool,
-    /// Files of lop's own, which are never acted on.
+    /// Lop's own files, which are never acted on.
     pub(crate) own: Own,
 }
 
@@ -226,8 +226,8 @@ fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, F
     (before - members.len()) as u64
 }
 
-/// Takes lop's own files from the groups of a catalog, which may know them from a scan with another catalog. Other
-/// sources have been told of theirs.
+/// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
+/// sources removed and reported them before.
 fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());

@@ -101,8 +101,7 @@ impl Settings {
         })
     }
 
-    /// Returns the files of the catalog and its journals, which nothing but lop's own work may change; none if there is
-    /// no place for a catalog.
+    /// Returns lop's own files: the catalog and its journals. There are none if there is no place for a catalog.
     pub(crate) fn own(&self) -> Own {
         self.catalog().map(|path| Own::new(&Catalog::own(&path))).unwrap_or_default()
     }

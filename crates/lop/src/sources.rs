@@ -34,8 +34,8 @@ const OPEN_DIRS: usize = 64;
 pub(crate) enum Source {
     /// What a catalog knows.
     Catalog(Box<Loaded>),
-    /// Files that were named, each with the number of its group, and those that are left out, as they are not what
-    /// whoever named them saw, or must not be acted on.
+    /// Files that were named, each with the number of its group, and files that were refused, because they have changed
+    /// or must not be acted on.
     Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, refused: Vec<Refusal> },
 }
 
@@ -94,7 +94,7 @@ impl Source {
         Ok(stats)
     }
 
-    /// Returns the files that are left out although they were named.
+    /// Returns the files that were named but are refused.
     pub(crate) fn refused(&self) -> &[Refusal] {
         match self {
             Source::Catalog(_) => &[],
@@ -220,12 +220,12 @@ pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
-/// Takes files out of their groups that are lop's own.
+/// Removes lop's own files from their groups, and returns why each was refused.
 fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
     let (own, mut reach, mut refused) = (settings.own(), Reach::new(OPEN_DIRS), Vec::new());
     groups.retain(|&file, _| {
         let path = tree.absolute_path(file);
-        // Of one that cannot be reached it is said when it is acted on.
+        // A file that cannot be reached is reported later, by the run.
         let Ok((dir, _)) = reach.site(&path) else { return true };
         let reason = action::check_not_own(&own, &dir, &path).err();
         let is_own = reason.is_some();

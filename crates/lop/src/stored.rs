@@ -1,5 +1,5 @@
-//! Files in quarantine below a directory. They go with it although a walk passes them over, and may be the only way
-//! back of a run.
+//! Counts files in quarantine below a directory. A walk passes them over, but they are lost with the directory, and a run
+//! may need them to be undone.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -15,8 +15,8 @@ use crate::monitor::Monitor;
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
 
-/// Returns how many files are in the stores that a walk passed over. What cannot be looked at is added to the walk's
-/// problems.
+/// Returns the number of files in the quarantine stores that a walk passed over. Adds what it could not examine to the
+/// problems of the tree.
 pub(crate) fn count_stored(tree: &mut Tree, settings: &Settings) -> Result<u64, CommandError> {
     let path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
     let stores: Vec<PathBuf> = tree.stores.iter().map(path).collect();
@@ -33,6 +33,6 @@ pub(crate) fn count_stored(tree: &mut Tree, settings: &Settings) -> Result<u64, 
     tree.problems.append(&mut found.problems);
     let is_file = |name: &[u8]| name != action::MANIFEST.to_bytes();
     let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
-    // A store may be a single file, where a disk was too full for a directory.
+    // Where no directory could be made, a store is a single file.
     Ok(within.count() as u64 + found.skipped.quarantine)
 }

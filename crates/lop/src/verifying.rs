@@ -33,7 +33,7 @@ pub(crate) enum Place {
     Outside,
     /// Among the files that are asked about.
     Inside,
-    /// Outside, but perhaps another path to a file inside.
+    /// Outside, but perhaps a second path to a file inside.
     View,
     /// In neither.
     Elsewhere,

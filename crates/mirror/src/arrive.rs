@@ -194,16 +194,15 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes that a directory that was listed by this number is not mirrored, and counts what is in it unless it is left
-    /// out.
+    /// Records that the directory with this number is not mirrored. Counts what is in it as missing if the directory
+    /// failed.
     pub(crate) fn lose(&mut self, far: &Far, number: u64, why: Lost) {
         for said in far.lost(number, why) {
             self.miss_far(far, said, why);
         }
     }
 
-    /// Counts what was said of a directory that is not mirrored, and has directories that were listed in it be none
-    /// either.
+    /// Counts what arrived for a directory that is not mirrored, and gives up the directories below it as well.
     fn miss_far(&mut self, far: &Far, said: Said, why: Lost) {
         let mut rest = vec![said];
         while let Some(said) = rest.pop() {

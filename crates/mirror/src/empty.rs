@@ -1,7 +1,7 @@
-//! Whether there is anything in a source: the disk that it is on may not be mounted.
+//! Refuses a source without files: its disk may not be mounted.
 //!
-//! A directory alone is nothing: a new file system has one of its own (`lost+found`). How much of what is there is
-//! mirrored, only the work itself finds out ([`crate::Outcome`]).
+//! Directories alone do not count, because a new file system already has one (`lost+found`). Patterns are not considered
+//! here; [`crate::Outcome`] tells what they left to mirror.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use fsops::{DirBuffer, Kind};
 use crate::roots::{Refusal, Source};
 
 impl Source {
-    /// Refuses a source that has nothing in it, or only directories. The search ends at the first other entry.
+    /// Refuses a source that is empty or has only directories. The search ends at the first other entry.
     ///
     /// # Errors
     ///
@@ -20,7 +20,7 @@ impl Source {
         match self.has_files(&mut has_dirs) {
             Ok(false) if has_dirs => Err(Refusal::OnlyDirs { path: self.top.absolute.clone() }),
             Ok(false) => Err(Refusal::Empty { path: self.top.absolute.clone() }),
-            // What cannot be listed is no less than what is there.
+            // A directory that cannot be listed may have files.
             Ok(true) | Err(_) => Ok(()),
         }
     }

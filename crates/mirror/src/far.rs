@@ -68,16 +68,16 @@ struct Expected {
     site: Option<Arc<Site>>,
     /// What was said before it was begun.
     early: Vec<Said>,
-    /// It is not mirrored, nor is what is in it, for this reason.
+    /// Why the directory, with all that is in it, is not mirrored.
     lost: Option<Lost>,
 }
 
 /// Why a directory that the sender listed is not mirrored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// It could not be made or entered: what is in it is missing.
+    /// It could not be made or entered, so what is in it is missing.
     Failed,
-    /// It is left out, and so is what is in it.
+    /// It is left out on purpose, with all that is in it.
     LeftOut,
 }
 

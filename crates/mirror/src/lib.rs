@@ -107,7 +107,7 @@ pub struct Options {
     pub exclude: Globs,
     /// Bytes that may be copied in a second, of all files together.
     pub bandwidth: Arc<Throttle>,
-    /// Files of the program's own, which are neither replaced nor removed where the destination has them.
+    /// Lop's own files, which are neither replaced nor removed in the destination.
     pub own: Own,
     /// What is remembered of contents, if those that the destination has are to be reused.
     pub memory: Option<Arc<dyn Memory>>,

@@ -99,13 +99,13 @@ impl Worker<'_> {
         self.put(name, inode);
     }
 
-    /// Returns whether the destination has, or would have, a file of the program's own there.
+    /// Returns whether this name in the destination belongs to lop itself, whether the file exists or not.
     pub(crate) fn is_own(&self, node: &Node, name: &CStr) -> bool {
         let there = node.facts().and_then(|facts| facts.there);
         there.is_some_and(|there| self.job.options.own.has(there.key(), name.to_bytes()))
     }
 
-    /// Leaves the destination what it has of a name.
+    /// Leaves out a name that belongs to lop itself.
     fn leave_own(&mut self, name: Name<'_>, (inode, is_dir): (u64, bool)) {
         if let Some(far) = self.job.far.clone().filter(|_| is_dir) {
             self.lose(&far, inode, Lost::LeftOut);

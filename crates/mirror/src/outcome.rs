@@ -78,7 +78,7 @@ pub struct Outcome {
     pub first_time: Option<i64>,
     /// The last time that it keeps, if the source has some that are after that.
     pub last_time: Option<i64>,
-    /// Whether anything of the source that is to be mirrored is no directory.
+    /// Whether the source has anything to mirror besides directories.
     pub(crate) has_files: bool,
     kept_bytes: usize,
 }

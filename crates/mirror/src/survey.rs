@@ -38,8 +38,8 @@ pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn()
     watch.totals_grow.store(false, Relaxed);
 }
 
-/// Returns how many names are below a directory of the source that are to be mirrored, as far as it can be read, and
-/// whether any of them is no directory.
+/// Returns how many names below a directory of the source are to be mirrored, as far as it can be read, and whether any
+/// of them is something other than a directory.
 pub(crate) fn names_below(
     source: &Source,
     path: &[u8],

@@ -198,8 +198,8 @@ impl Window {
         self.items[index].place
     }
 
-    /// Returns which names a worker takes next: all names of a file together, as the first one tells what becomes of
-    /// the others.
+    /// Returns the names that a worker takes next. All names of a file go to one worker, because the first decides what
+    /// becomes of the others.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
             let left = self.items.len().saturating_sub(next);
@@ -209,7 +209,7 @@ impl Window {
         Some(start..step(start)?)
     }
 
-    /// Returns the end of the names of the file that has the one before `end`.
+    /// Moves `end` behind the last name of the file that the name before `end` belongs to.
     fn end_of_file(&self, end: usize) -> usize {
         let (taken, rest) = self.items.split_at(end);
         let is_last = |last: &Item, item: &Item| !item.is_dir && item.inode == last.inode;

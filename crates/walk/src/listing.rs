@@ -31,7 +31,7 @@ pub(crate) struct Store {
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
     pub(crate) left_out: LeftOut,
-    /// Paths of stores of files in quarantine.
+    /// Paths of the quarantine stores that were passed over.
     pub(crate) stores: Vec<Vec<u8>>,
     /// Subdirectories of the directory being listed, each name ended by NUL.
     pub(crate) children: Vec<u8>,
@@ -252,7 +252,7 @@ impl Listing<'_> {
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
     }
 
-    /// Returns the path of a name as printed.
+    /// Returns the path of a name, as it is printed.
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
         let mut path = (self.path)();
         push_component(&mut path, name);

@@ -1,30 +1,30 @@
-//! The program's own files: a catalog with what belongs to it, and the folder of its journals.
+//! Lop's own files: a catalog with everything that belongs to it, and the folder with its journals.
 //!
-//! A path says nothing: a link, a bind mount and another spelling lead to the same file. So each file is known by
-//! the directory that it is in, device and inode, and its name there. It need not exist: a journal of `SQLite` that
-//! somebody puts beside a database changes that too.
+//! Paths do not identify these files, since links, bind mounts and other spellings lead to them as well. So each file is
+//! known by its name and the directory (device and inode) that contains it. The file need not exist: a journal of
+//! `SQLite` that appears beside a database changes the database.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{FileKey, Kind, Stat};
 
-/// Links on the way to a file; the kernel follows no more either.
+/// How many symbolic links are followed on the way to a file; the kernel has the same limit.
 const MOST_LINKS: usize = 40;
 
-/// Files that nobody but the program itself changes.
+/// Files that only lop itself may change.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
-    /// Names, by the directory that they are in.
+    /// Names, by the directory that contains them.
     names: Vec<(FileKey, Vec<Vec<u8>>)>,
-    /// Directories in which everything is the program's own.
+    /// Directories that contain nothing but lop's own files.
     folders: Vec<FileKey>,
-    /// The absolute paths of those that exist, without links.
+    /// The absolute paths of the files that exist, without symbolic links.
     paths: Vec<PathBuf>,
 }
 
 impl Own {
-    /// Returns the files and folders at these paths, and the symbolic links on the way to them: without such a link
+    /// Makes a set of the files and folders at these paths, and of the symbolic links on the way to them: if a link goes,
     /// the path leads nowhere.
     pub fn new(paths: &[PathBuf]) -> Own {
         let mut own = Own::default();
@@ -55,12 +55,12 @@ impl Own {
         }
     }
 
-    /// Returns the absolute paths of those that exist, without symbolic links.
+    /// Returns the absolute paths of the files that exist, without symbolic links.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Returns whether this name in this directory is one of them.
+    /// Returns whether a name in a directory is one of lop's own files.
     pub fn has(&self, dir: FileKey, name: &[u8]) -> bool {
         let names = self.names.iter().filter(|(own, _)| *own == dir);
         self.folders.contains(&dir)
@@ -68,7 +68,7 @@ impl Own {
     }
 }
 
-/// Returns the symbolic links on the way to a path, and last the path without them.
+/// Returns the symbolic links on the way to a path, followed by the path without them.
 fn way(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut path = path.to_path_buf();
@@ -78,7 +78,7 @@ fn way(path: &Path) -> Vec<PathBuf> {
         let Ok(target) = link.read_link() else { break };
         let rest = path.strip_prefix(&link).map(Path::to_path_buf).unwrap_or_default();
         let target = link.parent().unwrap_or(Path::new("/")).join(target);
-        // To join nothing would add a slash.
+        // Joining an empty path would add a slash.
         path = if rest.as_os_str().is_empty() { target } else { target.join(rest) };
         found.push(link);
     }

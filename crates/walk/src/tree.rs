@@ -119,7 +119,7 @@ pub struct Skipped {
     pub too_small: u64,
     pub too_large: u64,
     pub excluded: u64,
-    /// Stores of files in quarantine, and such files by themselves.
+    /// Quarantine stores: folders, and single files where no folder could be made.
     pub quarantine: u64,
     pub hidden: u64,
     pub symlinks: u64,
@@ -139,7 +139,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Returns how many FIFOs, sockets and devices there were.
+    /// Returns the number of FIFOs, sockets and devices.
     pub fn special(&self) -> u64 {
         self.fifos + self.sockets + self.devices
     }
@@ -182,7 +182,7 @@ pub struct Tree {
     pub problems: Vec<Problem>,
     /// What was left out on purpose.
     pub skipped: Skipped,
-    /// The paths of the stores of files in quarantine that were passed over, as printed.
+    /// The paths of the quarantine stores that were passed over, as they are printed.
     pub stores: Vec<Vec<u8>>,
     pub(crate) left_out: LeftOut,
 }

@@ -36,7 +36,7 @@ pub struct Options {
     pub open_dirs: usize,
     /// How long to wait for roots that do not answer when all others have been walked.
     pub patience: Duration,
-    /// The program's own files, passed over without a word: a catalog changes while its own directory is walked.
+    /// Lop's own files, which are passed over without a report: the catalog can change during the walk.
     pub own: Own,
 }
 

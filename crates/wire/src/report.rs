@@ -57,7 +57,7 @@ pub enum Spared {
     /// Not all of the source could be read.
     #[default]
     SourceFailed,
-    /// There is nothing in the source that is mirrored, or only directories.
+    /// The source has nothing to mirror, or only directories.
     SourceEmpty,
     /// It is more than `--max-delete`.
     TooMany,
@@ -76,7 +76,7 @@ pub enum LeftOut {
     Temporary,
     /// It is a file system that the kernel makes up, such as `/proc`.
     Pseudo,
-    /// The destination has lop's catalog or a journal there.
+    /// It is the place of lop's catalog or one of its journals in the destination.
     Catalog,
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
 /// One of the two directories as it is now.
 struct Side {
     tree: Tree,
-    /// How many files are in quarantine there, if that matters.
+    /// Number of files in quarantine; counted in the first directory only.
     stored: u64,
     records: Vec<Record>,
     standings: Vec<Standing>,
@@ -87,7 +87,7 @@ impl Side {
         Walked { tree: &self.tree, contents: &self.contents }
     }
 
-    /// Marks files that may be other paths to files of `one`, and returns their identities.
+    /// Marks files that may be second paths to files of `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
         let shown = Shown::new(one, distinct);
         let (sights, mut views) = (Sights::read(), HashSet::new());

@@ -49,7 +49,7 @@ struct Summary {
     bytes: u64,
     /// Of the duplicates, those whose copies are all below the directory too.
     only_inside: u64,
-    /// Of the duplicates, those whose copies outside are all in folders of systems.
+    /// Of the duplicates, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
@@ -78,7 +78,7 @@ impl Summary {
             let (number, dir) = (count(self.only_system_dirs), dir.display());
             let have = if self.only_system_dirs == 1 { "has" } else { "have" };
             text.push_str(&format!(
-                "\n  of these {number} {have} copies outside {dir} only in trash or system folders"
+                "\n  {number} of these {have} copies outside {dir} only in trash or system folders"
             ));
         }
         text.push_str(&self.unknown.text());

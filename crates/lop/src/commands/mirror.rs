@@ -167,7 +167,7 @@ impl Run<'_> {
         mirror::survey(source, &self.options, &self.watch, &|| is_done.load(Relaxed));
     }
 
-    /// Refuses to have all files of the destination removed because there are none in the source.
+    /// Refuses a source without files, which would have all files of the destination removed.
     fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
@@ -250,7 +250,7 @@ fn refused(refusal: Refusal) -> CommandError {
     match refusal {
         Refusal::Empty { .. } | Refusal::OnlyDirs { .. } => {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
-                .hint("with --allow-empty-source all of DST is removed")
+                .hint("to remove everything in DST all the same, use --allow-empty-source")
         }
         Refusal::Open { path, source } if source.kind() == io::ErrorKind::NotADirectory => {
             CommandError::failed(format!("{}: {NEEDS_DIRECTORY}", path.display()))

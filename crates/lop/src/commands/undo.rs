@@ -67,7 +67,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(exit)
 }
 
-/// Says that nothing is left to restore of a run, and why.
+/// Returns the message that nothing is left to restore of a run, and why.
 fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
     let mut text = format!("Run {run}: nothing is left to restore");
     if undone > 0 {

@@ -146,9 +146,9 @@ struct Summary {
     uniques: u64,
     /// Bytes in them.
     bytes: u64,
-    /// Of the unique files, those that have copies in the directory itself, and in no other one.
+    /// Of the unique files, those that have copies in the directory and nowhere else.
     only_inside: u64,
-    /// Of the unique files, those whose copies outside are all in folders of systems.
+    /// Of the unique files, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
@@ -181,7 +181,7 @@ impl Summary {
             format!("{files}: each has a copy{place}")
         };
         for (number, place) in [
-            (self.only_inside, "copies in there"),
+            (self.only_inside, "copies inside only"),
             (
                 self.only_system_dirs,
                 "copies outside only in trash or system folders, which do not count",
@@ -189,7 +189,7 @@ impl Summary {
         ] {
             if number > 0 {
                 let have = if number == 1 { "has" } else { "have" };
-                text.push_str(&format!("\n  of these {} {have} {place}", count(number)));
+                text.push_str(&format!("\n  {} of these {have} {place}", count(number)));
             }
         }
         text.push_str(&self.unknown.text());

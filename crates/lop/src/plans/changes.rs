@@ -1,9 +1,9 @@
 //! Tells the catalog what a run has made of the files that came from it.
 //!
-//! A run can take hours, and others write to the same directories meanwhile. So a file that has a name at the end of
-//! the run counts as what the run made of it only if it is a file of the group that was, when the run began, what it was
-//! when that was planned, and has the status change time that the run gave it. An edit may keep size and modification
-//! time. The catalog keeps its old entry of any other, which the next scan reads.
+//! A run can take hours, and others may write to the same directories meanwhile. An edit can even restore size and
+//! modification time. So the catalog adopts the state of a file at the end of the run only if the file belongs to the
+//! group, was unchanged between plan and run, and has the status change time that the run gave it. For any other file
+//! the catalog keeps the old entry, and the next scan reads the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,7 +57,7 @@ impl Planner {
         names
     }
 
-    /// Returns the inodes of a group before the run.
+    /// Returns the inodes of a group as they were before the run.
     fn inodes_of(&self, group: u32) -> HashMap<FileKey, Stat> {
         let start = self.members.partition_point(|member| member.0 < group);
         let members = self.members[start..].iter().take_while(|member| member.0 == group);
@@ -71,7 +71,7 @@ impl Planner {
     }
 }
 
-/// The inodes of one group before the run. The files of a group mostly come one after the other.
+/// The inodes of one group as they were before the run. Most files of a group are asked about one after the other.
 #[derive(Default)]
 struct Known {
     group: Option<u32>,
@@ -79,7 +79,8 @@ struct Known {
 }
 
 impl Known {
-    /// Returns whether what has the name of a file now is an inode of the file's group that only the run has changed.
+    /// Returns whether the inode that has the name of `file` now belongs to the file's group, and only the run has changed
+    /// it.
     fn has(&mut self, planner: &Planner, file: FileId, now: &Stat, statuses: &Statuses) -> bool {
         let group = planner.source.group_of(file);
         if self.group != group || group.is_none() {

@@ -83,7 +83,7 @@ fn an_empty_source_empties_nothing() {
         output.code(4);
         let said = output.stderr_str();
         assert!(said.contains("empty is empty (is its disk mounted?), and --delete"), "{said}");
-        assert!(said.contains("nothing was changed\nhint: with --allow-empty-source"), "{said}");
+        assert!(said.contains("nothing was changed\nhint: to remove everything"), "{said}");
     }
     assert!(lop.path("dst/d/b").exists());
     // Without --delete there is no harm in it.
@@ -92,7 +92,7 @@ fn an_empty_source_empties_nothing() {
     assert_eq!(fs::read_dir(lop.path("dst")).expect("there").count(), 0);
 }
 
-/// A new file system has a directory of its own, and a skeleton of a tree no file.
+/// A new file system has only `lost+found`, and a skeleton of a tree has no files.
 #[test]
 fn a_source_that_has_only_directories_empties_nothing() {
     let tree = TreeBuilder::new().dir("new/lost+found").dir("new/a/b/c").dir("new/a/d");
@@ -103,19 +103,19 @@ fn a_source_that_has_only_directories_empties_nothing() {
         let said = output.stderr_str();
         let expected = "new has no files, only directories (is its disk mounted?), and --delete";
         assert!(said.contains(expected), "{said}");
-        assert!(said.contains("nothing was changed\nhint: with --allow-empty-source"), "{said}");
+        assert!(said.contains("nothing was changed\nhint: to remove everything"), "{said}");
     }
     assert!(lop.path("dst/a/file").exists() && lop.path("dst/d/b").exists());
     lop.run(["mirror", "--delete", "--allow-empty-source", "new", "dst"]).success();
     assert!(lop.path("dst/a/b/c").exists());
     assert!(!lop.path("dst/a/file").exists() && !lop.path("dst/d").exists());
-    // Whatever is no directory is something to mirror, however deep it is.
+    // Anything other than a directory is something to mirror, at any depth.
     lop.lay(&TreeBuilder::new().symlink("new/a/b/c/link", "nowhere").file("dst/more", "m"));
     lop.run(["mirror", "--delete", "new", "dst"]).success();
     assert!(!lop.path("dst/more").exists());
 }
 
-/// Patterns that leave only directories are no more of a source.
+/// A source that has only directories left after patterns counts as empty.
 #[test]
 fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let tree = TreeBuilder::new().file("src/d/text", "t").file("dst/d/old.jpg", "j");
@@ -124,7 +124,7 @@ fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let output = lop.run(args);
     output.code(4);
     let said = output.stderr_str();
-    let expected = "1 name that the source does not have was not removed: there is nothing";
+    let expected = "1 name that the source does not have was not removed: the source has nothing";
     assert!(said.contains(expected), "{said}");
     assert!(lop.path("dst/d/old.jpg").exists());
     lop.command().args(args).arg("--allow-empty-source").run().success();
@@ -139,7 +139,9 @@ fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     output.code(4);
     let said = output.stderr_str();
     assert!(
-        said.contains("1 name that the source does not have was not removed: there is nothing"),
+        said.contains(
+            "1 name that the source does not have was not removed: the source has nothing"
+        ),
         "{said}"
     );
     assert!(lop.path("dst/a").exists());

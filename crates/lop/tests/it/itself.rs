@@ -1,4 +1,4 @@
-//! The catalog in use and its journals among the files that lop is asked to act on: they stay.
+//! The catalog in use and its journals stay when they are among the files that lop is asked to act on.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use testkit::{Compare, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns a place with a run that can be undone, and a copy of the home folder in `backup`.
+/// Returns a sandbox with a run that can be undone, and a copy of the home folder in `backup`.
 fn backed_up() -> Lop {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("d/b", "alike"));
     lop.remember(["d"]);
@@ -28,7 +28,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Checks that the run is still there, and can be undone.
+/// Asserts that the run can be undone.
 #[track_caller]
 fn assert_undoes(lop: &Lop) {
     assert!(lop.runs().join("1.jsonl").exists(), "the journal of the run");
@@ -60,7 +60,7 @@ fn journals_are_known_by_any_path_to_them() {
     lop.run(["dedupe", "--by", "delete", "--apply", "view"]).success();
     drop(bound);
     assert_undoes(&lop);
-    // The catalog is where the link leads.
+    // The path of the catalog leads through a symbolic link.
     fs::rename(&state, lop.path("moved")).expect("renamed");
     symlink(lop.path("moved"), &state).expect("linked");
     lop.remember(["moved", "backup"]);
@@ -68,7 +68,7 @@ fn journals_are_known_by_any_path_to_them() {
     assert!(lop.path("moved/catalog.db.runs/1.jsonl").exists());
 }
 
-/// Scans with another catalog, which takes the files of the usual one for any others.
+/// Scans with another catalog, which does not recognise the files of the default one as lop's own.
 fn scan_otherwise(lop: &Lop) -> String {
     let other = lop.path("other.db");
     lop.run(["--catalog", text(&other), "scan", text(&lop.home()), "backup"]).success();
@@ -102,7 +102,7 @@ fn plans_reports_and_lists_cannot_name_them() {
             assert!(journal.exists(), "{given:?}");
         }
     }
-    // Nor does a script have them.
+    // A script leaves them out too.
     let script = ["dedupe", "--by", "script", "--keep", &keep, "--files-from", "-"];
     let script = lop.command().args(script).stdin(&list[..]).run();
     assert!(!script.code(3).stdout_str().contains("1.jsonl"), "{}", script.stdout_str());
@@ -133,19 +133,19 @@ fn a_mirror_spares_them() {
     let home = lop.home();
     let before = Snapshot::of(lop.state());
     fs::write(home.join("surplus"), "").expect("written");
-    // The source has the directory, with nothing of lop in it.
+    // The source has the directory, without any of lop's files.
     lop.lay(&TreeBuilder::new().file("src/state/lop/x", "x"));
     let output = lop.run(["mirror", "--delete", "src", text(&home)]);
     let said = output.success().stderr_str().to_string();
     assert!(said.contains("lop's catalog (state/lop/catalog.db"), "{said}");
     assert!(!home.join("surplus").exists() && lop.state().join("lop/x").exists());
-    // The source does not even have that.
+    // The source does not have the directory.
     lop.lay(&TreeBuilder::new().file("src2/y", "y"));
     let output = lop.run(["mirror", "--delete", "src2", text(&home)]);
     output.code(3);
     let said = output.stderr_str();
     assert!(said.contains("state: is or holds lop's catalog"), "{said}");
-    // It has something else in its place.
+    // The source has a file in its place.
     lop.lay(&TreeBuilder::new().file("src3/state", "y"));
     lop.run(["mirror", "--delete", "src3", text(&home)]).code(3);
     fs::remove_file(lop.state().join("lop/x")).expect("removed");
@@ -157,7 +157,7 @@ fn a_mirror_spares_them() {
 fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
     let lop = backed_up();
     let (home, back) = (lop.home(), lop.path("backup"));
-    // The backup is older: it knows nothing of the second run, and its journal of the database is no longer true.
+    // The backup has another catalog, a database journal that does not belong to the one in use, and another run.
     fs::write(back.join("state/lop/catalog.db"), "old").expect("written");
     fs::write(back.join("state/lop/catalog.db-journal"), "old").expect("written");
     fs::write(back.join("state/lop/catalog.db.runs/1.jsonl"), "old").expect("written");

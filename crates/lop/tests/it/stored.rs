@@ -1,4 +1,4 @@
-//! Files in quarantine below a directory that is asked about: they would go with it.
+//! Files in quarantine below a directory that is asked about: they would be lost with it.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, document};
 
-/// Returns a directory of which each file has a copy, with a store in it.
+/// Returns a directory with a quarantine store, and with a copy of each other file outside.
 fn stored() -> Lop {
     let lop = Lop::with(
         &TreeBuilder::new()
@@ -22,7 +22,7 @@ fn stored() -> Lop {
     lop
 }
 
-const LINE: &str = "3 files are in quarantine there; 'lop quarantine list' lists them";
+const LINE: &str = "3 files are in quarantine there; list them with 'lop quarantine list'";
 
 #[test]
 fn a_folder_with_files_in_quarantine_is_not_said_to_be_elsewhere() {
@@ -38,10 +38,10 @@ fn a_folder_with_files_in_quarantine_is_not_said_to_be_elsewhere() {
         let numbers = ["files", "unknown", "quarantined"].map(|key| summary[key].clone());
         assert_eq!(numbers, [json!(4), json!(3), json!(3)], "{summary}");
     }
-    // In the directory that is to stay they matter to nobody.
+    // They do not matter in the directory that stays.
     lop.run(["contains", "other", "d"]).success();
     lop.run(["uniques", "other"]).success();
-    // Only such files, and a catalog that knows all there is to know.
+    // The directory has nothing but such files.
     fs::remove_file(lop.path("d/a")).expect("removed");
     lop.run(["uniques", "d"]).code(3);
     lop.run(["contains", "d", "other"]).code(3);

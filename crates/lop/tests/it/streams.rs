@@ -339,7 +339,7 @@ fn on_a_terminal_messages_of_several_lines_stay_so() {
     let lop = Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("dir/b", "alike"));
     lop.remember(["."]);
     let Some(text) = terminal(&lop, "uniques dir", &[]) else { return };
-    let said = "2 of 2 files (10 B) have no copy outside\n  of these 2 have copies in there\n";
+    let said = "2 of 2 files (10 B) have no copy outside\n  2 of these have copies inside only\n";
     assert!(text.ends_with(said), "{text:?}");
     let text = terminal(&lop, "scan 'no\x1bwhere' .", &[]).expect("as before");
     assert!(text.contains("no\\x1bwhere: No such file or directory\n"), "{text:?}");

@@ -211,12 +211,12 @@ fn a_copy_in_the_trash_is_not_said_to_be_inside() {
     lop.remember(["--system-dirs", "."]);
     let dups = lop.run(["dups", "d"]);
     let said = "4 of 4 files (45 B) have duplicates, 2 only inside d\n  \
-                of these 1 has copies outside d only in trash or system folders\n";
+                1 of these has copies outside d only in trash or system folders\n";
     assert_eq!(dups.success().stderr_str(), said);
     let uniques = lop.run(["uniques", "d"]);
     uniques.code(6);
-    let said = "\n  of these 2 have copies in there\n  \
-                of these 1 has copies outside only in trash or system folders, which do not count\n";
+    let said = "\n  2 of these have copies inside only\n  \
+                1 of these has copies outside only in trash or system folders, which do not count\n";
     assert!(uniques.stderr_str().ends_with(said), "{}", uniques.stderr_str());
     let mark = "d/a  (copies elsewhere only in trash or system folders)\n";
     assert!(uniques.stdout_str().contains(mark), "{}", uniques.stdout_str());

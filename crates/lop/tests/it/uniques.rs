@@ -36,7 +36,7 @@ fn only_copies_outside_count() {
     let listing = "dir/alone\ndir/inside 1  (copies only in this directory)\ndir/same size\n\
                    dir/sub/inside 2  (copies only in this directory)\n";
     assert_eq!(output.stdout_str(), listing);
-    let said = "4 of 5 files (40 B) have no copy outside\n  of these 2 have copies in there\n";
+    let said = "4 of 5 files (40 B) have no copy outside\n  2 of these have copies inside only\n";
     assert_eq!(output.stderr_str(), said);
 }
 

@@ -10,7 +10,7 @@ use crate::temp::TempTree;
 /// What shows the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// bindfs: inode numbers are those of the directory that is shown.
+    /// bindfs, which keeps the inode numbers of the directory that it shows.
     Bindfs,
     /// mergerfs as it comes: each name has an inode number of its own.
     Mergerfs,
@@ -18,7 +18,7 @@ pub enum View {
     MergerfsUseIno,
     /// sshfs without a network: metadata is cached for 20 s, and there is no status change time.
     Sshfs,
-    /// The same, and links to directories are shown as directories.
+    /// sshfs that follows symbolic links, so that a link to a directory shows up as a directory.
     SshfsFollowing,
 }
 

@@ -118,8 +118,8 @@ pub(super) fn spared(account: &Account) -> Option<String> {
         }
         Spared::SourceFailed => "not all of the source could be read",
         Spared::SourceEmpty => {
-            "there is nothing in the source to mirror, or only directories; \
-             --allow-empty-source removes them"
+            "the source has nothing to mirror, or only directories; \
+             use --allow-empty-source to remove them"
         }
         Spared::Declined => "the answer was no",
     };
