@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fsops::{Lock, Op};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
@@ -33,8 +34,8 @@ use crate::header::{APPLICATION, Found, look};
 const VERSION: i64 = 2;
 
 /// Steps from one format to the next, by the version they start from. Append only.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
-const INDEXES: &str = include_str!("schema_index.sql");
+pub(crate) const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
+pub(crate) const INDEXES: &str = include_str!("schema_index.sql");
 
 /// What the lock file's name ends in: nothing that another program would take for its own lock.
 const LOCK: &str = ".lop-lock";
@@ -132,6 +133,8 @@ impl Catalog {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;
         db.busy_timeout(PATIENCE).at(path)?;
+        // SQLite would plan a statement anew for each value of a parameter, as another one might not suit a partial index.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).at(path)?;
         Ok(Catalog { db, path: path.into() })
     }
 

@@ -18,26 +18,30 @@ pub struct Totals {
     pub duplicates: u64,
 }
 
+/// What is remembered below each directory that is directly in one.
+///
+/// A directory has a greater number than the one it is in, so that this ends. `CROSS JOIN` has `SQLite` look up the files of
+/// each directory by index; it went through all files of the catalog for a few directories.
+const TOTALS: &str = "WITH RECURSIVE below (id, top) AS (
+        SELECT id, id FROM dir WHERE parent = ?1 AND id > ?1
+        UNION ALL
+        SELECT dir.id, below.top
+        FROM below CROSS JOIN dir ON dir.parent = below.id AND dir.id > below.id
+    )
+    SELECT top.name, count(*), total(file.size),
+           coalesce(sum(file.state = 0 AND content.inodes > 1), 0)
+    FROM below
+    CROSS JOIN file ON file.dir = below.id
+    CROSS JOIN dir AS top ON top.id = below.top
+    LEFT JOIN content ON content.id = file.content
+    GROUP BY below.top ORDER BY top.name";
+
 impl Catalog {
     /// Returns what is remembered below each directory that is directly in the directory at an absolute
     /// path, by name. Directories without files are not among them.
     pub fn totals_in(&self, dir: &[u8]) -> Result<Vec<Totals>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(Vec::new()) };
-        // A directory has a greater number than the one it is in, so that this ends.
-        let sql = "WITH RECURSIVE below (id, top) AS (
-                       SELECT id, id FROM dir WHERE parent = ?1 AND id > ?1
-                       UNION ALL
-                       SELECT dir.id, below.top
-                       FROM below JOIN dir ON dir.parent = below.id AND dir.id > below.id
-                   )
-                   SELECT top.name, count(*), total(file.size),
-                          coalesce(sum(file.state = 0 AND content.inodes > 1), 0)
-                   FROM below
-                   JOIN file ON file.dir = below.id
-                   JOIN dir AS top ON top.id = below.top
-                   LEFT JOIN content ON content.id = file.content
-                   GROUP BY below.top ORDER BY top.name";
-        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut query = self.db.prepare(TOTALS).at(&self.path)?;
         let totals = query.query_map(params![row], |row| {
             let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
             // A sum of numbers of 64 bits may exceed them, which total() gives as a float.
@@ -51,5 +55,27 @@ impl Catalog {
             Ok(Totals { name: row.get(0)?, files: count(1)?, bytes, duplicates: count(3)? })
         });
         totals.and_then(Iterator::collect).at(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::TOTALS;
+    use crate::open::{INDEXES, MIGRATIONS};
+
+    #[test]
+    fn only_the_files_of_the_directories_are_looked_up() {
+        let db = Connection::open_in_memory().expect("a database");
+        for step in MIGRATIONS.iter().chain([&INDEXES]) {
+            db.execute_batch(step).expect("is made");
+        }
+        let mut query = db.prepare(&format!("EXPLAIN QUERY PLAN {TOTALS}")).expect("a question");
+        let steps = query.query_map([1], |row| row.get(3)).expect("a plan");
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().expect("text");
+        assert!(steps.iter().any(|step| step.starts_with("SEARCH file")), "{steps:?}");
+        let scans = steps.iter().filter(|step| step.starts_with("SCAN"));
+        assert!(scans.clone().all(|step| step == "SCAN below"), "{steps:?}");
     }
 }
