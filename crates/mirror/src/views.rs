@@ -31,8 +31,8 @@ pub(crate) struct Marker {
 }
 
 impl Roots {
-    /// Refuses a source that a second path leads to inside the destination. Makes the marker by which the destination is
-    /// recognised inside the source.
+    /// Refuses a source that is inside the destination under a second path. Makes the marker that identifies the
+    /// destination inside the source.
     pub(crate) fn see_through(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(there)) = (&self.source, &self.destination) else { return Ok(()) };
         let is_one_shown = source.top.is_shown() || there.is_shown();
@@ -58,7 +58,8 @@ impl Roots {
     pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
         let Some(there) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
-            stat.device != there.stat.device
+            // On one device the inode numbers tell, unless the file system makes them up.
+            (stat.device != there.stat.device || !volume.keeps_numbers())
                 && (marker.anywhere || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
         };

@@ -1,5 +1,6 @@
 //! Trees that a file system shows under a second path, with other device and inode numbers.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -137,6 +138,20 @@ fn a_destination_that_is_seen_in_the_source_is_left_out() {
     assert_eq!(outcome.left.len(), 1, "{outcome:?}");
     assert_eq!(outcome.left[0].1, b"v/to");
     assert!(place.join("data/to/f").exists() && !place.join("data/to/v/to").exists());
+}
+
+/// An SFTP server follows the link, and sshfs gives the directory another inode number on the same device.
+#[test]
+fn a_destination_that_one_mount_shows_twice_is_left_out() {
+    let place = TreeBuilder::new().file("a/f", "f").dir("to").symlink("y", "to").make_temp();
+    let mount = match Mount::view(View::SshfsFollowing, place.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    let outcome = run(mount.path(), mount.path().join("to"), &usual());
+    let left: BTreeSet<_> = outcome.left.iter().map(|left| &left.1[..]).collect();
+    assert_eq!(left, [&b"to"[..], b"y"].into(), "{outcome:?}");
+    assert!(place.join("to/a/f").exists() && !place.join("to/y").exists());
 }
 
 fn each_view_of_new(mut test: impl FnMut(&Path, &Path)) {
