@@ -9,7 +9,7 @@ pub struct NothingLeft {
     pub undone: u64,
     /// Files that were removed from quarantine for good.
     pub purged: u64,
-    /// When the last undo ended, in milliseconds since the epoch; journals of older versions do not have it.
+    /// When the last undo ended, in milliseconds since the epoch, if the journal has the time.
     pub undone_ms: Option<i64>,
 }
 

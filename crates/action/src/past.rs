@@ -75,7 +75,7 @@ pub(crate) struct Past {
     pub(crate) by: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
-    /// When the last undo of the run ended; journals of older versions do not have it.
+    /// When the last undo of the run ended, if the journal has the time.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
     /// Lines that are not what was written, and say nothing.

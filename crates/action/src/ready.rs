@@ -20,7 +20,7 @@ pub(crate) struct Ready<'b> {
     pub(crate) noted: &'b Noted,
     pub(crate) site: Site,
     pub(crate) inode: u64,
-    /// What is in the place, if anything.
+    /// What the action put there, if it is still there.
     pub(crate) there: Option<New>,
     /// Whether it has the owner that the file had.
     pub(crate) has_owner: bool,
@@ -72,7 +72,7 @@ fn move_in(ready: &Ready<'_>, place: &Place<'_>, staging: &Staging) -> Result<()
     let Some(there) = &ready.there else { return Ok(()) };
     let intent = &ready.noted.intent;
     let swapped = place.swap().and_then(|taken| {
-        // The link may be the last name of the kept file by now: not if that was written to.
+        // The link may be the last name of the kept file by now. It stays if somebody wrote to the file.
         let is_whole = !matches!(there, New::Link(_)) || is_as_kept(intent, &taken.stat);
         if is_whole && place.is_expected(&taken, there) {
             place.remove(&taken)

@@ -68,8 +68,8 @@ impl Catalog {
         self.each_file_with(statement, dir, |_| true, each)
     }
 
-    /// Calls `each` for those files in directory `dir` whose row of `content` is wanted, by name. Of the others nothing
-    /// else is read, which takes a quarter of the time.
+    /// Calls `each` for the files in directory `dir` whose row of `content` is wanted, by name. Reads nothing but that
+    /// column for all other files, which takes a quarter of the time.
     pub(crate) fn each_file_with(
         &self,
         statement: &mut CachedStatement<'_>,

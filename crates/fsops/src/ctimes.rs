@@ -1,7 +1,7 @@
 //! Which file systems report real status change times.
 //!
 //! Those of this machine do. Some FUSE and network file systems have none and report something else, such as the
-//! modification time (sshfs). A file system that is not known to be of either kind counts as one that does not.
+//! modification time (sshfs). An unknown file system counts as one without them.
 
 use std::collections::HashSet;
 

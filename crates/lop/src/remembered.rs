@@ -274,7 +274,7 @@ pub(crate) struct Sharers {
 }
 
 impl Sharers {
-    /// Returns one that takes files below `distinct` for no views.
+    /// Makes one that never takes files below `distinct` for views.
     pub(crate) fn new(distinct: Distinct) -> Sharers {
         Sharers { distinct, ..Sharers::default() }
     }

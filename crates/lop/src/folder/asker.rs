@@ -25,7 +25,7 @@ struct Content {
     outside: HashSet<(i64, u64)>,
     /// Unchanged files with a name outside, in the trash or another system folder.
     in_system_dirs: HashSet<(i64, u64)>,
-    /// Unchanged files that may be second paths to those in `inodes`; they are in that set no more.
+    /// Unchanged files that may be second paths to those in `inodes`, and are not in that set.
     views: HashSet<(i64, u64)>,
     /// Why it is unknown whether there is a copy outside, if none is found.
     doubt: Option<Standing>,
@@ -74,7 +74,7 @@ impl<'a> Asker<'a> {
         Ok(Asker { catalog, tree, distinct, bounds, contents, looker, waiting })
     }
 
-    /// Returns where the content of each file of the tree is besides, in the order of the tree.
+    /// Returns where else the content of each file is, in the order of the tree.
     pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
         let records = self.catalog.known(self.tree)?;
         let mut files = Vec::with_capacity(records.len());

@@ -28,6 +28,13 @@ fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     Some((lop, mount))
 }
 
+/// Asks about directories, and returns the summary of an answer that is not known.
+#[track_caller]
+fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_json::Value {
+    let output = lop.command().args([command, "--json"]).args(dirs).args(more).run();
+    document(output.code(3))["summary"].clone()
+}
+
 #[test]
 fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
     for way in WAYS {
@@ -35,28 +42,13 @@ fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
         let (tree, view) = (lop.path("t"), mount.path().to_path_buf());
         for (dir, other) in [(&tree, &view), (&view, &tree)] {
             for more in [&[][..], &["--verify"]] {
-                let uniques = lop.run(
-                    ["uniques", "--json"]
-                        .iter()
-                        .map(AsRef::as_ref)
-                        .chain([dir.as_os_str()])
-                        .chain(more.iter().map(AsRef::as_ref)),
-                );
-                let summary = &document(uniques.code(3))["summary"];
+                let summary = unknown(&lop, "uniques", &[dir], more);
                 assert_eq!(
                     (&summary["unknown"], &summary["views"]),
                     (&2.into(), &2.into()),
                     "{way:?} {summary}"
                 );
-                let dirs = [dir.as_os_str(), other.as_os_str()];
-                let contains = lop.run(
-                    ["contains", "--json"]
-                        .iter()
-                        .map(AsRef::as_ref)
-                        .chain(dirs)
-                        .chain(more.iter().map(AsRef::as_ref)),
-                );
-                let summary = &document(contains.code(3))["summary"];
+                let summary = unknown(&lop, "contains", &[dir, other], more);
                 assert_eq!(
                     (&summary["unknown"], &summary["missing"]),
                     (&2.into(), &0.into()),
