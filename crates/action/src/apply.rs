@@ -22,6 +22,7 @@ use crate::meter::Meter;
 use crate::staging::Staging;
 use crate::statuses::Statuses;
 use crate::store::{Stores, Used};
+use crate::suspect::Suspect;
 use crate::target::Group;
 
 /// How to carry out.
@@ -63,6 +64,8 @@ pub struct Outcome {
     pub freed: u64,
     /// Files that were left as they were, with the reason.
     pub refused: Vec<Refusal>,
+    /// Files that were found not to have the bytes that they were said to have, or not to be readable.
+    pub suspects: Vec<Suspect>,
     /// Files that are not what they were. Kept ones too, which have another status change time after a
     /// link was made.
     pub changed: Vec<Changed>,
@@ -87,6 +90,7 @@ impl Outcome {
         self.already += other.already;
         self.freed = self.freed.saturating_add(other.freed);
         self.refused.extend(other.refused);
+        self.suspects.extend(other.suspects);
         self.changed.extend(other.changed);
         self.statuses.add(other.statuses);
     }

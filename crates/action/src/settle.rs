@@ -17,6 +17,7 @@ use crate::journal::Record;
 use crate::kind::Kind;
 use crate::meter::Amount;
 use crate::opening::{Going, Kept, Opened, Ours};
+use crate::suspect::suspects;
 use crate::target::{Group, Target};
 
 /// Files that are compared side by side: more at once share the processor's cache too thinly.
@@ -142,6 +143,7 @@ impl Worker<'_> {
             Ok(answer) => answer,
             Err(stopped) => return Err((stopped, going)),
         };
+        self.outcome.suspects.extend(suspects(kept, &going, &verdicts));
         let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
         let mut equal = Vec::with_capacity(going.len());
         for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
@@ -225,7 +227,15 @@ impl Worker<'_> {
                     self.outcome.already += 1;
                     self.lines.push(&Record::Same { n: one.n });
                 }
-                Err(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
+                Err(reason) => {
+                    // The kernel has compared what was to share extents.
+                    if matches!((self.shared.how.kind, &reason), (Kind::Reflink, Reason::Differs)) {
+                        let verdicts = [None, Some(Reason::Differs)];
+                        let found = suspects(kept, std::slice::from_ref(&one), &verdicts);
+                        self.outcome.suspects.extend(found);
+                    }
+                    self.refuse(&one.opened.target.path, Some(one.n), reason);
+                }
             }
         }
         // A writer that waits for the lease can write as soon as it is released.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use action::{Amount, Group, How, Kind, Lot, Outcome, Plan};
-use catalog::Catalog;
+use action::{Amount, Fault, Group, How, Kind, Lot, Outcome, Plan, Suspect, Version};
+use catalog::{Catalog, FileState, Mark, Marker};
 use device::Lane;
 use fsops::Watch;
 use serde::Serialize;
@@ -128,7 +128,28 @@ pub(crate) fn carry_out(
     let ended = ended.and(interrupted.map_err(Into::into));
     let conclusion =
         Conclusion { summary: &account, text: account.text(), refused: &outcome.refused };
-    conclusion.say(ended, || update(run, &outcome), settings)
+    let tell = || mark_suspects(&outcome.suspects, settings).and_then(|()| update(run, &outcome));
+    conclusion.say(ended, tell, settings)
+}
+
+/// Marks files in the catalog, if there is one, whose bytes are not what it has them for.
+fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), CommandError> {
+    let path = settings.catalog()?;
+    if suspects.is_empty() || !path.exists() {
+        return Ok(());
+    }
+    let mark = |suspect: &Suspect| {
+        let Version { inode, size, mtime_ns, ctime_ns, .. } = suspect.version;
+        let state = match suspect.fault {
+            Fault::Differs => FileState::Damaged,
+            // The next scan reads both and tells.
+            Fault::Unclear => FileState::Pending,
+            Fault::Unreadable => FileState::Unreadable,
+        };
+        Mark { path: suspect.path.clone(), inode, size, mtime_ns, ctime_ns, state }
+    };
+    Marker::open(&path)?.mark(&suspects.iter().map(mark).collect::<Vec<_>>())?;
+    Ok(())
 }
 
 /// What a run did.

@@ -167,12 +167,7 @@ impl Unknown {
             ),
             (self.gone, files, ["is", "are"], &format!("gone since the scan; {again}")),
             (self.copies_changed, files, ["has", "have"], &format!("copies that changed; {again}")),
-            (
-                self.pending,
-                files,
-                ["is", "are"],
-                &format!("not compared yet, as a scan is incomplete; {again}"),
-            ),
+            (self.pending, files, ["is", "are"], &format!("not compared yet; {again}")),
             (
                 self.damaged,
                 files,

@@ -3,17 +3,21 @@
 use std::fs;
 
 use serde_json::Value;
-use testkit::TreeBuilder;
+use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
-use crate::lop::{Lop, assert_exit_record, document};
+use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Makes a directory `old` and an archive with a copy of every file in it.
-fn archived() -> Lop {
+/// A directory `old` and an archive with a copy of every file in it.
+fn archive() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
     for dir in ["old", "archive"] {
         tree = tree.seeded(format!("{dir}/a"), 1, 70_000).seeded(format!("{dir}/b"), 2, 90_000);
     }
-    let lop = Lop::with(&tree);
+    tree
+}
+
+fn archived() -> Lop {
+    let lop = Lop::with(&archive());
     lop.remember(["."]);
     lop
 }
@@ -154,4 +158,55 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
         "lop: the catalog does not learn what was found, so other commands do not know of it: ";
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
     assert_eq!(document(&output)["summary"]["differing"], 1);
+}
+
+/// Of two files that were equal and are not, nobody can tell which one is damaged.
+#[test]
+fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
+    for kind in ["delete", "hardlink", "reflink"] {
+        let mut mount = None;
+        let lop = archived();
+        if kind == "reflink" {
+            let Ok(btrfs) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
+                return skipped("no btrfs to test on");
+            };
+            mount = Some(btrfs);
+        }
+        let place = mount.as_ref().map_or(lop.path(""), |mount| mount.path().to_path_buf());
+        if mount.is_some() {
+            archive().make(&place);
+            settle();
+            lop.remember([&place]);
+        }
+        let [old, archive] = ["old", "archive"].map(|dir| place.join(dir));
+        lop.damage(old.join("a").to_str().expect("UTF-8"), damaged_bytes());
+        let uniques = |code| summary(&lop, &["uniques", old.to_str().expect("UTF-8")], code);
+        uniques(0);
+        let run = ["dedupe", "--all", "--by", kind, "--apply"];
+        assert!(lop.run(run).code(3).stderr_str().contains("a: is not equal to the kept file"));
+        for dir in [&old, &archive] {
+            let known = lop.run(["dups".as_ref(), dir.as_os_str(), "--json".as_ref()]);
+            assert_eq!(document(known.code(3))["summary"]["pending"], 1, "{kind} {dir:?}");
+        }
+        lop.remember([&place]);
+        assert_eq!(uniques(6)["uniques"], 1, "{kind}");
+    }
+}
+
+#[test]
+fn what_a_run_finds_unlike_two_that_are_equal_is_damaged() {
+    let tree = ["a", "b", "c"].into_iter();
+    let tree =
+        tree.fold(TreeBuilder::new(), |tree, name| tree.seeded(format!("d/{name}"), 1, 70_000));
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop.damage("d/c", damaged_bytes());
+    lop.run(["dedupe", "--all", "--by", "hardlink", "--keep", "path:**/a", "--apply"]).code(3);
+    let answer = lop.json(["file", "d/a"]);
+    let others = &answer["files"][0]["others"];
+    assert_eq!(
+        (&others[0]["state"], &others[1]["state"]),
+        (&"hard link".into(), &"damaged".into()),
+        "{answer}"
+    );
 }

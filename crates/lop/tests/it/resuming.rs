@@ -112,7 +112,7 @@ fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
         assert!(files > 0 && files <= 82, "{files} files are pending");
         let report = lop.run(["report"]);
         report.code(3);
-        let text = "not compared yet, as a scan is incomplete; run 'lop scan' again\n";
+        let text = "not compared yet; run 'lop scan' again\n";
         assert!(report.stderr_str().contains(text), "{}", report.stderr_str());
         ailing.cool();
         assert_goes_on(&lop, &["--io", "ssd"], &[ailing.path()], bytes);
