@@ -12,6 +12,9 @@ use crate::settings::Settings;
 /// More than this does not go without a question.
 pub(crate) const MANY: u64 = 1000;
 
+/// As little as this goes without a question, whatever part of the whole it is.
+pub(crate) const FEW: u64 = 10;
+
 /// Paths that a question names.
 const NAMED: usize = 5;
 

@@ -187,9 +187,9 @@ fn ask_sender(
     watch: &Watch,
     (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
 ) -> Result<bool, Broken> {
-    let Removal { entries, names, ref some, source } = *removal;
+    let Removal { entries, names, ref some, source, unchanged } = *removal;
     let some = some.iter().map(Vec::as_slice).collect();
-    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source }), &[])?;
+    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
     out.flush()?;
     match decode::<FromSender<'_>>(incoming.next(&|| watch.stopped())?)?.0 {
         FromSender::Consent { given } => Ok(given),

@@ -94,6 +94,16 @@ pub struct Removal {
     pub some: Vec<Vec<u8>>,
     /// Entries that the source has.
     pub source: u64,
+    /// Of these, entries that the destination had before, and that were not changed.
+    pub unchanged: u64,
+}
+
+impl Outcome {
+    /// Returns how many names the destination had before and has still, unchanged but for metadata.
+    pub(crate) fn unchanged(&self) -> u64 {
+        let made = [self.files, self.dirs, self.symlinks, self.specials, self.linked, self.reused];
+        self.names.saturating_sub(made.iter().sum())
+    }
 }
 
 /// Something that could not be mirrored.

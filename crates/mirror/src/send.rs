@@ -160,8 +160,9 @@ pub(crate) fn send_to(
 
 impl From<wire::Removal<'_>> for Removal {
     fn from(asked: wire::Removal<'_>) -> Removal {
-        let wire::Removal { entries, names, some, source } = asked;
-        Removal { entries, names, some: some.into_iter().map(<[u8]>::to_vec).collect(), source }
+        let wire::Removal { entries, names, some, source, unchanged } = asked;
+        let some = some.into_iter().map(<[u8]>::to_vec).collect();
+        Removal { entries, names, some, source, unchanged }
     }
 }
 

@@ -166,6 +166,7 @@ impl Removal<'_, '_> {
             names: surplus.all().count() as u64,
             some: some.map(|(node, name)| joined(node, name.to_bytes())).collect(),
             source: self.outcome.names,
+            unchanged: self.outcome.unchanged(),
         };
         ask.filter(|_| !self.job.watch.stopped())
             .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))

@@ -49,6 +49,8 @@ pub struct Removal<'a> {
     pub some: Vec<&'a [u8]>,
     /// Entries that the source has.
     pub source: u64,
+    /// Of these, entries that the destination had before, and that were not changed.
+    pub unchanged: u64,
 }
 
 /// Why what the destination has and the source has not was not removed.

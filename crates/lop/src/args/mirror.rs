@@ -51,7 +51,7 @@ pub(crate) struct MirrorArgs {
 
     /// Do not ask, however much --delete would remove
     ///
-    /// On a terminal lop asks before it removes more than 1,000 entries, or more than SRC has. Scripts
+    /// On a terminal lop asks before it removes more than 1,000 entries, more than SRC has, or more than half of DST. Scripts
     /// are not asked; give them --max-delete.
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -25,7 +25,7 @@ use self::account::{Account, Figures, conclude};
 use self::listing::{Consents, Work, listed, listed_as_json};
 use self::remote::{Host, Place};
 use crate::args::MirrorArgs;
-use crate::consent::{MANY, Question, can_ask};
+use crate::consent::{FEW, MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::formats::document;
@@ -177,9 +177,11 @@ impl Run<'_> {
 
     /// Asks before much is removed; a pattern that matched nothing may be a slip, however little goes.
     fn may_remove(&self, removal: &Removal) -> Result<bool, CommandError> {
-        let Removal { entries, names, some, source } = removal;
+        let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
-        if *entries <= MANY.min(*source) && unmatched.is_empty() {
+        // Half of the destination, or more than that.
+        let is_much = *entries > FEW.max(*unchanged);
+        if *entries <= MANY.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
         }
         let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));

@@ -64,6 +64,23 @@ fn mirror_asks_before_it_removes_more_than_there_is() {
     assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
 }
 
+/// The wrong directory as the source may have more than the destination.
+#[test]
+fn mirror_asks_before_it_removes_half_of_the_destination() {
+    let args = ["mirror", "--delete", "src", "dst"];
+    for (answer, code) in [("n\n", 3), ("y\n", 0)] {
+        let tree = files(files(TreeBuilder::new(), "src", 50), "dst/old", 20);
+        let lop = Lop::with(&tree.file("src/same", "s").file("dst/same", "s"));
+        let shown = talk(&lop, &args, &[("[y/N] ", answer)], code);
+        assert!(shown.text.contains("entries would be removed from dst"), "{}", shown.text);
+        assert_eq!(lop.path("dst/old").exists(), code != 0);
+        // Less than stays.
+        lop.lay(&files(TreeBuilder::new(), "dst/more", 12));
+        let shown = talk(&lop, &args, &[], 0);
+        assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
+    }
+}
+
 #[test]
 fn a_script_is_not_asked_nor_who_says_yes() {
     let lop = Lop::with(&files(TreeBuilder::new().file("src/a", "a"), "dst", 20));
