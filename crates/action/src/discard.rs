@@ -23,12 +23,12 @@ use crate::lines::FORMAT;
 use crate::name::Name;
 use crate::numbering::{TREES, create_next, id, journal, name_of, number_of, numbers};
 use crate::runs::now_ms;
-use crate::staging::{self, Staging};
+use crate::staging::{self, Staging, above};
 use crate::store::{NoStore, Stores, Used};
 use crate::trees::{Line, Mark, Noted, Past, Store, lock};
 
 /// Directories kept open.
-const OPEN_DIRS: usize = 16;
+pub(crate) const OPEN_DIRS: usize = 16;
 
 /// How often a run is looked for that somebody else may only be asking about, and the rest between.
 const LOOKS: u32 = 10;
@@ -48,7 +48,7 @@ pub struct Tree {
 pub struct Discard {
     folder: PathBuf,
     run: u64,
-    journal: Journal,
+    pub(crate) journal: Journal,
     /// Entries removed by this process that the journal tells of.
     told: AtomicU64,
     _lock: Lock,
@@ -154,8 +154,14 @@ impl Discard {
             path: Name(tree.path.clone()),
             is: Mark::from(&is),
             was_in: Mark::from(&around),
+            store_in: reach
+                .dir(above(&staging.path))
+                .and_then(|dir| dir.stat())
+                .ok()
+                .as_ref()
+                .map(Mark::from),
             moved: false,
-            back: false,
+            over: false,
         };
         self.journal.note(&Line::Tree(noted.clone()))?;
         if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(noted.n)) {
@@ -211,7 +217,7 @@ impl Discard {
         self.run
     }
 
-    fn past(&self) -> Result<Past, Error> {
+    pub(crate) fn past(&self) -> Result<Past, Error> {
         Ok(Past::read(&self.folder, self.run)?.unwrap_or_default())
     }
 
@@ -224,8 +230,9 @@ impl Discard {
     fn left_of(&self, past: &Past) -> (Vec<Left>, Vec<Refusal>) {
         let (mut left, mut unknown) = (Vec::new(), Vec::new());
         let mut reach = Reach::new(OPEN_DIRS);
-        for tree in past.trees.values().filter(|tree| !tree.back) {
-            let found = staging(past, tree, &mut reach)
+        for tree in past.trees.values().filter(|tree| !tree.over) {
+            let found = self
+                .staging(past, tree, &mut reach)
                 .and_then(|staging| self.look_at(tree, &staging, &mut reach, None));
             match found {
                 Ok(found) => left.extend(found),
@@ -236,6 +243,19 @@ impl Discard {
             unknown.extend(strangers(past, store, &mut reach));
         }
         (left, unknown)
+    }
+
+    /// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not
+    /// to be found nothing is known of the tree: something else may be mounted there now.
+    fn staging(&self, past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Staging, Reason> {
+        let store = past.store_of(tree).ok_or(Reason::NoStore)?;
+        staging::open(store.number, &store.path, reach).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => Reason::StoreAway {
+                at: store.path.clone(),
+                journal: journal(&self.folder, self.run, TREES),
+            },
+            _ => Reason::Failed { op: Op::Open, source },
+        })
     }
 
     /// Looks at what came to the private directory. If it is not what was to come, it goes back.
@@ -366,15 +386,4 @@ fn remove_stores(past: &Past) -> bool {
         all_gone &= staging::remove_empty(&store.path, &mut reach);
     }
     all_gone
-}
-
-/// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not
-/// to be found nothing is known of the tree: something else may be mounted there now.
-fn staging(past: &Past, tree: &Noted, reach: &mut Reach) -> Result<Staging, Reason> {
-    let store = past.stores.iter().find(|store| store.number == tree.store);
-    let Some(store) = store else { return Err(Reason::NoStore) };
-    staging::open(store.number, &store.path, reach).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => Reason::NoStore,
-        _ => Reason::Failed { op: Op::Open, source },
-    })
 }

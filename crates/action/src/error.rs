@@ -161,6 +161,18 @@ pub enum Reason {
     /// The private directory that it was moved to cannot be found.
     #[error("was moved to a directory that is not there now; is its file system mounted?")]
     NoStore,
+    /// The private directory that a tree was moved to is not there, and its file system may not be.
+    #[error(
+        "was moved to {}, which is not there; mount its file system, or remove {} if that is gone for good",
+        shown(at),
+        journal.display()
+    )]
+    StoreAway {
+        /// That directory.
+        at: Vec<u8>,
+        /// The journal of the run, which is all that is known of it.
+        journal: PathBuf,
+    },
     /// It is in a private directory, and the journal says nothing of it.
     #[error("is in the directory of a run whose journal does not know it")]
     Unknown,

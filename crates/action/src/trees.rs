@@ -32,6 +32,8 @@ pub(crate) enum Line {
     Not { n: u64 },
     /// What could not be removed of it is back where it was.
     Back { n: u64 },
+    /// Nothing is left of it: its store is gone.
+    Gone { n: u64 },
     /// So many entries more are gone. A process that is through with all says how many it could not remove.
     Removed { entries: u64, failed: Option<u64> },
     /// Nothing is left.
@@ -90,12 +92,15 @@ pub(crate) struct Noted {
     pub(crate) is: Mark,
     /// The directory that it was in.
     pub(crate) was_in: Mark,
+    /// The directory that the store is in: where this is, its file system is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) store_in: Option<Mark>,
     /// What came to the store was looked at.
     #[serde(skip)]
     pub(crate) moved: bool,
-    /// It is no longer there, but was given back.
+    /// It is not there any more, as it was given back or its store is gone.
     #[serde(skip)]
-    pub(crate) back: bool,
+    pub(crate) over: bool,
 }
 
 /// What tells something from anything else on its file system, also after a restart: device numbers are
@@ -105,6 +110,14 @@ pub(crate) struct Mark {
     inode: u64,
     /// Nothing where the file system does not know.
     born_ns: Option<i64>,
+}
+
+impl Mark {
+    /// Returns whether something is what was marked, beyond doubt: a number without a time of birth may have
+    /// been given to something else.
+    pub(crate) fn is_of(&self, stat: &Stat) -> bool {
+        self.born_ns.is_some() && *self == Mark::from(stat)
+    }
 }
 
 impl From<&Stat> for Mark {
@@ -148,6 +161,11 @@ impl Past {
         Ok(Some(past))
     }
 
+    /// Returns the store that a tree was to be moved to.
+    pub(crate) fn store_of(&self, tree: &Noted) -> Option<&Store> {
+        self.stores.iter().find(|store| store.number == tree.store)
+    }
+
     fn take(&mut self, line: Line) {
         match line {
             Line::Begin { .. } => {}
@@ -160,8 +178,8 @@ impl Past {
             Line::Moved { n } => {
                 self.trees.entry(n).and_modify(|tree| tree.moved = true);
             }
-            Line::Back { n } => {
-                self.trees.entry(n).and_modify(|tree| tree.back = true);
+            Line::Back { n } | Line::Gone { n } => {
+                self.trees.entry(n).and_modify(|tree| tree.over = true);
             }
             Line::Not { n } => drop(self.trees.remove(&n)),
             Line::Removed { entries, failed } => {

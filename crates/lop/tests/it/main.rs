@@ -48,6 +48,7 @@ mod plans;
 mod purge;
 mod purge_background;
 mod purge_disks;
+mod purge_missing;
 mod quarantine;
 mod rescan;
 mod resuming;

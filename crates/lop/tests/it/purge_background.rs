@@ -24,7 +24,7 @@ fn instant(lop: &Lop, args: &[&str]) -> Value {
     document(&output)["summary"].clone()
 }
 
-fn history(lop: &Lop) -> Vec<Value> {
+pub(crate) fn history(lop: &Lop) -> Vec<Value> {
     lop.json(["history"])["runs"].as_array().expect("runs").clone()
 }
 
@@ -44,15 +44,15 @@ fn wait_for_end(lop: &Lop) -> Value {
     wait(lop, "over", |run| !run["ended_ms"].is_null())
 }
 
-fn wait_for_process(lop: &Lop) {
+pub(crate) fn wait_for_process(lop: &Lop) {
     wait(lop, "given up", |run| run["process"].is_null());
 }
 
-fn process(summary: &Value) -> String {
+pub(crate) fn process(summary: &Value) -> String {
     summary["process"].as_u64().expect("a process").to_string()
 }
 
-fn send(signal: &str, process: &str) {
+pub(crate) fn send(signal: &str, process: &str) {
     let status = std::process::Command::new("kill").args([signal, process]).status();
     assert!(status.expect("kill").success());
 }

@@ -22,6 +22,9 @@ pub(super) struct Account {
     dirs: u64,
     unselected: u64,
     pub(super) failed: u64,
+    /// Those of them that `lop` can do nothing about: the user has to.
+    #[serde(skip)]
+    pub(super) to_user: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     reclaimable_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +51,7 @@ impl Account {
             dirs,
             unselected,
             failed,
+            to_user: 0,
             reclaimable_bytes,
             linked_elsewhere,
             unmatched_patterns,
@@ -136,7 +140,8 @@ pub(super) fn conclude(
     if account.failed == 0 {
         return Ok(Exit::Done);
     }
-    let exit = if outcome.files + outcome.dirs == 0 { Exit::Failed } else { Exit::Partial };
+    let nothing_came = outcome.files + outcome.dirs + account.to_user == 0;
+    let exit = if nothing_came { Exit::Failed } else { Exit::Partial };
     settings.print_exit_record(exit, &text);
     Ok(exit)
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use action::{Begun, Discard, Left, Refusal, Taken, Tree};
+use action::{Begun, Discard, Left, Missing, Refusal, Taken, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
 use fsops::{Interrupted, Watch};
@@ -154,9 +154,10 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
     let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
     let monitor = Monitor::begin(&watch, settings)?;
-    let (outcome, refused, ended) = remove(*discard, &options, settings, &watch)?;
+    let Removed { outcome, refused, unmoved, ended } =
+        remove(*discard, &options, settings, &watch)?;
     ended.and(monitor.finish())?;
-    let all_gone = outcome.failed == 0 && refused.is_empty();
+    let all_gone = outcome.failed == 0 && refused.is_empty() && unmoved == 0;
     Ok(if all_gone { Exit::Done } else { Exit::Partial })
 }
 
@@ -167,6 +168,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
     let (start, monitor) = (Instant::now(), Monitor::begin(&watch, settings)?);
     let (mut outcome, mut unknown, mut ended, mut any) = (Outcome::default(), 0, Ok(()), false);
+    let mut to_user = 0;
     for run in runs {
         let discard = match Discard::take(&folder, run) {
             Ok(Taken::Ours(discard)) => discard,
@@ -186,11 +188,11 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             }
         };
         any = true;
-        let (of_run, refused, stop) = remove(*discard, &options, settings, &watch)?;
-        refusals::print(&refused, settings);
-        outcome.add(of_run);
-        unknown += refused.len() as u64;
-        ended = stop;
+        let removed = remove(*discard, &options, settings, &watch)?;
+        refusals::print(&removed.refused, settings);
+        outcome.add(removed.outcome);
+        to_user += removed.unmoved + removed.refused.len() as u64;
+        ended = removed.ended;
         if ended.is_err() {
             break;
         }
@@ -200,7 +202,8 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
         settings.note("nothing to resume");
     }
     let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
-    account.failed += unknown;
+    account.failed += unknown + to_user;
+    account.to_user = to_user;
     if args.stats {
         settings.note(&document(&Figures::new(&account, &outcome, &options)));
     }
@@ -213,16 +216,28 @@ fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
     Options { deed: Deed::Remove, ..options(args, &all, &guard(settings)) }
 }
 
-type Removed = (Outcome, Vec<Refusal>, Result<(), Interrupted>);
+/// What came of the removal of a run's trees.
+struct Removed {
+    outcome: Outcome,
+    /// Trees of which nothing can be told.
+    refused: Vec<Refusal>,
+    /// Trees that are where they were.
+    unmoved: u64,
+    ended: Result<(), Interrupted>,
+}
 
-/// Removes what is left of a run, and notes what came of it. The second value are trees that nothing can be
-/// told of.
+/// Removes what is left of a run, and notes what came of it.
 fn remove(
     discard: Discard,
     options: &Options,
     settings: &Settings,
     watch: &Watch,
 ) -> Result<Removed, CommandError> {
+    let missing = discard.settle().map_err(explained)?;
+    for missing in &missing {
+        settings.complain(&told(missing));
+    }
+    let unmoved = missing.iter().filter(|missing| missing.is_at_path).count() as u64;
     let (left, refused) = discard.left().map_err(explained)?;
     let guard = guard(settings);
     let (mut outcome, ended) =
@@ -235,7 +250,17 @@ fn remove(
         explained(error).tell(settings);
         outcome.failed += 1;
     }
-    Ok((outcome, refused, ended))
+    Ok(Removed { outcome, refused, unmoved, ended })
+}
+
+/// Returns what is said of a tree that is not in its store.
+fn told(missing: &Missing) -> Vec<u8> {
+    let Missing { path, store, is_at_path } = missing;
+    if *is_at_path {
+        [path, &b": is where it was and was not moved; purge it again"[..]].concat()
+    } else {
+        [path, &b": nothing is left of it; "[..], store, b" is gone"].concat()
+    }
 }
 
 /// Does work, and notes in the journal every few seconds how far it is.
