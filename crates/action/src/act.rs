@@ -217,12 +217,12 @@ impl Worker<'_> {
     }
 
     /// Returns how many bytes an action on a file frees: none while it has other names, or others have
-    /// its extents.
+    /// its extents, or if its bytes are inside its inode.
     fn frees(&self, one: &Going<'_>, now: &Stat) -> u64 {
         let kind = self.shared.how.kind;
         let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
         let goes = kind == Kind::Reflink || now.links == 1 && !moves;
-        if !goes || one.opened.file.shared_layout().is_some() { 0 } else { now.allocated }
+        if !goes || one.opened.file.has_no_space_of_its_own() { 0 } else { now.allocated }
     }
 
     /// Remembers the times of a file's directory if they are to be given back.

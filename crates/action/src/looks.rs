@@ -84,7 +84,8 @@ impl Looks {
             if kind == Kind::Reflink && has_nothing_to_share(file, &kept.file) {
                 return false;
             }
-            other.shares_all = looked.volume.can_share_extents() && file.shared_layout().is_some();
+            other.frees_nothing =
+                looked.volume.can_share_extents() && file.has_no_space_of_its_own();
             other.other_xattrs = kind.loses_metadata() && looked.xattrs != kept.xattrs;
             true
         });

@@ -23,8 +23,9 @@ pub struct Member {
     pub protected: Option<Protection>,
     /// Number of the first named path that it is below.
     pub root: usize,
-    /// Whether others have all its disk space too, as far as that was looked at.
-    pub shares_all: bool,
+    /// Whether no disk space becomes free with it, as others have all of it too or it is inside the inode; as far
+    /// as that was looked at.
+    pub frees_nothing: bool,
     /// Whether its extended attributes are not those of the file that stays, as far as that was looked at.
     pub other_xattrs: bool,
 }
@@ -38,7 +39,7 @@ impl Member {
             is_local: true,
             protected: None,
             root: usize::MAX,
-            shares_all: false,
+            frees_nothing: false,
             other_xattrs: false,
         }
     }
@@ -311,7 +312,7 @@ impl Plan {
         let goes = |names: &&[Member]| {
             let first = &names[0];
             let all_go = u64::from(first.stat.links) <= names.len() as u64;
-            !first.shares_all && (kind == Kind::Reflink || all_go)
+            !first.frees_nothing && (kind == Kind::Reflink || all_go)
         };
         self.files()
             .filter(goes)

@@ -83,11 +83,26 @@ pub struct SharedLayout(Vec<(u64, u64, u64)>);
 /// `None` for compressed and encrypted extents too: of those the place does not tell which part of
 /// what is there a file uses.
 pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
-    const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
-    // Most files share nothing, which one extent is enough to see.
+    let first = first_extent(file)?;
+    layout(file, &first)
+}
+
+/// Returns whether no space becomes free with a file: see [`File::has_no_space_of_its_own`].
+pub(crate) fn has_no_space_of_its_own(file: &File) -> bool {
+    let Some(first) = first_extent(file) else { return false };
+    first.flags & EXTENT_INLINE != 0 || layout(file, &first).is_some()
+}
+
+fn first_extent(file: &File) -> Option<RawExtent> {
     let mut first = Request::<1>::new(0);
     first.ask(file).ok()?;
-    if first.mapped == 0 || first.extents[0].flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
+    (first.mapped > 0).then_some(first.extents[0])
+}
+
+fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
+    const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
+    // Most files share nothing, which one extent is enough to see.
+    if first.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
         return None;
     }
     let mut layout: Vec<(u64, u64, u64)> = Vec::new();
@@ -131,7 +146,8 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Adds a file's storage; returns the bytes it takes up on its own (holes take none).
+    /// Adds a file's storage; returns the bytes it takes up on its own. Holes take none, nor does what is inside
+    /// the inode.
     pub fn add(&mut self, file: &File) -> io::Result<u64> {
         let mut own = 0;
         let mut at = 0;
@@ -139,9 +155,12 @@ impl Storage {
             let mut batch = Request::<BATCH>::new(at);
             batch.ask(file)?;
             for extent in batch.extents.iter().take(batch.mapped as usize) {
-                own += extent.length;
                 at = extent.logical + extent.length;
-                if extent.flags & EXTENT_UNPLACED != 0 {
+                let is_inline = extent.flags & EXTENT_INLINE != 0;
+                own += if is_inline { 0 } else { extent.length };
+                if is_inline {
+                    // No block becomes free with it.
+                } else if extent.flags & EXTENT_UNPLACED != 0 {
                     self.unplaced_bytes += extent.length;
                 } else if extent.flags & EXTENT_ENCODED != 0 {
                     self.placed.push((extent.physical, extent.logical, at));

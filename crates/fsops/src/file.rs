@@ -170,6 +170,12 @@ impl File {
         crate::extents::shared_layout(self)
     }
 
+    /// Returns whether no space would become free with the file: others have all its extents too, or its bytes
+    /// are inside its inode. Costs one system call for most files.
+    pub fn has_no_space_of_its_own(&self) -> bool {
+        crate::extents::has_no_space_of_its_own(self)
+    }
+
     /// Returns whether the file's bytes are inside its inode, where they take no space that could be shared.
     pub fn is_inline(&self) -> bool {
         crate::extents::is_inline(self)

@@ -19,6 +19,9 @@ const OPEN_DIRS: usize = 64;
 /// have to be read again by the next scan.
 const SETTLED: Duration = Duration::from_millis(15);
 
+/// No file of this size or more is inside its inode: btrfs has no larger blocks than 64 KiB, and takes less than one.
+const SMALL: u64 = 64 * 1024;
+
 /// Tells the catalog what a run did with files that the run did not take from it, and which status the run gave them.
 pub(crate) fn follow_run(
     run: u64,
@@ -78,7 +81,11 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
     let (dir, name) = reach.site(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
-    let Stat { inode, size, ctime_ns, allocated, .. } = stat;
+    let Stat { inode, size, ctime_ns, .. } = stat;
+    let is_inline = device.volume.can_share_extents()
+        && size < SMALL
+        && dir.open_file(&name).is_ok_and(|file| file.is_inline());
+    let allocated = if is_inline { 0 } else { stat.allocated };
     let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
     Some(Live { device, version, allocated, status: status(&stat, statuses) })
 }

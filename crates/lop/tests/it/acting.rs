@@ -108,6 +108,36 @@ fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
     assert_eq!(fs::read(mount.path().join("tiny 1")).expect("is read").len(), 900);
 }
 
+#[test]
+fn what_is_in_an_inode_frees_nothing() {
+    for kind in ["hardlink", "delete"] {
+        let tiny = |tree: TreeBuilder, i: u64| tree.seeded(format!("tiny {i}"), 3, 500);
+        let big = TreeBuilder::new().seeded("a", 1, 5000).seeded("b", 1, 5000);
+        let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &(0..30).fold(big, tiny)) else {
+            return;
+        };
+        // A file is inside its inode as soon as it is written to the disk.
+        fsops::Dir::open(mount.path()).and_then(|dir| dir.sync_file_system()).expect("synced");
+        lop.remember(["--reread".as_ref(), mount.path().as_os_str()]);
+        let figures = || {
+            let report = lop.json(["report"]);
+            let group = |group: &serde_json::Value| group["reclaimable_bytes"].as_u64();
+            report["groups"].as_array().expect("groups").iter().map(group).collect::<Vec<_>>()
+        };
+        assert_eq!(figures(), [Some(8192), Some(0)]);
+        let plan = lop.run(["dedupe", "--all", "--by", kind]);
+        let gain = format!("30 files to {kind}, 8.0 KiB to free;");
+        let said = plan.success().stderr_str();
+        assert!(said.contains(&gain), "{said}");
+        let done = lop.run(["dedupe", "--all", "--by", kind, "--apply", "--json"]);
+        let account = &document(done.success())["summary"];
+        let counts = ["done", "freed_bytes"].map(|name| account[name].as_u64());
+        assert_eq!(counts, [Some(30), Some(8192)], "{account}");
+        lop.run(["undo"]).success();
+        assert_eq!(figures()[1], Some(0), "after an undo of {kind}");
+    }
+}
+
 /// What is said of a tree and its view when one of the two is kept and the other one is to go.
 fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Option<String> {
     let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/g", 2, 6000));
