@@ -34,6 +34,8 @@ pub struct Roots {
     above: Vec<Dir>,
     /// The marker that identifies the destination where another file system shows it.
     pub(crate) marker: Option<Marker>,
+    /// Why there is no marker, if the destination may contain the source.
+    pub(crate) unmarked: Option<io::Error>,
 }
 
 /// A tree to mirror from.
@@ -128,6 +130,20 @@ pub enum Refusal {
         path: PathBuf,
         /// The destination.
         destination: PathBuf,
+    },
+    /// The source may be inside the destination under a second path, and the test for that failed.
+    #[error(
+        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
+        path.display(),
+        destination.display()
+    )]
+    Unmarked {
+        /// The source.
+        path: PathBuf,
+        /// The destination.
+        destination: PathBuf,
+        /// What the system answered.
+        source: io::Error,
     },
     /// The destination is where lop keeps files that can be brought back.
     #[error("the destination is where lop keeps files that can be brought back")]
@@ -276,6 +292,7 @@ impl Roots {
             made,
             above: Vec::new(),
             marker: None,
+            unmarked: None,
         };
         let begun = if dry_run { Ok(()) } else { roots.reserve() };
         begun.and_then(|()| roots.see_through(dry_run)).inspect_err(|_| roots.undo())?;

@@ -4,13 +4,14 @@
 //! The certain test is a marker: a directory in the destination with a name that nobody else can have. If the marker
 //! shows up in a directory of the source, or in a directory above the source, that directory is the destination. It is
 //! made only if the source or the destination is on such a file system, or if something is mounted in the source. The
-//! end of the run removes it.
+//! end of the run removes it. If it cannot be made, nothing may be removed from the destination.
 //!
 //! A pool of several directories (mergerfs) may make the marker in another branch than the source's. So the source is
 //! also compared with what the destination has in its place, by times that nobody can set. A dry run makes no marker and
 //! has only this comparison.
 
 use std::ffi::{CStr, CString};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -39,12 +40,17 @@ impl Roots {
         if !is_one_shown && (dry_run || !source.mounts_below) {
             return Ok(());
         }
-        let marker = if dry_run { None } else { there.mark_by_name() };
+        let marker = if dry_run { None } else { Some(there.mark_by_name()) };
+        let (marker, unmarked) = match marker {
+            Some(Err(error)) => (None, Some(error)),
+            marker => (marker.and_then(Result::ok), None),
+        };
         let is_seen = marker.as_ref().is_some_and(|name| source.is_in_marked(name));
         let has_ctimes = || there.has_ctimes(marker.as_deref());
         let is_inside = is_seen || is_one_shown && source.is_shown_in(there, has_ctimes());
         let refused = is_inside.then(|| source.seen_inside(there));
         self.marker = marker.map(|name| Marker { name, anywhere: there.is_shown() });
+        self.unmarked = unmarked.filter(|_| is_one_shown);
         match refused {
             Some(refusal) => {
                 self.unmark();
@@ -52,6 +58,24 @@ impl Roots {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses to remove anything from the destination if it may contain the source and the marker that would reveal
+    /// that cannot be made. Removes the destination if it was made.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Unmarked`]. Nothing has been changed.
+    pub fn suit_deletion(&self) -> Result<(), Refusal> {
+        let (Some(error), Some(source), Some(there)) =
+            (&self.unmarked, &self.source, &self.destination)
+        else {
+            return Ok(());
+        };
+        self.undo();
+        let (path, destination) = (source.top.absolute.clone(), there.absolute.clone());
+        let source = error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
+        Err(Refusal::Unmarked { path, destination, source })
     }
 
     /// Returns whether a directory of the source is the destination.
@@ -96,10 +120,10 @@ impl Top {
         self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
 
-    /// Makes the marker and returns its name, or `None` on failure.
-    fn mark_by_name(&self) -> Option<CString> {
+    /// Makes the marker and returns its name.
+    fn mark_by_name(&self) -> io::Result<CString> {
         let name = Parts::new().of(c"");
-        self.dir.make_private_dir(&name).ok().map(|()| name)
+        self.dir.make_private_dir(&name).map(|()| name)
     }
 
     /// Returns whether status change times here are real. Some file systems report the modification time instead; the
@@ -164,7 +188,7 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
         let both = one.stat_child(name).and_then(|one| Ok((one, other.stat_child(name)?)));
         both.is_ok_and(|(one, other)| is_same(&one, &other))
     };
-    let are_one = || Ok::<_, std::io::Error>(is_same(&one.stat()?, &other.stat()?));
+    let are_one = || Ok::<_, io::Error>(is_same(&one.stat()?, &other.stat()?));
     listed.is_ok()
         && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
 }

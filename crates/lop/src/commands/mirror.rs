@@ -86,6 +86,9 @@ impl Run<'_> {
         let base = args.link_dest.as_deref();
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;
         let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
+        if args.delete {
+            roots.suit_deletion().map_err(refused)?;
+        }
         let options = self.with_memory(roots.source().map(Source::absolute), roots.destination());
         self.carry_out(roots.source(), &mut |user| {
             let (outcome, ended) = mirror::mirror(&roots, &options, watch, user);
@@ -254,6 +257,12 @@ fn refused(refusal: Refusal) -> CommandError {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
                 .hint("to remove everything in DST all the same, use --allow-empty-source")
         }
+        Refusal::Unmarked { source, .. } => CommandError::new(
+            Exit::Refused,
+            format!("{text} (nothing was changed)"),
+        )
+        .because(source)
+        .hint("free space in DST or get permission to write there, or mirror without --delete"),
         Refusal::Open { path, source } if source.kind() == io::ErrorKind::NotADirectory => {
             CommandError::failed(format!("{}: {NEEDS_DIRECTORY}", path.display()))
         }

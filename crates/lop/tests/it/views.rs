@@ -1,8 +1,9 @@
 //! Files that FUSE or overlayfs shows under two paths are not called copies of themselves. Needs root.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use testkit::{Mount, TreeBuilder, View, skipped};
+use testkit::{FileSystem, Mount, TreeBuilder, View, skipped};
 
 use crate::lop::{Lop, document, settle};
 
@@ -139,4 +140,34 @@ fn a_directory_that_a_server_shows_by_two_paths_has_no_copy() {
     let [x, y] = ["x", "y"].map(|name| mount.path().join(name));
     lop.run(["uniques".as_ref(), x.as_os_str()]).code(3);
     lop.run(["contains".as_ref(), x.as_os_str(), y.as_os_str()]).code(3);
+}
+
+/// The source is inside the destination, and the file system has no inode left for the marker that reveals this.
+#[test]
+fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_destination() {
+    let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    let to = mount.path().join("to");
+    TreeBuilder::new().file("sub/a", "a").file("sub/b", "b").make(&to);
+    let lop = Lop::with(&TreeBuilder::new());
+    mount.remount("nr_inodes=64").expect("fewer inodes");
+    let is_full = |number| File::create(mount.path().join(format!("{number}"))).is_err();
+    assert!((0..100).any(is_full), "there is room");
+    let Some(view) = shown(Some(View::Sshfs), &to) else { return };
+    let mirror = |more: &[&str]| {
+        let source = view.path().join("sub");
+        lop.command().arg("mirror").args(more).arg(source).arg(&to).run()
+    };
+    let refused = mirror(&["--delete"]);
+    let said = refused.code(4).stderr_str();
+    assert!(said.contains("cannot tell whether") && said.contains("No space left"), "{said}");
+    assert!(said.contains(to.to_str().expect("a name")) && said.contains("hint: "), "{said}");
+    for name in ["a", "b"] {
+        assert!(to.join("sub").join(name).exists(), "{name} is lost");
+    }
+    // Without --delete it begins, and can make nothing.
+    let said = mirror(&[]);
+    assert!(said.stderr_str().contains("is full"), "{}", said.stderr_str());
 }
