@@ -205,6 +205,24 @@ fn file_knows_hard_links_from_copies() {
 }
 
 #[test]
+fn file_marks_further_names_of_a_copy() {
+    let tree = TreeBuilder::new()
+        .hard_links("alike", &["a", "b"])
+        .hard_links("alike", &["c", "d", "e"])
+        .file("f", "alike");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    let output = lop.run(["file", "a"]);
+    let text = output.stdout_str().replace(lop.work().to_str().expect("UTF-8"), "");
+    let copies =
+        "  /c\n  /d  (hard link of the copy above)\n  /e  (hard link of the copy above)\n  /f\n";
+    let own = "  /b  (hard link)\n";
+    assert!(text.starts_with("a: 2 duplicates, 3 hard links, 5 B\n"), "{text}");
+    assert!(text.contains(copies) && text.contains(own), "{text}");
+    assert_eq!(text.lines().count(), 6, "{text}");
+}
+
+#[test]
 fn file_takes_paths_as_people_write_them() {
     let tree = TreeBuilder::new().file("d/a", "alike").file("b", "alike").symlink("link", "d");
     let lop = Lop::with(&tree.symlink("to b", "b"));

@@ -260,3 +260,39 @@ fn values_that_are_false_end_no_command_in_an_ugly_way_and_lose_nothing() {
 fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way_and_lose_nothing() {
     rounds("60", flip);
 }
+
+#[test]
+fn directories_in_a_circle_or_in_none_are_refused() {
+    let last = "(SELECT max(id) FROM dir)";
+    let rows = [
+        "parent = 1 WHERE id = 1".to_owned(),
+        format!("parent = {last} WHERE id = 2"),
+        format!("parent = 99999 WHERE id = {last}"),
+    ];
+    let removal: &[&str] = &["dedupe", "--all", "--by", "delete", "--apply"];
+    let refuse = [&["report"][..], &["scan", "."], &["refresh"], &["validate"], removal];
+    let frugal = Frugal::new();
+    let whole = frugal.begin();
+    let before = Snapshot::of(frugal.lop.work());
+    for row in rows {
+        frugal.put(&whole);
+        let database = frugal.lop.database();
+        database.pragma_update(None, "foreign_keys", false).expect("set");
+        let changed = database.execute(&format!("UPDATE dir SET {row}"), []);
+        drop(database);
+        assert_eq!(changed.expect("changed"), 1, "{row}");
+        let forged = fs::read(frugal.lop.catalog()).expect("readable");
+        for command in refuse {
+            frugal.put(&forged);
+            let output = frugal.lop.run(command);
+            let said = output.code(5).stderr_str();
+            assert!(said.contains("damaged: "), "{row}: {command:?}: {said}");
+        }
+        // Whoever only goes up from one directory, or down to one, may have an answer.
+        for command in COMMANDS {
+            frugal.put(&forged);
+            frugal.run(command);
+        }
+        assert_same(&before, &Snapshot::of(frugal.lop.work()), Compare::ALL);
+    }
+}
