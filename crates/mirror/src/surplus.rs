@@ -151,6 +151,10 @@ impl Removal<'_, '_> {
         if !self.outcome.has_files && !allow_empty {
             return Some(Spared::SourceEmpty);
         }
+        let is_incomplete = self.outcome.failed > self.outcome.unremoved;
+        if self.job.roots.may_show_source(is_incomplete) {
+            return Some(Spared::NotCopied);
+        }
         let ask = ask.filter(|_| !dry_run);
         if max_delete.is_none() && ask.is_none() {
             return None;

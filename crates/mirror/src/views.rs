@@ -78,6 +78,14 @@ impl Roots {
         Err(Refusal::Unmarked { path, destination, source })
     }
 
+    /// Returns whether what is to be removed from the destination may be the only copy of something in the source: if not
+    /// all of the source could be copied, and another path may lead from the source into the destination.
+    pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
+        let (Some(source), Some(there)) = (&self.source, &self.destination) else { return false };
+        let is_shown = || source.mounts_below || source.top.is_shown() || there.is_shown();
+        self.unmarked.is_some() || is_incomplete && is_shown()
+    }
+
     /// Returns whether a directory of the source is the destination.
     pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
         let Some(there) = &self.destination else { return false };

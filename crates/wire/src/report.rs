@@ -65,6 +65,8 @@ pub enum Spared {
     TooMany,
     /// The user said no.
     Declined,
+    /// Not all of the source could be copied, and the destination may contain the source under another path.
+    NotCopied,
 }
 
 /// Why something of the source is left out, though no pattern says so.

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mirror::{Options, Refusal, Roots};
-use testkit::{Mount, TempTree, TreeBuilder, View, skipped};
+use mirror::{Options, Refusal, Roots, Spared};
+use testkit::{
+    Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, View, assert_same, skipped,
+};
 
-use crate::world::{assert_alike, deleting, run, usual};
+use crate::world::{assert_alike, deleting, run, try_to, usual};
 
 const VIEWS: [View; 4] = [View::Bindfs, View::Mergerfs, View::MergerfsUseIno, View::Sshfs];
 
@@ -186,4 +188,55 @@ fn clear(place: &TempTree) {
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
             .expect("removed");
     }
+}
+
+/// Returns a destination with room for a part of what its directory `in` contains.
+fn nearly_full(files: u64) -> Option<Mount> {
+    let mount = Mount::new(FileSystem::Tmpfs, 2 << 20).map_err(|reason| skipped(&reason)).ok()?;
+    let names = (0..files).map(|number| (format!("in/{number}"), number));
+    let tree =
+        names.fold(TreeBuilder::new(), |tree, (name, seed)| tree.seeded(name, seed, 500_000));
+    tree.make(mount.path());
+    Some(mount)
+}
+
+#[track_caller]
+fn assert_spared(from: &Path, to: &Path) {
+    let before = Snapshot::of(to.join("in"));
+    let outcome = try_to(from, to, &deleting());
+    assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
+    assert_eq!((outcome.spared, outcome.spared_why), (1, Spared::NotCopied), "{outcome:?}");
+    assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
+}
+
+/// The source is a directory of the destination, and no path reveals that.
+#[test]
+fn nothing_is_removed_if_not_all_of_a_source_behind_a_view_could_be_copied() {
+    let Some(to) = nearly_full(3) else { return };
+    match Mount::view(View::Sshfs, &to.path().join("in")) {
+        Ok(view) => assert_spared(view.path(), to.path()),
+        Err(reason) => skipped(&reason),
+    }
+}
+
+#[test]
+fn nothing_is_removed_if_not_all_that_is_mounted_in_the_source_could_be_copied() {
+    let Some(to) = nearly_full(3) else { return };
+    let from = TreeBuilder::new().file("f", "f").dir("v").make_temp();
+    let view = match Mount::view(View::Sshfs, &to.path().join("in")) {
+        Ok(view) => view,
+        Err(reason) => return skipped(&reason),
+    };
+    let _bound = Mount::bind(view.path(), from.join("v")).expect("it can be mounted again");
+    assert_spared(from.path(), to.path());
+}
+
+#[test]
+fn surplus_is_removed_from_a_full_disk_if_no_other_path_leads_there() {
+    let (Some(to), Ok(from)) = (nearly_full(2), Mount::new(FileSystem::Tmpfs, 2 << 20)) else {
+        return;
+    };
+    TreeBuilder::new().seeded("large", 9, 1_500_000).file("f", "f").make(from.path());
+    let outcome = try_to(from.path(), to.path(), &deleting());
+    assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 3, 0), "{outcome:?}");
 }

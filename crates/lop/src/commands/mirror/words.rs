@@ -122,6 +122,10 @@ pub(super) fn spared(account: &Account) -> Option<String> {
              use --allow-empty-source to remove them"
         }
         Spared::Declined => "the answer was no",
+        Spared::NotCopied => {
+            "not all of the source could be copied, and the destination may contain the source under another path; \
+             run again when everything else can be copied"
+        }
     };
     let was = if account.spared == 1 { "was" } else { "were" };
     Some(format!("{spared} that the source does not have {was} not removed: {why}"))
