@@ -99,7 +99,13 @@ impl Mounts {
 
     /// Returns whether anything is mounted below an absolute path without links.
     pub fn any_below(&self, path: &[u8]) -> bool {
-        self.0.iter().any(|mount| below(path, &mount.point).is_some_and(|rest| !rest.is_empty()))
+        self.points_below(path).next().is_some()
+    }
+
+    /// Returns the mount points below an absolute path without links.
+    pub fn points_below(&self, path: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let is_below = move |point: &[u8]| below(path, point).is_some_and(|rest| !rest.is_empty());
+        self.0.iter().map(|mount| &mount.point[..]).filter(move |point| is_below(point))
     }
 
     /// Returns the places that are below an absolute path without links: its own, and what is mounted

@@ -56,6 +56,8 @@ impl Surplus {
         if let Some(source) = &job.roots.source {
             // It may be in the destination by another mount.
             guard.keep(&source.top.absolute, Why::Source);
+            // So may what is mounted in it.
+            guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         job.watch.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
         let mut removal = Removal { job, guard, outcome };

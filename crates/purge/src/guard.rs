@@ -183,8 +183,24 @@ impl Guard {
                 self.keys.insert(stat.key(), why);
             }
         }
-        self.places
-            .extend(self.mounts.place(path.as_os_str().as_bytes()).map(|place| (place, why)));
+        self.keep_place(path.as_os_str().as_bytes(), why);
+    }
+
+    /// Keeps the directories that are mounted below an absolute path without links, except below `left_out`. No mount
+    /// point is looked at, as a network file system may not answer.
+    pub fn keep_mounted(&mut self, path: &Path, left_out: Option<&Path>, why: Why) {
+        let points = self.mounts.points_below(path.as_os_str().as_bytes());
+        let points = points.map(|point| PathBuf::from(OsStr::from_bytes(point)));
+        let is_kept = |point: &PathBuf| left_out.is_none_or(|path| !point.starts_with(path));
+        for point in points.filter(is_kept).collect::<Vec<_>>() {
+            self.keep_place(point.as_os_str().as_bytes(), why);
+        }
+    }
+
+    /// Keeps the place of a path, and the one that a FUSE file system shows there.
+    fn keep_place(&mut self, path: &[u8], why: Why) {
+        let places = [self.mounts.place(path), self.mounts.place_shown(path)];
+        self.places.extend(places.into_iter().flatten().map(|place| (place, why)));
     }
 
     /// Keeps the working directory and what it is in as `..` has it, however long its path is.

@@ -240,3 +240,29 @@ fn surplus_is_removed_from_a_full_disk_if_no_other_path_leads_there() {
     let outcome = try_to(from.path(), to.path(), &deleting());
     assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 3, 0), "{outcome:?}");
 }
+
+#[test]
+fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
+    let place = TreeBuilder::new().dir("from/m").file("to/deep/in/keep", "k").file("to/gone", "g");
+    let views = [None, Some(View::Bindfs)];
+    for view in views {
+        let place = place.make_temp();
+        let shown = place.join("to/deep/in");
+        let view = match view.map(|view| Mount::view(view, &shown)).transpose() {
+            Ok(view) => view,
+            Err(reason) => return skipped(&reason),
+        };
+        let shown = view.as_ref().map_or(&*shown, Mount::path);
+        let _bound = match Mount::bind(shown, place.join("from/m")) {
+            Ok(bound) => bound,
+            Err(reason) => return skipped(&reason),
+        };
+        let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+        assert_eq!((outcome.failed, outcome.unremoved, outcome.removed), (1, 1, 1), "{outcome:?}");
+        assert!(outcome.problems[0].reason.to_string().contains("what is mirrored"));
+        for name in ["deep/in/keep", "m/keep"] {
+            assert!(place.join("to").join(name).exists(), "{name}: {outcome:?}");
+        }
+        assert!(!place.join("to/gone").exists());
+    }
+}
