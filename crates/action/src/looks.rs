@@ -73,13 +73,15 @@ impl Looks {
     pub fn at(&mut self, mut plan: Plan, kind: Kind, refused: &mut Vec<Refusal>) -> Option<Plan> {
         let Some(kept) = self.look(&plan.keep) else { return Some(plan) };
         let path = plan.keep.target.path.clone();
-        let keeps = Keeps { path: &path, device: kept.stat.device, volume: kept.volume };
+        let keeps = Keeps { path: &path, stat: &kept.stat, volume: kept.volume };
         plan.others.retain_mut(|other| {
-            if let Err(reason) = keeps.check(kind, &other.stat, &self.distinct) {
+            let looked = self.look(other);
+            let volume = looked.as_ref().map(|looked| looked.volume);
+            if let Err(reason) = keeps.check(kind, &other.stat, volume, &self.distinct) {
                 refused.push(Refusal { path: other.target.path.clone(), reason });
                 return false;
             }
-            let Some(looked) = self.look(other) else { return true };
+            let Some(looked) = looked else { return true };
             let file = &looked.file;
             if kind == Kind::Reflink && has_nothing_to_share(file, &kept.file) {
                 return false;

@@ -7,7 +7,7 @@
 //! that is exported and mounted on the same machine, of one share that is mounted twice, of a union and its
 //! branches. Numbers do not tell, as each of these has its own, and what such a file system says after the other
 //! name is gone may be from a cache, content included. So it counts as another file only if it is on the same file
-//! system as the one that goes, if the kernel itself keeps its metadata ([`Volume::is_local`]), or if the user
+//! system as the one that goes, if the kernel itself keeps its metadata ([`Volume::is_local`]) and its times are others, or if the user
 //! says that it is one.
 
 use std::io;
@@ -21,28 +21,41 @@ use crate::kind::Kind;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keeps<'k> {
     pub(crate) path: &'k [u8],
-    pub(crate) device: u64,
+    pub(crate) stat: &'k Stat,
     pub(crate) volume: Volume,
 }
 
 impl Keeps<'_> {
-    /// Makes sure that a kind of action can be done with a file; `distinct` are directories of which the user
+    /// Makes sure that a kind of action can be done with a file, on `there` if that is known; `distinct` are directories of which the user
     /// said that what is below them is no other view of it.
     pub(crate) fn check(
         &self,
         kind: Kind,
         going: &Stat,
+        there: Option<Volume>,
         distinct: &[Vec<u8>],
     ) -> Result<(), Reason> {
         let volume = &self.volume;
         if kind == Kind::Reflink && !volume.can_share_extents() {
             return Err(Reason::Unsupported { file_system: volume.name(), kind });
         }
-        let is_distinct = self.device == going.device
-            || volume.is_local(self.device)
+        // A snapshot of btrfs has the times of its original, and is another file.
+        let may_show = there.is_some_and(|there| !there.is_local(going.device));
+        let is_shown = may_show && have_same_times(self.stat, going);
+        let is_distinct = self.stat.device == going.device
+            || volume.is_local(self.stat.device) && !is_shown
             || distinct.iter().any(|dir| is_below(dir, self.path));
         if is_distinct { Ok(()) } else { Err(Reason::View { file_system: volume.name() }) }
     }
+}
+
+/// Returns whether two files on different devices have the same times to the nanosecond, as a file and its view have: no
+/// copy is made with the status change time of its original. Whole seconds do not tell.
+///
+/// mergerfs renames a file on all of its branches at once, and a kept file that is on one of them with it.
+fn have_same_times(one: &Stat, other: &Stat) -> bool {
+    let times = |stat: &Stat| (stat.mtime_ns(), stat.ctime_ns);
+    times(one) == times(other) && one.ctime_ns % 1_000_000_000 != 0
 }
 
 /// Returns that the file system knows no such kind of action, if an error says so.

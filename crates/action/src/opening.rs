@@ -113,9 +113,9 @@ impl Worker<'_> {
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
-        let keeps =
-            Keeps { path: &kept.target.path, device: kept.stat.device, volume: kept.volume };
-        keeps.check(kind, &opened.stat, &self.shared.how.distinct).map_err(here)?;
+        let keeps = Keeps { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
+        let distinct = &self.shared.how.distinct;
+        keeps.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
         // A file in quarantine stays what it is.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {

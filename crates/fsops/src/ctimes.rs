@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use crate::{Mounts, Volume};
 
-/// The kinds of FUSE and network file systems that report real status change times: NFS has them (RFC 1813), mergerfs and
-/// virtiofs pass them on. bindfs is left out because it has an option to change them.
-const KINDS: [&[u8]; 4] = [b"nfs", b"nfs4", b"fuse.mergerfs", b"virtiofs"];
+/// The kinds of network file systems that report real status change times: NFS has them (RFC 1813). FUSE file systems may
+/// show another one that has none, such as a mergerfs with a branch on sshfs.
+const KINDS: [&[u8]; 2] = [b"nfs", b"nfs4"];
 
 /// The file systems that report real status change times, as they were mounted when the table of mounts was read.
 #[derive(Debug)]

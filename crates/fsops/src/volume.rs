@@ -31,9 +31,9 @@ const OVERLAY_MAGIC: u64 = 0x794C_7630;
 const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
 
 /// `f_type` of file systems without a block device of their own whose files the kernel keeps itself
-/// (linux/magic.h): btrfs, tmpfs, ramfs, overlayfs, bcachefs, ZFS, UBIFS.
-const LOCAL_MAGICS: [u64; 7] =
-    [BTRFS_MAGIC, TMPFS_MAGIC, 0x8584_58F6, OVERLAY_MAGIC, 0xCA45_1A4E, 0x2FC1_2FC1, 0x2405_1905];
+/// (linux/magic.h): btrfs, tmpfs, ramfs, bcachefs, ZFS, UBIFS.
+const LOCAL_MAGICS: [u64; 6] =
+    [BTRFS_MAGIC, TMPFS_MAGIC, 0x8584_58F6, 0xCA45_1A4E, 0x2FC1_2FC1, 0x2405_1905];
 
 /// What file systems are called, by `f_type`. ext2 and ext3 have that of ext4.
 const NAMES: [(u64, &str); 17] = [

@@ -90,7 +90,13 @@ impl Lop {
     /// be files of which nothing is known any more.
     #[track_caller]
     pub(crate) fn report(&self) -> Groups {
-        let output = self.run(["report", "--format", "nul"]);
+        self.report_with([])
+    }
+
+    /// Returns the same with further arguments.
+    #[track_caller]
+    pub(crate) fn report_with<'a>(&self, more: impl IntoIterator<Item = &'a str>) -> Groups {
+        let output = self.run(["report", "--format", "nul"].into_iter().chain(more));
         if output.ending != testkit::Ending::Code(3) {
             output.success();
         }
