@@ -40,6 +40,7 @@ mod job;
 mod keeps;
 mod link;
 mod links;
+mod lookalike;
 mod make;
 mod name;
 mod node;

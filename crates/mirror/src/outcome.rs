@@ -169,6 +169,12 @@ pub enum Reason {
     /// A directory of the destination is in the way, and some of its entries could not be removed.
     #[error("a directory is in the way, and not all in it could be removed")]
     Remains,
+    /// A directory of the destination looks like the source.
+    #[error(
+        "may be the source under another path, as it has the same entries and modification time; \
+         it stays; if it is a copy, remove it with 'lop purge'"
+    )]
+    MayBeSource,
     /// The kernel makes it up while it is read.
     #[error("is made up by the kernel while it is read, and was not copied")]
     MadeUp,

@@ -11,6 +11,7 @@ use purge::{Deed, Guard, Refusal, Selection, Target, Why};
 use wire::Spared;
 
 use crate::job::Job;
+use crate::lookalike::Lookalike;
 use crate::node::Node;
 use crate::outcome::{Change, Differs, Made, Outcome, Problem, Reason, What};
 use crate::worker::joined;
@@ -60,7 +61,7 @@ impl Surplus {
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         job.watch.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
-        let mut removal = Removal { job, guard, outcome };
+        let mut removal = Removal { job, guard, outcome, lookalike: job.roots.lookalike() };
         for (node, name) in &self.parts {
             if !job.options.dry_run {
                 removal.in_dir(node, |removal, dir| removal.remove_part(node, dir, name));
@@ -107,6 +108,8 @@ struct Removal<'r, 'j> {
     job: &'r Job<'j>,
     guard: Guard,
     outcome: &'r mut Outcome,
+    /// The source, if a directory here may be it.
+    lookalike: Option<Lookalike<'r>>,
 }
 
 impl Removal<'_, '_> {
@@ -281,6 +284,11 @@ impl Removal<'_, '_> {
     }
 
     fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.watch);
+        if let Some(path) = self.lookalike.as_ref().and_then(find) {
+            self.outcome.fail_to_remove(|| joined(node, &path), Reason::MayBeSource);
+            return Some(Reason::Remains);
+        }
         let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
         let removed = self.check(dir, node, name).map(|target| {
             let tell = |path: &[u8], is_dir| {

@@ -36,7 +36,7 @@ impl Roots {
     /// destination inside the source.
     pub(crate) fn see_through(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(there)) = (&self.source, &self.destination) else { return Ok(()) };
-        let is_one_shown = source.top.is_shown() || there.is_shown();
+        let is_one_shown = source.is_shown_or(there);
         if !is_one_shown && (dry_run || !source.mounts_below) {
             return Ok(());
         }
@@ -82,8 +82,14 @@ impl Roots {
     /// all of the source could be copied, and another path may lead from the source into the destination.
     pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
         let (Some(source), Some(there)) = (&self.source, &self.destination) else { return false };
-        let is_shown = || source.mounts_below || source.top.is_shown() || there.is_shown();
+        let is_shown = || source.mounts_below || source.is_shown_or(there);
         self.unmarked.is_some() || is_incomplete && is_shown()
+    }
+
+    /// Returns whether the source or the destination is on a file system that can show files of another one.
+    pub(crate) fn is_one_shown(&self) -> bool {
+        let both = self.source.as_ref().zip(self.destination.as_ref());
+        both.is_some_and(|(source, there)| source.is_shown_or(there))
     }
 
     /// Returns whether a directory of the source is the destination.
@@ -154,6 +160,11 @@ impl Source {
     pub(crate) fn seen_inside(&self, there: &Top) -> Refusal {
         let (path, destination) = (self.top.absolute.clone(), there.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
+    }
+
+    /// Returns whether this or the destination `there` is on a file system that can show files of another one.
+    fn is_shown_or(&self, there: &Top) -> bool {
+        self.top.is_shown() || there.is_shown()
     }
 
     /// Returns whether the source, or a directory above it, contains the marker.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mirror::{Options, Refusal, Roots, Spared};
+use mirror::{Options, Reason, Refusal, Roots, Spared};
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, View, assert_same, skipped,
 };
@@ -264,5 +264,49 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
             assert!(place.join("to").join(name).exists(), "{name}: {outcome:?}");
         }
         assert!(!place.join("to/gone").exists());
+    }
+}
+
+/// The view shows the source without anything above it, and merges it with another directory or layer.
+#[test]
+fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
+    let ways = [View::Sshfs, View::Mergerfs].map(Some).into_iter().chain([None]);
+    for way in ways {
+        for (at, below) in [("in", ""), ("in", "sub"), ("deep/in", "sub")] {
+            let place = TreeBuilder::new()
+                .file(format!("{at}/sub/a"), "a")
+                .file(format!("{at}/b"), "b")
+                .file("gone/c", "c")
+                .dir("other")
+                .make_temp();
+            let to = place.path();
+            let empty = TreeBuilder::new().dir("empty").make_temp();
+            let shown = to.join(at);
+            let branches = format!("{}:{}", shown.display(), empty.join("empty").display());
+            let view = match way {
+                Some(View::Mergerfs) => Mount::view(View::Mergerfs, Path::new(&branches)),
+                Some(view) => Mount::view(view, &shown),
+                None => Mount::overlay(&shown),
+            };
+            let view = match view {
+                Ok(view) => view,
+                Err(reason) => return skipped(&reason),
+            };
+            let from = view.path().join(below);
+            // What an overlay shows as its top directory has a time of its own.
+            if way.is_none() && below.is_empty() {
+                continue;
+            }
+            for dry_run in [true, false] {
+                let outcome = try_to(&from, to, &Options { dry_run, ..deleting() });
+                assert_eq!((outcome.failed, outcome.unremoved), (1, 1), "{way:?} {outcome:?}");
+                let problem = &outcome.problems[0];
+                assert!(matches!(problem.reason, Reason::MayBeSource), "{way:?} {outcome:?}");
+                let expected = [at, below].join("/");
+                assert_eq!(problem.path, expected.trim_end_matches('/').as_bytes());
+                assert!(to.join(at).join("sub/a").exists() && to.join(at).join("b").exists());
+                assert_eq!(to.join("gone").exists(), dry_run);
+            }
+        }
     }
 }
