@@ -10,6 +10,7 @@ use std::collections::btree_map::Entry;
 use std::ffi::CStr;
 use std::io;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use fsops::{DirBuffer, Log};
 use walk::Reach;
@@ -86,15 +87,33 @@ impl Manifests {
     }
 }
 
-/// Removes a manifest that nothing is left beside of.
+/// How often, and how long each time, a FUSE file system is waited for until it lets go of files that were removed.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Removes the manifest of a store in which nothing else is left.
+///
+/// libfuse renames a file that is removed while it is open to `.fuse_hidden…`, and removes it some time after it was
+/// closed.
 pub(crate) fn remove_if_alone(path: &[u8], reach: &mut Reach) {
     let Ok(staging) = staging::open(0, path, reach) else { return };
-    let mut is_alone = true;
-    let listed = staging.dir.open_below_within(b".").and_then(|dir| {
-        dir.for_each(&mut DirBuffer::default(), |item| is_alone &= item.name == MANIFEST)
-    });
-    if listed.is_ok() && is_alone {
-        // There may be none, and if it cannot be removed nothing is lost.
-        let _kept = staging.dir.remove_name(MANIFEST);
+    for _ in 0..TRIES {
+        let (mut others, mut hidden) = (0, 0);
+        let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+            dir.for_each(&mut DirBuffer::default(), |item| match item.name.to_bytes() {
+                name if name == MANIFEST.to_bytes() => {}
+                name if name.starts_with(b".fuse_hidden") => hidden += 1,
+                _ => others += 1,
+            })
+        });
+        if listed.is_err() || others > 0 {
+            return;
+        }
+        if hidden == 0 {
+            // There may be none, and if it cannot be removed nothing is lost.
+            let _kept = staging.dir.remove_name(MANIFEST);
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
