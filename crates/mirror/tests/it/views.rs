@@ -236,7 +236,7 @@ fn surplus_is_removed_from_a_full_disk_if_no_other_path_leads_there() {
     let (Some(to), Ok(from)) = (nearly_full(2), Mount::new(FileSystem::Tmpfs, 2 << 20)) else {
         return;
     };
-    TreeBuilder::new().seeded("large", 9, 1_500_000).file("f", "f").make(from.path());
+    TreeBuilder::new().seeded("large", 9, 1_500_000).make(from.path());
     let outcome = try_to(from.path(), to.path(), &deleting());
     assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 3, 0), "{outcome:?}");
 }
