@@ -79,8 +79,10 @@ impl Worker<'_> {
         if one.opened.stat.links < 2 && self.shared.how.kind != Kind::Quarantine {
             return None;
         }
-        // A writer that waits for the lease can write as soon as it is released.
-        let now = one.opened.file.stat_now().ok().filter(|_| lease.holds());
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE) anybody may have
+        // written since the name changed.
+        let is_alone = matches!(lease, Lease::Granted(_)) && lease.holds();
+        let now = one.opened.file.stat_now().ok().filter(|_| is_alone);
         statuses.note(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
     }

@@ -238,8 +238,10 @@ impl Worker<'_> {
                 }
             }
         }
-        // A writer that waits for the lease can write as soon as it is released.
-        if lease.as_ref().is_some_and(|lease| !lease.holds()) {
+        // A writer that waits for the lease can write as soon as it is released. Without one (FUSE) anybody may have
+        // written between an action and the look after it.
+        let is_open = !is_leased && changes_kept(self.shared.how.kind);
+        if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
             self.outcome.statuses.doubt(now.key());
         }
         drop(lease);

@@ -6,7 +6,8 @@
 //! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
 //! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
-//! unless the kernel gives finer times to files whose status was read (Linux 6.13).
+//! unless the kernel gives finer times to files whose status was read (Linux 6.13). An undo has no lease on the file: an edit
+//! between its change and the look after it stays unseen too.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
