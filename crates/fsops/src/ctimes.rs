@@ -7,25 +7,34 @@ use std::collections::HashSet;
 
 use crate::{Mounts, Volume};
 
-/// The kinds of network file systems that report real status change times: NFS has them (RFC 1813). FUSE file systems may
-/// show another one that has none, such as a mergerfs with a branch on sshfs.
-const KINDS: [&[u8]; 2] = [b"nfs", b"nfs4"];
+/// The kinds of network file systems that report real status change times: NFS has them (RFC 1813).
+const REAL: [&[u8]; 2] = [b"nfs", b"nfs4"];
+
+/// The kinds that pass on the times of other file systems, which may have none (a mergerfs with a branch on sshfs).
+const PASSED_ON: [&[u8]; 2] = [b"fuse.mergerfs", b"virtiofs"];
 
 /// The file systems that report real status change times, as they were mounted when the table of mounts was read.
 #[derive(Debug)]
 pub struct Ctimes {
-    devices: HashSet<u64>,
+    real: HashSet<u64>,
+    passed_on: HashSet<u64>,
 }
 
 impl Ctimes {
     /// Reads the table of mounts. Without one, only file systems of this machine are known.
     pub fn read() -> Ctimes {
-        Ctimes { devices: Mounts::read().devices_of(&KINDS) }
+        let mounts = Mounts::read();
+        Ctimes { real: mounts.devices_of(&REAL), passed_on: mounts.devices_of(&PASSED_ON) }
     }
 
-    /// Returns whether the status change times of files on this device, which belongs to `volume`, are real.
+    /// Returns whether the status change times of files on this device, which belongs to `volume`, are certainly real.
     pub fn are_real(&self, volume: &Volume, device: u64) -> bool {
-        volume.is_local(device) || self.devices.contains(&device)
+        volume.is_local(device) || self.real.contains(&device)
+    }
+
+    /// Returns whether they are real, unless the file system shows another one that has none.
+    pub fn are_likely(&self, volume: &Volume, device: u64) -> bool {
+        self.are_real(volume, device) || self.passed_on.contains(&device)
     }
 }
 
@@ -39,10 +48,11 @@ mod tests {
     #[test]
     fn file_systems_of_this_machine_and_known_kinds_have_real_ctimes() {
         let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("is mounted");
-        let ctimes = Ctimes { devices: [70].into() };
+        let ctimes = Ctimes { real: [70].into(), passed_on: [72].into() };
         // A device with a major number is a disk, whatever is on it.
         assert!(ctimes.are_real(&proc, 8 << 32));
         assert!(ctimes.are_real(&proc, 70));
-        assert!(!ctimes.are_real(&proc, 71));
+        assert!(!ctimes.are_likely(&proc, 71));
+        assert!(ctimes.are_likely(&proc, 72) && !ctimes.are_real(&proc, 72));
     }
 }

@@ -144,7 +144,7 @@ impl Top {
     /// marker, if there is one, shows whether this one does.
     fn has_ctimes(&self, marker: Option<&CStr>) -> bool {
         let volume = self.dir.volume();
-        if volume.is_ok_and(|volume| Ctimes::read().are_real(&volume, self.stat.device)) {
+        if volume.is_ok_and(|volume| Ctimes::read().are_likely(&volume, self.stat.device)) {
             return true;
         }
         let long_ago = Time::from_ns(1_000_000_000);
