@@ -51,6 +51,7 @@ pub fn options() -> Options {
         include: Globs::default(),
         exclude: Globs::default(),
         bandwidth: Arc::default(),
+        own: walk::Own::default(),
         memory: Some(Arc::new(Told)),
         threads: Threads { first: 1, grows: false },
         lanes: Arc::new(Lanes::new(Io::Cached)),
