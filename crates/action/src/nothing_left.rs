@@ -1,4 +1,4 @@
-//! Runs that have nothing left to undo.
+//! Explains why a run has nothing left to undo.
 
 use crate::past::{Fate, Past};
 

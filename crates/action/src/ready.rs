@@ -20,7 +20,7 @@ pub(crate) struct Ready<'b> {
     pub(crate) noted: &'b Noted,
     pub(crate) site: Site,
     pub(crate) inode: u64,
-    /// What the action put there, if it is still there.
+    /// The entry that the action put in the file's place; `None` if it is gone.
     pub(crate) there: Option<New>,
     /// Whether it has the owner that the file had.
     pub(crate) has_owner: bool,

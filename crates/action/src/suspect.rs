@@ -9,13 +9,13 @@ use crate::target::Version;
 pub struct Suspect {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// What it was when it was compared.
+    /// The version of the file that lop compared.
     pub version: Version,
     /// What was found.
     pub fault: Fault,
 }
 
-/// What a comparison has found of a file.
+/// The fault that a comparison found in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Its bytes differ from those of files that are still equal.

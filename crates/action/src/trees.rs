@@ -32,7 +32,7 @@ pub(crate) enum Line {
     Not { n: u64 },
     /// What could not be removed of it is back where it was.
     Back { n: u64 },
-    /// Nothing is left of it: its store is gone.
+    /// The store is gone, and the tree with it.
     Gone { n: u64 },
     /// So many entries more are gone. A process that is through with all says how many it could not remove.
     Removed { entries: u64, failed: Option<u64> },
@@ -98,7 +98,7 @@ pub(crate) struct Noted {
     /// What came to the store was looked at.
     #[serde(skip)]
     pub(crate) moved: bool,
-    /// It is not there any more, as it was given back or its store is gone.
+    /// The tree is gone: lop gave it back, or its store is gone.
     #[serde(skip)]
     pub(crate) over: bool,
 }

@@ -106,7 +106,7 @@ impl Catalog {
     }
 
     /// Returns the paths of everything that belongs to a catalog at `path`: its files and the folder with the journals.
-    /// If `path` is a symbolic link, these can be beside the link or beside its target, so both are returned.
+    /// For a symbolic link, `SQLite` may use files beside the link or beside its target. Both sets are returned.
     pub fn own(path: &Path) -> Vec<PathBuf> {
         let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
         let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();

@@ -18,7 +18,7 @@ pub struct Totals {
     pub duplicates: u64,
 }
 
-/// What is remembered below each directory that is directly in one.
+/// Counts the remembered files below each subdirectory of a directory.
 ///
 /// A directory has a greater number than the one it is in, so that this ends. `CROSS JOIN` has `SQLite` look up the files of
 /// each directory by index; it went through all files of the catalog for a few directories.

@@ -122,7 +122,7 @@ impl Sight {
     }
 }
 
-/// Returns whether two times are certainly different, although each may have been rounded.
+/// Returns whether two times differ by more than rounding can explain.
 fn are_different(one_ns: i64, other_ns: i64) -> bool {
     let is_rounded = |ns: i64| ns % 1_000_000_000 == 0;
     let least = if is_rounded(one_ns) || is_rounded(other_ns) { COARSE_NS } else { FINE_NS };

@@ -13,7 +13,7 @@ const REAL: [&[u8]; 2] = [b"nfs", b"nfs4"];
 /// The kinds that pass on the times of other file systems, which may have none (a mergerfs with a branch on sshfs).
 const PASSED_ON: [&[u8]; 2] = [b"fuse.mergerfs", b"virtiofs"];
 
-/// The file systems that report real status change times, as they were mounted when the table of mounts was read.
+/// The mounted file systems that report real status change times. [`Ctimes::read`] takes a snapshot of the mount table.
 #[derive(Debug)]
 pub struct Ctimes {
     real: HashSet<u64>,
@@ -49,7 +49,7 @@ mod tests {
     fn file_systems_of_this_machine_and_known_kinds_have_real_ctimes() {
         let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("is mounted");
         let ctimes = Ctimes { real: [70].into(), passed_on: [72].into() };
-        // A device with a major number is a disk, whatever is on it.
+        // A device with a major number is a disk.
         assert!(ctimes.are_real(&proc, 8 << 32));
         assert!(ctimes.are_real(&proc, 70));
         assert!(!ctimes.are_likely(&proc, 71));

@@ -180,7 +180,7 @@ impl Volume {
     /// Returns whether it can show files of other file systems, under other numbers: FUSE, network file systems and
     /// overlayfs. `device` is the number of the device that the files are on.
     pub fn shows_others(&self, device: u64) -> bool {
-        !self.is_local(device) || self.is_stacked()
+        !self.is_local(device)
     }
 
     /// Returns the same as [`Volume::shows_others`], as far as that is known without the number of the device; `true`

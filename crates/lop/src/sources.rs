@@ -26,7 +26,7 @@ use crate::monitor::Monitor;
 use crate::quantity::counted;
 use crate::settings::{Settings, Workers};
 
-/// Directories kept open while files are looked up.
+/// How many directories a lookup keeps open.
 const OPEN_DIRS: usize = 64;
 
 /// Groups of files, of which nothing more is believed than that they are worth comparing.

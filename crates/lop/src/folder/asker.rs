@@ -177,7 +177,7 @@ impl<'a> Asker<'a> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            // Whatever is in it, it is the same file.
+            // A hard link is the same file, so its content does not matter.
             let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is(&now));
             if is_same && self.bounds.is_outside(&entry.path, &mut self.looker) {
                 let names = linked.get(&(entry.volume, entry.inode));

@@ -132,7 +132,7 @@ fn a_source_that_has_only_directories_empties_nothing() {
     assert!(!lop.path("dst/more").exists());
 }
 
-/// A source that has only directories left after patterns counts as empty.
+/// A source counts as empty if the patterns leave only directories.
 #[test]
 fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let tree = TreeBuilder::new().file("src/d/text", "t").file("dst/d/old.jpg", "j");

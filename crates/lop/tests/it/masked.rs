@@ -176,7 +176,7 @@ fn of_what_is_in_quarantine() {
     }
 }
 
-/// The run takes its files from the catalog, holds it, and goes on with other files after the edit.
+/// The run plans from the catalog, locks it, and acts on other files after the edit.
 #[test]
 fn during_a_run() {
     let edit_linked = |lop: &Lop| {

@@ -351,7 +351,7 @@ fn a_run_that_was_undone_before_has_nothing_left_and_says_so() {
     }
     assert_eq!(lop.json(["undo", "1"])["summary"]["restored"], 0);
     assert_eq!(fs::read(lop.runs().join("1.jsonl")).expect("a journal"), journal);
-    // What was removed for good is not said to have been restored.
+    // Undo does not claim to have restored a file that was removed for good.
     lop.remember(["."]);
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     lop.run(["quarantine", "purge", "--older-than", "0s"]).success();

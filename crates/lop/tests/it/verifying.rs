@@ -160,7 +160,7 @@ fn a_copy_that_cannot_be_read_does_not_count() {
     }
 }
 
-/// Whatever is in it, it is the same file.
+/// A hard link is the same file, so its content does not matter.
 #[test]
 fn a_hard_link_is_not_read() {
     let tree = TreeBuilder::new()

@@ -8,7 +8,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, View, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// Ways to show a directory a second time.
+/// The file systems that show a directory a second time; `None` is overlayfs.
 const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
 
 /// Mounts a view of a directory; an overlay for `None`.

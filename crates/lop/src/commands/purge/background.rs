@@ -216,7 +216,7 @@ fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
     Options { deed: Deed::Remove, ..options(args, &all, &guard(settings)) }
 }
 
-/// What came of the removal of a run's trees.
+/// The result of removing a run's trees.
 struct Removed {
     outcome: Outcome,
     /// Trees of which nothing can be told.
