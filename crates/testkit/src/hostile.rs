@@ -6,6 +6,7 @@
 mod tests;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::groups::Groups;
@@ -27,6 +28,21 @@ impl Hostile {
     /// Returns the groups that this process can find.
     pub fn groups_here(&self) -> &Groups {
         if crate::is_root() { &self.groups } else { &self.groups_without_rights }
+    }
+}
+
+impl Hostile {
+    /// Gives the current user access to everything in the tree at `root`. Root has it already, and the tree stays as it is.
+    ///
+    /// # Panics
+    ///
+    /// If the modes cannot be set.
+    pub fn unlock(&self, root: impl AsRef<Path>) {
+        use std::os::unix::ffi::OsStrExt;
+        for name in self.unreadable.iter().filter(|_| !crate::is_root()) {
+            let path = root.as_ref().join(std::ffi::OsStr::from_bytes(name));
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).expect("set");
+        }
     }
 }
 

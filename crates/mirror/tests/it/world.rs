@@ -187,7 +187,8 @@ pub(crate) fn everything() -> TreeBuilder {
         .file("rights/suid", "s")
         .mode("rights/suid", 0o6755)
         .file("rights/none", "n")
-        .mode("rights/none", 0)
+        // Others than root cannot read what nobody may read.
+        .mode("rights/none", if testkit::is_root() { 0 } else { 0o400 })
         .file("rights/closed/in", "i")
         .mode("rights/closed", 0o555)
         .dir("rights/group")

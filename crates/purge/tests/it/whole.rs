@@ -32,7 +32,7 @@ fn a_hostile_tree_goes_and_what_it_links_to_stays() {
         let place = TempTree::new();
         let outside = TreeBuilder::new().file("kept/a", "a").file("kept/b/c", "c");
         outside.make(&place);
-        hostile_tree(place.join("tree"));
+        hostile_tree(place.join("tree")).unlock(place.join("tree"));
         let tree = place.join("tree");
         std::os::unix::fs::symlink(place.join("kept"), tree.join("away")).expect("a link");
         std::os::unix::fs::symlink("../kept/a", tree.join("a way")).expect("a link");
