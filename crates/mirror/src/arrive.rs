@@ -1,5 +1,6 @@
 //! What a worker does with what comes from another host: directories, listings, small files.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -130,7 +131,7 @@ impl Worker<'_> {
             Next::Nothing => {}
             Next::Begin(node) => self.line_up(far, Arrived::Dir(number, node)),
             Next::Do(site, said) => self.apply(far, site, said),
-            Next::Forget(said, why) => self.miss_far(far, said, why),
+            Next::Forget(said, why) => self.miss_far(far, said, &why),
             Next::Close(node, loss) => {
                 self.outcome.unread += u64::from(reason_of(loss).is_some());
                 self.note_loss(&node, b"", loss);
@@ -188,7 +189,7 @@ impl Worker<'_> {
             }
             Err(reason) => {
                 self.fail(node, b"", reason);
-                self.lose(far, number, Lost::Failed);
+                self.lose(far, number, &Lost::Failed(Arc::clone(node)));
                 self.abandon(node);
             }
         }
@@ -196,18 +197,21 @@ impl Worker<'_> {
 
     /// Records that the directory with this number is not mirrored. Counts what is in it as missing if the directory
     /// failed.
-    pub(crate) fn lose(&mut self, far: &Far, number: u64, why: Lost) {
+    pub(crate) fn lose(&mut self, far: &Far, number: u64, why: &Lost) {
         for said in far.lost(number, why) {
             self.miss_far(far, said, why);
         }
     }
 
     /// Counts what arrived for a directory that is not mirrored, and gives up the directories below it as well.
-    fn miss_far(&mut self, far: &Far, said: Said, why: Lost) {
-        let mut rest = vec![said];
-        while let Some(said) = rest.pop() {
+    fn miss_far(&mut self, far: &Far, said: Said, why: &Lost) {
+        let mut rest = VecDeque::from([said]);
+        while let Some(said) = rest.pop_front() {
+            if let (true, Lost::Failed(node)) = (said.is_last(), why) {
+                self.release(node);
+            }
             if let Said::Names(window) = said {
-                if why == Lost::Failed {
+                if matches!(why, Lost::Failed(_)) {
                     self.outcome.names += window.len() as u64;
                     self.outcome.missing += window.len() as u64;
                     self.outcome.has_files |= window.len() > window.dirs().count();

@@ -73,10 +73,11 @@ struct Expected {
 }
 
 /// Why a directory that the sender listed is not mirrored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Lost {
-    /// It could not be made or entered, so what is in it is missing.
-    Failed,
+    /// It could not be made or entered, so what is in it is missing, and counted. This directory, which it is in or
+    /// which it is itself, is not finished before the sender has said all of it.
+    Failed(Arc<Node>),
     /// It is left out on purpose, with all that is in it.
     LeftOut,
 }
@@ -270,8 +271,8 @@ impl Far {
         if expected.facts.is_some() { Next::Begin(node) } else { Next::Nothing }
     }
 
-    /// Notes that a directory that was listed is not mirrored.
-    pub(crate) fn lost(&self, number: u64, why: Lost) -> Vec<Said> {
+    /// Notes that a directory that was listed is not mirrored; returns what was said of it before.
+    pub(crate) fn lost(&self, number: u64, why: &Lost) -> Vec<Said> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
@@ -280,10 +281,17 @@ impl Far {
             return Vec::new();
         }
         let expected = dirs.entry(number).or_default();
-        if expected.node.is_none() && expected.lost.is_none() {
+        if expected.lost.is_some() {
+            // No honest sender lists it twice.
+            return Vec::new();
+        }
+        if expected.node.is_none() {
             *unlisted -= usize::from(was_said);
         }
-        expected.lost = Some(why);
+        if let Lost::Failed(node) = why {
+            node.hold();
+        }
+        expected.lost = Some(why.clone());
         expected.site = None;
         let early = std::mem::take(&mut expected.early);
         if early.iter().any(Said::is_last) {
@@ -307,7 +315,7 @@ impl Far {
             }
         }
         let expected = dirs.entry(number).or_default();
-        if let Some(why) = expected.lost {
+        if let Some(why) = expected.lost.clone() {
             if said.is_last() {
                 dirs.remove(&number);
             }
@@ -422,7 +430,7 @@ impl Far {
 
 impl Said {
     /// Returns whether nothing more is said of the directory.
-    fn is_last(&self) -> bool {
+    pub(crate) fn is_last(&self) -> bool {
         matches!(self, Said::Left { .. } | Said::Closed(..))
     }
 }

@@ -108,7 +108,7 @@ impl Worker<'_> {
     /// Leaves out a name that belongs to lop itself.
     fn leave_own(&mut self, name: Name<'_>, (inode, is_dir): (u64, bool)) {
         if let Some(far) = self.job.far.clone().filter(|_| is_dir) {
-            self.lose(&far, inode, Lost::LeftOut);
+            self.lose(&far, inode, &Lost::LeftOut);
         }
         self.outcome.names += 1;
         let path = || joined(&name.site.node, name.name.to_bytes());
@@ -128,7 +128,7 @@ impl Worker<'_> {
         let is_free = if instead { self.may_give_way(name) } else { self.must_be_free(name) };
         if let Err(failure) = is_free {
             match &far {
-                Some(far) => self.lose(far, inode, Lost::Failed),
+                Some(far) => self.lose(far, inode, &Lost::Failed(Arc::clone(&name.site.node))),
                 None => self.count_missing(&joined(&name.site.node, name.name.to_bytes())),
             }
             return self.done(name, failure);

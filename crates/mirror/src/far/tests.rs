@@ -19,7 +19,7 @@ fn there_are_only_so_many_directories() {
         let far = far();
         for number in 0..2 * MOST_DIRS as u64 {
             if is_lost {
-                far.lost(number, Lost::Failed);
+                far.lost(number, &Lost::Failed(Node::top()));
             } else {
                 far.listed(number, Node::top());
             }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use mirror::{Cause, LeftOut, Reason};
+use mirror::{Cause, LeftOut, Options, Reason};
 use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
-use crate::world::{assert_alike, deleting, is_from_afar, part_of, run, try_to, usual};
+use crate::world::{assert_alike, deleting, globs, is_from_afar, part_of, run, try_to, usual};
 
 /// Directories that could not be made have names below them which are not there either.
 #[test]
@@ -43,6 +43,22 @@ pub(crate) fn names_below_what_could_not_be_made_are_counted() {
     small.remount("nr_inodes=1000").expect("mounted");
     run(place.path(), &to, &usual());
     assert_alike(place.path(), &to);
+}
+
+/// The directory has failed long before the sender, where there is one, has read all that is below it.
+#[test]
+pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
+    let mut tree = TreeBuilder::new().file("to/name", "n");
+    for at in 0..300 {
+        tree = tree.file(format!("from/name/d{at}/e/f.txt"), "f");
+    }
+    let place = tree.make_temp();
+    let options = Options { include: globs(&["*.txt"]), ..usual() };
+    for _ in 0..5 {
+        let outcome = try_to(place.join("from"), place.join("to"), &options);
+        assert_eq!((outcome.names, outcome.missing), (1 + 900, 900), "{outcome:?}");
+        assert_eq!(outcome.failed, 1);
+    }
 }
 
 /// Nothing is tried in vain that the next run sees as a change.

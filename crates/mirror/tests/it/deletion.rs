@@ -6,9 +6,8 @@ use std::path::Path;
 use fsops::faults::{Fault, inject};
 use mirror::{Options, Reason};
 use testkit::{Compare, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped};
-use walk::Globs;
 
-use crate::world::{assert_alike, deleting, part_of, run, try_to, usual};
+use crate::world::{assert_alike, deleting, globs, part_of, run, try_to, usual};
 
 fn two() -> TempTree {
     TreeBuilder::new()
@@ -54,7 +53,7 @@ pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
 #[test]
 pub(crate) fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     let place = two();
-    let exclude = Globs::new(&["a".into(), "d/".into()]).expect("patterns");
+    let exclude = globs(&["a", "d/"]);
     let options = Options { exclude, allow_empty: false, ..deleting() };
     let outcome = run(place.join("from"), place.join("to"), &options);
     assert_eq!((outcome.removed, outcome.spared), (0, 2));
@@ -81,11 +80,6 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
     }
     run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
-}
-
-fn globs(patterns: &[&str]) -> Globs {
-    let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-    Globs::new(&patterns).expect("patterns")
 }
 
 #[test]

@@ -100,6 +100,7 @@ ways! {
     }
     counts {
         names_below_what_could_not_be_made_are_counted
+        many_names_below_a_directory_that_fails_at_once_are_counted
         runs_to_a_full_disk_do_not_alternate
         what_is_left_out_is_named
         what_the_kernel_makes_up_is_not_taken_for_files

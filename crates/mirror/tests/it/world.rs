@@ -12,6 +12,7 @@ use device::{Io, Lanes, Threads};
 use fsops::Watch;
 use mirror::{Change, Options, Outcome, Roots, Source, mirror};
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
+use walk::Globs;
 use wire::{Incoming, Outgoing};
 
 /// Returns the usual way, with this many workers.
@@ -25,8 +26,8 @@ pub(crate) fn with(threads: usize) -> Options {
         verify: false,
         fsync: false,
         one_file_system: false,
-        include: walk::Globs::default(),
-        exclude: walk::Globs::default(),
+        include: Globs::default(),
+        exclude: Globs::default(),
         bandwidth: Arc::default(),
         own: walk::Own::default(),
         memory: None,
@@ -42,6 +43,11 @@ pub(crate) fn usual() -> Options {
 
 pub(crate) fn deleting() -> Options {
     Options { delete: true, allow_empty: true, ..usual() }
+}
+
+pub(crate) fn globs(patterns: &[&str]) -> Globs {
+    let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+    Globs::new(&patterns).expect("patterns")
 }
 
 /// How trees are mirrored.
