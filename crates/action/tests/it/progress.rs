@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use action::{Amount, How, Kind, Lot, Plan, Runs};
 use device::{Io, Lanes, Threads};
 use fsops::{Stage, Watch};
-use testkit::TreeBuilder;
+use testkit::{TreeBuilder, without_forks};
 
 use crate::world::{World, plans};
 
@@ -34,6 +34,7 @@ fn counters(watch: &Watch) -> [(u64, u64); 2] {
 }
 
 fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> Watch {
+    let _quiet = without_forks();
     let watch = Watch::default();
     plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&watch);
     let how = How {
@@ -106,6 +107,7 @@ fn all_that_an_undo_copies_is_known_before_and_counted() {
                 fs::remove_file(world.tree.join("large 1")).expect("removed");
             }
             let watch = Watch::default();
+            let _quiet = without_forks();
             let undone = runs.undo(None, &[], &watch, |error| panic!("{error}"));
             undone.expect("undoes").2.expect("ends");
             let [done, total] = counters(&watch);
