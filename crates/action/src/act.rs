@@ -13,6 +13,7 @@ use crate::lines::Lines;
 use crate::obstacle::unsupported;
 use crate::opening::{Going, Kept, Opened};
 use crate::place::{New, Place, Taken};
+use crate::statuses::is_alone;
 
 impl Worker<'_> {
     /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the status
@@ -81,8 +82,7 @@ impl Worker<'_> {
         }
         // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE) anybody may have
         // written since the name changed.
-        let is_alone = matches!(lease, Lease::Granted(_)) && lease.holds();
-        let now = one.opened.file.stat_now().ok().filter(|_| is_alone);
+        let now = one.opened.file.stat_now().ok().filter(|_| is_alone(lease));
         statuses.note(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
     }

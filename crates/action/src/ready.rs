@@ -13,6 +13,7 @@ use crate::past::Noted;
 use crate::place::{New, Place};
 use crate::recover::{Site, made};
 use crate::staging::Staging;
+use crate::statuses::Leased;
 use crate::undo::Undo;
 
 /// A link or a copy that is ready to take the place of what an action put there.
@@ -39,17 +40,17 @@ impl Undo<'_> {
         let Site { dir, name, staging } = &ready.site;
         let staging = staging.as_ref().ok_or(Reason::NoStore)?;
         let place = ready.place(staging);
-        let before = staging.dir.stat_child_now(&place.part).ok();
+        let file = staging.dir.open_file(&place.part).ok();
         // The kept file loses the name that is replaced.
         let kept = match ready.there {
             Some(New::Link(_)) => dir.open_file(name).ok(),
             _ => None,
         };
-        let kept_before = kept.as_ref().and_then(|kept| kept.stat_now().ok());
+        let [leased, leased_kept] = [&file, &kept].map(|file| file.as_ref().and_then(Leased::new));
         move_in(ready, &place, staging)?;
-        self.note_status(ready.noted.intent.n, before, dir.stat_child_now(name).ok());
-        if let (Some(kept), Some(before)) = (kept, kept_before) {
-            self.undone.statuses.note(&before, kept.stat_now().ok());
+        self.note_status(ready.noted.intent.n, leased);
+        if let Some((before, after)) = leased_kept.map(Leased::end) {
+            self.undone.statuses.note(&before, after);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::kind::Kind;
 use crate::means::{is_kept, is_like};
 use crate::place::Place;
 use crate::recover::Site;
+use crate::statuses::Leased;
 use crate::undo::Undo;
 
 impl Undo<'_> {
@@ -26,14 +27,14 @@ impl Undo<'_> {
         let opened =
             self.finder.sites.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
         let Ok(file) = opened else { return Ok(None) };
-        let now = file.stat_now().ok();
-        let Some(now) = now.filter(|now| now.inode == *inode && now.size == was.size) else {
+        let is_former = |now: &Stat| now.inode == *inode && now.size == was.size;
+        let Some(leased) = Leased::new(&file).filter(|leased| is_former(leased.before())) else {
             return Ok(None);
         };
         let inode = *inode;
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
         staging.dir.link_file(&file, &place.part).map_err(Reason::failed(Op::Link))?;
-        self.note_status(intent.n, Some(now), file.stat_now().ok());
+        self.note_status(intent.n, Some(leased));
         Ok(Some(inode))
     }
 
@@ -58,26 +59,23 @@ impl Undo<'_> {
         let digest = intent.digest.is_some();
         let copy = Copy { source: &source, like: &like, xattrs: &xattrs, digest };
         let copied = copy.make(&place, &mut self.scratch, &self.meter).and_then(|made| {
-            if !is_content(intent, made.digest, &was) {
+            let now = source.stat().ok().filter(|now| now.same_content(&was));
+            if !now.is_some_and(|now| is_content(intent, made.digest, (&was, &now))) {
                 return Err(changed(intent));
             }
             let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
             self.undone.statuses.note_made(&stat);
             Ok((stat.inode, made.has_owner))
         });
-        let unchanged = source.stat().is_ok_and(|now| now.same_content(&was));
-        match copied {
-            Ok(made) if unchanged => Ok(made),
-            failed => {
-                place.remove_part();
-                failed.and(Err(changed(intent)))
-            }
+        if copied.is_err() {
+            place.remove_part();
         }
+        copied
     }
 
     /// Links a name to the kept file again that was made a file of its own, if they are still equal.
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
-        let (source, before) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
+        let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
         let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
         if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
@@ -90,8 +88,11 @@ impl Undo<'_> {
         }
         let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);
+        let leased = Leased::new(&source);
         staging.dir.link_file(&source, &place.part).map_err(Reason::failed(Op::Link))?;
-        self.undone.statuses.note(&before, source.stat_now().ok());
+        if let Some((before, after)) = leased.map(Leased::end) {
+            self.undone.statuses.note(&before, after);
+        }
         Ok(intent.kept.inode)
     }
 }
@@ -100,15 +101,16 @@ fn changed(intent: &Intent) -> Reason {
     Reason::Lost { kept: intent.keep.0.clone(), is_there: true }
 }
 
-/// Returns whether bytes of this digest, read from a file, are what the run compared.
-fn is_content(intent: &Intent, digest: Option<Digest>, source: &Stat) -> bool {
+/// Returns whether bytes of this digest, read from a file between two looks at it, are what the run compared.
+fn is_content(intent: &Intent, digest: Option<Digest>, (was, is): (&Stat, &Stat)) -> bool {
     // Nobody can set a status change time. A link changes that of the kept file.
-    if is_kept(intent, source) && source.ctime_ns == intent.kept.ctime_ns {
+    let is_untouched = was.ctime_ns == intent.kept.ctime_ns && is.ctime_ns == was.ctime_ns;
+    if is_kept(intent, was) && is_untouched {
         return true;
     }
     match (intent.digest, digest) {
         (Some(known), Some(found)) => known == found,
         // The name has these bytes already, as it is a link to the file that has them.
-        _ => intent.kind == Kind::Hardlink && is_kept(intent, source),
+        _ => intent.kind == Kind::Hardlink && is_kept(intent, was),
     }
 }

@@ -5,14 +5,16 @@
 //! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
 //! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
+//! Between the two looks nobody else may write to the file: lop has a lease on it ([`Leased`]). Where it cannot have one
+//! (FUSE, files of another user), no time is adopted.
+//!
 //! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
-//! unless the kernel gives finer times to files whose status was read (Linux 6.13). An undo has no lease on the file: an edit
-//! between its change and the look after it stays unseen too.
+//! unless the kernel gives finer times to files whose status was read (Linux 6.13).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use fsops::{FileKey, Stat};
+use fsops::{File, FileKey, Lease, Stat};
 
 /// A chain of status changes of one inode that lop alone made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,39 @@ impl Statuses {
             Status { .. } => None,
         });
     }
+}
+
+/// A file whose status lop is about to change, with a lease on it.
+pub(crate) struct Leased<'a> {
+    file: &'a File,
+    lease: Lease<'a>,
+    before: Stat,
+}
+
+impl<'a> Leased<'a> {
+    /// Asks for a lease and looks at the file; `None` if that fails.
+    pub(crate) fn new(file: &'a File) -> Option<Leased<'a>> {
+        let lease = file.keep_writers_away();
+        let before = file.stat_now().ok()?;
+        Some(Leased { file, lease, before })
+    }
+
+    /// Returns the file before the change.
+    pub(crate) fn before(&self) -> &Stat {
+        &self.before
+    }
+
+    /// Returns the file before and after the change; nothing after it, if others may have written to the file meanwhile.
+    pub(crate) fn end(self) -> (Stat, Option<Stat>) {
+        // A writer that waits for the lease can write as soon as it is released.
+        let after = self.file.stat_now().ok().filter(|_| is_alone(&self.lease));
+        (self.before, after)
+    }
+}
+
+/// Returns whether nobody else can have written to a file since the lease was asked for, or be about to.
+pub(crate) fn is_alone(lease: &Lease<'_>) -> bool {
+    matches!(lease, Lease::Granted(_)) && lease.holds()
 }
 
 #[cfg(test)]

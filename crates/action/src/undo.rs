@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::Scratch;
-use fsops::{Context, Dir, Op, Stage, Stat, Watch};
+use fsops::{Context, Dir, Op, Stage, Watch};
 
 use crate::error::{Error, Reason, Refusal, again};
 use crate::journal::{Intent, Journal, Record};
@@ -36,7 +36,7 @@ use crate::place::{New, Place};
 use crate::ready::Ready;
 use crate::recover::{Site, Sites, new_of, settle_copy, sweep_copies};
 use crate::runs::now_ms;
-use crate::statuses::Statuses;
+use crate::statuses::{Leased, Statuses};
 
 /// Copies that are made before the disk is waited for.
 const BATCH: usize = 256;
@@ -358,11 +358,11 @@ impl Undo<'_> {
         {
             return place.roll_back(&new_of(noted, file.device));
         }
-        let before = staging.dir.stat_child_now(&place.new);
+        let file = staging.dir.open_file(&place.new).ok();
+        let leased = file.as_ref().and_then(Leased::new);
         match staging.dir.move_new(&place.new, &site.dir, &site.name) {
             Ok(()) => {
-                let after = site.dir.stat_child_now(&site.name);
-                self.note_status(intent.n, before.ok(), after.ok());
+                self.note_status(intent.n, leased);
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -384,8 +384,8 @@ impl Undo<'_> {
 
     /// Records the status change time that a change of name gave to a file, if nobody else has changed its status since
     /// the run.
-    pub(crate) fn note_status(&mut self, n: u64, before: Option<Stat>, after: Option<Stat>) {
-        let Some(before) = before else { return };
+    pub(crate) fn note_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
+        let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;
         let is_known = statuses.has(&before) || self.past.status(n) == Some(before.ctime_ns);
         statuses.note(&before, after.filter(|_| is_known));

@@ -1,17 +1,20 @@
 //! A tree, its groups as a naive reader finds them, and runs on it.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use action::{
     Amount, Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan,
     separate,
 };
 use device::{Io, Lanes, Threads};
-use fsops::{FileKey, Stat, Watch};
+use fsops::{Dir, FileKey, Lease, Stat, Watch};
 use testkit::{
-    FileSystem, Mount, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
+    FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
 
 /// What is compared of a tree that was brought back.
@@ -44,6 +47,7 @@ impl World {
         let home_path = home.path().canonicalize().expect("a home");
         let _quiet = without_forks();
         tree.make(home_path.join("tree"));
+        wait_for_writers(&home_path.join("tree"));
         World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
     }
 
@@ -57,6 +61,7 @@ impl World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
         tree.make(&world.tree);
+        wait_for_writers(&world.tree);
         world
     }
 
@@ -82,6 +87,25 @@ impl World {
 
     pub(crate) fn undo(&self) -> Option<Undone> {
         undo(&self.runs)
+    }
+}
+
+/// Waits until nobody has a file below a directory open for writing, as far as the kernel tells. On a busy machine it
+/// may say so for a moment after the last writer has closed the file, and what is open for writing is left alone.
+fn wait_for_writers(dir: &Path) {
+    let opened = Dir::open(dir).expect("is there");
+    for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
+        let kind = entry.file_type().expect("has a kind");
+        if kind.is_dir() {
+            wait_for_writers(&entry.path());
+        }
+        let name = CString::new(entry.file_name().into_vec()).expect("a name");
+        let Some(file) = opened.open_file(&name).ok().filter(|_| kind.is_file()) else { continue };
+        let patience = Instant::now() + PATIENCE;
+        while let Lease::Written = file.keep_writers_away() {
+            assert!(Instant::now() < patience, "{} is open for writing", entry.path().display());
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

@@ -6,13 +6,14 @@
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use action::{Kind, Runs};
+use action::{Kind, Runs, Undone};
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
 
@@ -20,6 +21,7 @@ use crate::world::{World, apply, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
 const SAME: &str = "equal in both\n";
+const EDITED: &str = "EQUAL";
 const PRECIOUS: &str = "written meanwhile\n";
 
 /// What somebody does with a file.
@@ -37,6 +39,14 @@ fn rename_over(path: &Path) -> io::Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, PRECIOUS)?;
     fs::rename(new, path)
+}
+
+/// Writes as `rsync --inplace --times` does: size and modification time stay.
+fn edit(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let modified = file.metadata()?.modified()?;
+    file.write_all_at(EDITED.as_bytes(), 0)?;
+    file.set_modified(modified)
 }
 
 /// A program at work on a file, which may have to wait for the run.
@@ -138,6 +148,65 @@ fn what_is_written_keeps_a_name_where_nobody_can_be_kept_from_writing() {
         for deed in [append, rename_over] {
             assert!(at_each_step(mount.path(), kind, "b", deed) > 2, "{kind:?}");
         }
+    }
+}
+
+/// Returns the status change time of a file in nanoseconds, if it is there.
+fn ctime_ns(path: &Path) -> Option<i64> {
+    fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
+}
+
+/// Returns whether an undo says that a file is what it was, but for the status change time that the undo gave it.
+fn is_adopted(undone: &Undone, path: &Path, before_ns: Option<i64>) -> bool {
+    let now = fsops::Stat::of_path(path).expect("is there");
+    undone.statuses.of(now.key()).is_some_and(|status| {
+        status.after_ns == now.ctime_ns
+            && (status.before_ns.is_none() || status.before_ns == before_ns)
+    })
+}
+
+/// Has a program edit a file of the tree at each step of an undo; returns at how many steps it could.
+fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
+    let mut edits = 0;
+    for number in 0.. {
+        let tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
+        let world = World::in_home(&tree, TempTree::new_in(disk));
+        world.apply(kind);
+        let program = Rc::new(RefCell::new(None));
+        let path = world.tree.join(name);
+        let before_ns = ctime_ns(&path);
+        let (start, target) = (Rc::clone(&program), path.clone());
+        before_change(number, move || {
+            start.replace(Some(Program::start(edit, target)));
+        });
+        let undone = world.undo().expect("there is a run");
+        if !was_called() {
+            assert!(number > 2, "an undo has more steps");
+            return edits;
+        }
+        let program = program.take().expect("was started");
+        let did = program.0.join().expect("does not panic");
+        let is_edited = ["a", "b"].map(|name| {
+            let text = fs::read_to_string(world.tree.join(name)).unwrap_or_default();
+            text.starts_with(EDITED)
+        });
+        let account = format!("{kind:?} {name} at step {number}: {did:?} {undone:?}");
+        assert!(undone.done == 0 || is_edited != [true; 2], "{account}");
+        if did.is_ok() && is_edited[usize::from(name == "b")] {
+            let is_adopted = is_adopted(&undone, &path, before_ns);
+            assert!(!is_adopted, "{account}");
+            edits += 1;
+        }
+    }
+    unreachable!("an undo ends")
+}
+
+#[test]
+fn an_edit_at_any_step_of_an_undo_is_not_taken_for_what_the_undo_did() {
+    let home = TempTree::new();
+    for kind in KINDS {
+        let edits = ["a", "b"].map(|name| edited_at_each_step_of_an_undo(home.path(), kind, name));
+        assert!(edits.iter().sum::<u64>() > 2, "{kind:?} {edits:?}");
     }
 }
 

@@ -215,7 +215,11 @@ fn a_tree_that_changes_under_a_scan_ends_no_scan_in_an_ugly_way() {
             }
             changes
         });
-        for _ in 0..20 {
+        // On a busy machine the changes may all fall between two scans.
+        for round in 0..500 {
+            if round >= 20 && partial > 0 {
+                break;
+            }
             let output = lop.run(["scan", "-q", "."]);
             match output.ending {
                 Ending::Code(0) => {}
