@@ -5,8 +5,9 @@
 
 use std::io;
 
-use fsops::Op;
+use fsops::{File, Interrupted, Op, Stat};
 
+use crate::copy::equal;
 use crate::error::Reason;
 use crate::means::is_as_kept;
 use crate::past::Noted;
@@ -41,23 +42,57 @@ impl Undo<'_> {
         let staging = staging.as_ref().ok_or(Reason::NoStore)?;
         let place = ready.place(staging);
         let file = staging.dir.open_file(&place.part).ok();
-        // The kept file loses the name that is replaced.
-        let kept = match ready.there {
-            Some(New::Link(_)) => dir.open_file(name).ok(),
+        // The kept file, which loses the name that is replaced, or the copy of it that goes.
+        let there = match ready.there {
+            Some(New::Link(_) | New::Copy { .. }) => dir.open_file(name).ok(),
             _ => None,
         };
-        let [leased, leased_kept] = [&file, &kept].map(|file| file.as_ref().and_then(Leased::new));
-        move_in(ready, &place, staging)?;
+        let [leased, leased_there] =
+            [&file, &there].map(|file| file.as_ref().and_then(Leased::new));
+        let was = leased_there.as_ref().map(Leased::before);
+        let goes = match &ready.there {
+            Some(New::Copy { .. }) => true,
+            Some(New::Link(_)) => was.is_some_and(|was| was.links < 2),
+            _ => false,
+        };
+        if goes {
+            let size = was.map_or(0, |was| was.size);
+            self.compare([&file, &there], size).inspect_err(|_| place.remove_part())?;
+        }
+        let hold =
+            || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
+        move_in(ready, &place, staging, |taken| match &ready.there {
+            _ if goes => hold().then_some(()).ok_or(Reason::Written),
+            // Its last name goes only after a comparison.
+            Some(New::Link(_)) if taken.links < 2 => Err(Reason::Changed),
+            _ => Ok(()),
+        })?;
         self.note_status(ready.noted.intent.n, leased);
-        if let Some((before, after)) = leased_kept.map(Leased::end) {
+        if let Some((before, after)) = leased_there.map(Leased::end) {
             self.undone.statuses.note(&before, after);
         }
         Ok(())
     }
+
+    /// Makes sure that a file whose last name goes is equal to the one that replaces it, byte by byte.
+    fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
+        let [Some(file), Some(there)] = files else { return Err(Reason::Taken) };
+        match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Reason::Taken),
+            Err(Interrupted) => Err(Reason::stopped()),
+        }
+    }
 }
 
-/// Moves a link or a copy from `place` to the name that it is for. The name never disappears in between.
-fn move_in(ready: &Ready<'_>, place: &Place<'_>, staging: &Staging) -> Result<(), Reason> {
+/// Moves a link or a copy from `place` to the name that it is for. The name never disappears in between. What it replaces
+/// is removed only if it may go.
+fn move_in(
+    ready: &Ready<'_>,
+    place: &Place<'_>,
+    staging: &Staging,
+    may_go: impl FnOnce(&Stat) -> Result<(), Reason>,
+) -> Result<(), Reason> {
     let moved = match &ready.there {
         None => staging.dir.move_new(&place.part, &ready.site.dir, &ready.site.name),
         // From now on something else may get this name, which is known by what it is.
@@ -75,11 +110,11 @@ fn move_in(ready: &Ready<'_>, place: &Place<'_>, staging: &Staging) -> Result<()
     let swapped = place.swap().and_then(|taken| {
         // The link may be the last name of the kept file by now. It stays if somebody wrote to the file.
         let is_whole = !matches!(there, New::Link(_)) || is_as_kept(intent, &taken.stat);
-        if is_whole && place.is_expected(&taken, there) {
-            place.remove(&taken)
-        } else {
-            Err(Reason::Taken)
+        if !is_whole || !place.is_expected(&taken, there) {
+            return Err(Reason::Taken);
         }
+        may_go(&taken.stat)?;
+        place.remove(&taken)
     });
     swapped.or_else(|reason| place.roll_back(&made(intent, ready.inode)).and(Err(reason)))
 }

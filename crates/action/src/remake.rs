@@ -2,9 +2,9 @@
 //! file that was kept for it.
 
 use content::Digest;
-use fsops::{Interrupted, Op, Stat, Time};
+use fsops::{Op, Stat, Time};
 
-use crate::copy::{Copy, equal};
+use crate::copy::Copy;
 use crate::error::Reason;
 use crate::journal::Intent;
 use crate::kind::Kind;
@@ -73,18 +73,12 @@ impl Undo<'_> {
         copied
     }
 
-    /// Links a name to the kept file again that was made a file of its own, if they are still equal.
+    /// Makes a link to the kept file for a name that was made a file of its own, which is to be compared with it.
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
         let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
-        let own = site.dir.open_file(&site.name).map_err(Reason::failed(Op::Open))?;
-        let stat = own.stat().map_err(Reason::failed(Op::Stat))?;
-        if !is_like(&intent.was, &stat) || stat.mode != intent.was.mode {
+        let own = site.dir.stat_child(&site.name).map_err(Reason::failed(Op::Stat))?;
+        if !is_like(&intent.was, &own) || own.mode != intent.was.mode {
             return Err(Reason::Taken);
-        }
-        match equal(&source, &own, stat.size, &mut self.scratch, &self.meter.uncounted()) {
-            Ok(true) => {}
-            Ok(false) => return Err(Reason::Taken),
-            Err(Interrupted) => return Err(Reason::stopped()),
         }
         let Some(staging) = &site.staging else { return Err(Reason::NoStore) };
         let place = Place::of_undo(&site.dir, &site.name, staging, intent.n);

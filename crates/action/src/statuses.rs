@@ -108,6 +108,11 @@ impl<'a> Leased<'a> {
         Some(Leased { file, lease, before })
     }
 
+    /// Returns whether nobody has written to the file since, as far as can be told.
+    pub(crate) fn holds(&self) -> bool {
+        self.lease.holds()
+    }
+
     /// Returns the file before the change.
     pub(crate) fn before(&self) -> &Stat {
         &self.before

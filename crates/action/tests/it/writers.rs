@@ -85,7 +85,7 @@ fn is_found(world: &World) -> bool {
     let files = fs::read_dir(&world.tree).expect("a tree").flatten();
     files
         .map(|file| fs::read_to_string(file.path()).unwrap_or_default())
-        .any(|text| text.contains(PRECIOUS))
+        .any(|text| text.contains(PRECIOUS) || text.starts_with(EDITED))
 }
 
 /// Has a program at work at each step of a run; returns how often it wrote what it had to.
@@ -129,7 +129,7 @@ fn what_is_written_at_any_step_of_a_run_keeps_a_name() {
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
     for kind in KINDS {
         for name in ["a", "b"] {
-            for deed in [append, rewrite, rename_over] {
+            for deed in [append, rewrite, rename_over, edit] {
                 assert!(at_each_step(disk, kind, name, deed) > 2, "{kind:?} {name}");
             }
         }
@@ -207,6 +207,68 @@ fn an_edit_at_any_step_of_an_undo_is_not_taken_for_what_the_undo_did() {
     for kind in KINDS {
         let edits = ["a", "b"].map(|name| edited_at_each_step_of_an_undo(home.path(), kind, name));
         assert!(edits.iter().sum::<u64>() > 2, "{kind:?} {edits:?}");
+    }
+}
+
+/// The kept file has lost its own name, so what an undo replaces is its last one.
+#[test]
+fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
+    let home = TempTree::new();
+    let mut edits = 0;
+    for number in 0.. {
+        let tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
+        let world = World::in_home(&tree, TempTree::new_in(home.path()));
+        assert_eq!(world.apply(Kind::Hardlink).done, 1);
+        fs::remove_file(world.tree.join("a")).expect("removed");
+        let program = Rc::new(RefCell::new(None));
+        let (start, target) = (Rc::clone(&program), world.tree.join("b"));
+        before_change(number, move || {
+            start.replace(Some(Program::start(edit, target)));
+        });
+        let undone = world.undo().expect("there is a run");
+        if !was_called() {
+            assert_eq!(undone.done, 1, "{undone:?}");
+            break;
+        }
+        let program = program.take().expect("was started");
+        let did = program.0.join().expect("does not panic");
+        assert!(did.is_err() || is_found(&world), "at step {number}: {undone:?}");
+        edits += u64::from(did.is_ok());
+    }
+    assert!(edits > 2, "{edits}");
+}
+
+/// Two names of one file were made two files. While an undo makes them one again, somebody edits one of them.
+#[test]
+fn an_edit_while_files_become_one_again_costs_nobody_the_other() {
+    let home = TempTree::new();
+    for (edited, other) in [("a", "b"), ("b", "a")] {
+        let mut edits = 0;
+        for number in 0.. {
+            let tree = TreeBuilder::new().file("a", SAME).hard_link("a", "b");
+            let world = World::in_home(&tree, TempTree::new_in(home.path()));
+            assert_eq!(world.apply(Kind::Separate).done, 1);
+            let [edited, other] = [edited, other].map(|name| world.tree.join(name));
+            let edited_alone = Rc::new(RefCell::new(None));
+            let (said, paths) = (Rc::clone(&edited_alone), [edited.clone(), other.clone()]);
+            before_change(number, move || {
+                let keys = paths.each_ref().map(|path| fsops::Stat::of_path(path).map(|s| s.key()));
+                let are_two = keys[0].as_ref().ok() != keys[1].as_ref().ok();
+                let program = Program::start(edit, paths[0].clone());
+                said.replace(Some((are_two && program.0.is_finished(), program)));
+            });
+            let undone = world.undo().expect("there is a run");
+            if !was_called() {
+                break;
+            }
+            let (is_alone, program) = edited_alone.take().expect("was started");
+            let did = program.0.join().expect("does not panic");
+            let text = fs::read_to_string(&other).expect("is there");
+            let account = format!("{} at step {number}: {did:?} {undone:?}", edited.display());
+            assert!(!is_alone || did.is_err() || text == SAME, "{account}");
+            edits += u64::from(is_alone && did.is_ok());
+        }
+        assert!(edits > 1, "{edited}: {edits}");
     }
 }
 
