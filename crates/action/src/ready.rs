@@ -116,5 +116,5 @@ fn move_in(
         may_go(&taken.stat)?;
         place.remove(&taken)
     });
-    swapped.or_else(|reason| place.roll_back(&made(intent, ready.inode)).and(Err(reason)))
+    swapped.or_else(|reason| place.roll_back(&made(intent, ready.inode, staging)).and(Err(reason)))
 }

@@ -3,14 +3,15 @@
 //! The journal says what was about to be done, the file system what was done of it. Every file that is
 //! in the run's private directory gets its name back, and what was made to take its place is removed.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
 use content::{Digest, Scratch, Stretch, read_on};
-use fsops::{Context, Dir, FileKey, Op, Stat, Watch};
+use fsops::{Context, Dir, FileKey, Lease, Op, Stat, Watch};
 use walk::{Reach, split};
 
+use crate::copy::equal;
 use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
@@ -350,18 +351,45 @@ pub(crate) fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
     let Some(staging) = &site.staging else { return };
     let place = Place::of_undo(&site.dir, &site.name, staging, noted.intent.n);
     place.remove_part();
-    if let Some(inode) = noted.made {
-        let device = staging.dir.stat().map_or(0, |stat| stat.device);
-        // Somebody may have written to the copy: then it stays, and what it took the place of goes.
-        // What cannot be given back stays.
-        let _left = place
-            .roll_back(&made(&noted.intent, inode))
-            .or_else(|_| place.roll_back(&new_of(noted, device)));
-    }
+    let Some(inode) = noted.made else { return };
+    let made = made(&noted.intent, inode, staging);
+    let device = staging.dir.stat().map_or(0, |stat| stat.device);
+    let replaced = new_of(noted, device);
+    let is_in_place = site.dir.stat_child(&site.name).is_ok_and(|now| now.inode == inode);
+    // What cannot be given back stays in the private directory.
+    let _left = match noted.intent.kind {
+        // A link, which is no last name.
+        Kind::Separate => place.roll_back(&made),
+        // Somebody may have written to the copy by its name: it stays, and what it took the place of goes.
+        _ if is_in_place => place.roll_back(&replaced).or_else(|left| {
+            let (dir, name) = (&staging.dir, &place.new);
+            let is_equal = is_equal((&site.dir, &site.name), (dir, name), &noted.intent);
+            if is_equal {
+                dir.remove_name(name).map_err(Reason::failed(Op::Remove))
+            } else {
+                Err(left)
+            }
+        }),
+        _ => place.roll_back(&made).or_else(|_| place.roll_back(&replaced)),
+    };
+}
+
+/// Returns whether two files are equal and nobody writes to them.
+fn is_equal(one: (&Dir, &CStr), other: (&Dir, &CStr), intent: &Intent) -> bool {
+    let [one, other] = [one, other].map(|(dir, name)| dir.open_file(name));
+    let (Ok(one), Ok(other)) = (one, other) else { return false };
+    let leases = [one.keep_writers_away(), other.keep_writers_away()];
+    let (size, watch) = (intent.was.version.size, Watch::default());
+    let answer = equal(&one, &other, size, &mut Scratch::default(), &watch);
+    answer.is_ok_and(|is_equal| is_equal) && leases.iter().all(Lease::holds)
 }
 
 /// Returns what an undo makes to take a place.
-pub(crate) fn made(intent: &Intent, inode: u64) -> New {
+pub(crate) fn made(intent: &Intent, inode: u64, staging: &Staging) -> New {
+    if intent.kind == Kind::Separate {
+        let device = staging.dir.stat().map_or(0, |stat| stat.device);
+        return New::Link(vec![FileKey { device, inode }]);
+    }
     let Version { size, mtime_ns, .. } = intent.was.version;
     New::Copy { inode, size, mtime_ns }
 }

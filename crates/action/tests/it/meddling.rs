@@ -2,8 +2,10 @@
 //! the first.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use action::Kind;
 use fsops::faults::Blow;
@@ -14,28 +16,42 @@ use crate::child::{What, output, run};
 use crate::crash::contents_are_there;
 use crate::world::{WHOLE, World, odd_tree};
 
+/// What somebody does with a file: writes a text to it.
+type Edit = fn(&Path, &[u8]) -> io::Result<()>;
+
+fn append(path: &Path, text: &[u8]) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path)?.write_all(text)
+}
+
+/// Writes as `rsync --inplace --times` does: size and modification time stay.
+fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let metadata = file.metadata()?;
+    let most = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    file.write_all_at(&text[..text.len().min(most)], 0)?;
+    file.set_modified(metadata.modified()?)
+}
+
 /// Writes to every file below the tree, each time something else.
-fn edit_all(world: &World) {
+fn edit_all(world: &World, edit: Edit) {
     let files = world.snapshot();
     for (path, entry) in files.entries.iter().filter(|(_, entry)| entry.kind == Entry::File) {
-        if entry.same_as != *path {
-            continue;
+        if entry.same_as == *path {
+            let at = world.tree.join(std::ffi::OsStr::from_bytes(path));
+            edit(&at, path).expect("is written");
         }
-        let at = world.tree.join(std::ffi::OsStr::from_bytes(path));
-        let mut file = OpenOptions::new().append(true).open(at).expect("opens");
-        file.write_all(path).expect("is written");
     }
 }
 
 /// Kills a run or an undo at each of its changes; then somebody writes to all files that are there.
-fn edited_after_a_kill(kind: Kind, what: What) {
+fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
     for number in 0.. {
         let world = World::new(&odd_tree());
         if what == What::Undo {
             world.apply(kind);
         }
         let ended = run(&world.folder(), what, number, Blow::Kill);
-        edit_all(&world);
+        edit_all(&world, edit);
         let edited = world.snapshot();
         drop(world.undo());
         contents_are_there(&world, &edited, &ended.account);
@@ -57,14 +73,18 @@ fn edited_after_a_kill(kind: Kind, what: What) {
 #[test]
 fn what_is_written_after_a_killed_run_stays() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
-        edited_after_a_kill(kind, What::Apply(kind));
+        for edit in [append, overwrite] {
+            edited_after_a_kill(kind, What::Apply(kind), edit);
+        }
     }
 }
 
 #[test]
 fn what_is_written_after_a_killed_undo_stays() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
-        edited_after_a_kill(kind, What::Undo);
+        for edit in [append, overwrite] {
+            edited_after_a_kill(kind, What::Undo, edit);
+        }
     }
 }
 
