@@ -171,11 +171,10 @@ impl Worker<'_> {
         loop {
             let read = self.copy_bytes(site, source, new, &stat);
             let after = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
-            let is_stable = after.same_content(&stat);
-            if is_stable || left == 0 {
+            if is_at_rest(&stat, &after) || left == 0 {
                 // Its time is that of before the last bytes were read: the next run looks again.
                 read.map_err(copy_failure)?;
-                return Ok((stat, is_stable));
+                return Ok((stat, after.same_content(&stat)));
             }
             if after.kind != Kind::File {
                 return Err(Some(Reason::Changed));
@@ -326,6 +325,15 @@ impl Making {
         // What cannot be removed has a name that the next run knows as lop's own.
         let _left = self.to.remove_name(part);
     }
+}
+
+/// Returns whether nobody has written to a file between two looks at it.
+///
+/// An edit can keep the size and the modification time, and then no later run sees it, but it cannot keep the status
+/// change time. Links and permissions change that too, and may do so all the time: who has tried again a few times
+/// makes do with size and modification time.
+pub(crate) fn is_at_rest(before: &Stat, after: &Stat) -> bool {
+    after.same_version(before) || after.same_content(before) && is_gone(before, after)
 }
 
 /// Returns whether a file that is open has lost its last name; some file systems never say that there is one.

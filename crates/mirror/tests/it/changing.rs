@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::num::NonZeroU64;
+use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -12,7 +13,7 @@ use mirror::{Options, Reason};
 use purge::Throttle;
 use testkit::{PATIENCE, TempTree, TreeBuilder};
 
-use crate::world::{Ends, assert_alike, deleting, run, try_to, usual, with};
+use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};
 
 #[test]
 pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
@@ -47,6 +48,37 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
     assert!(changed > 0, "it was at rest each time");
     run(&from, place.join("to"), &usual());
     assert_alike(&from, place.join("to"));
+}
+
+/// Somebody writes as `rsync --inplace --times` does to what was copied already: size and modification time stay, and
+/// no later run would see it.
+#[test]
+pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
+    const SIZE: usize = 8 << 20;
+    let place = TreeBuilder::new().seeded("from/image", 1, SIZE as u64).dir("to").make_temp();
+    let image = place.join("from/image");
+    let rate = NonZeroU64::new(4 << 20);
+    let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
+    let way = Way::now();
+    thread::scope(|scope| {
+        let copying =
+            scope.spawn(|| way.of(|| drop(run(place.join("from"), place.join("to"), &slow))));
+        let patience = Instant::now() + PATIENCE;
+        let copied = || {
+            let files = fs::read_dir(place.join("to")).expect("there").flatten();
+            files.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum::<u64>()
+        };
+        while copied() < SIZE as u64 / 4 && !copying.is_finished() {
+            assert!(Instant::now() < patience, "nothing is copied");
+            thread::sleep(Duration::from_millis(1));
+        }
+        let file = fs::OpenOptions::new().write(true).open(&image).expect("opened");
+        let modified = file.metadata().expect("there").modified().expect("has one");
+        file.write_all_at(b"edited", 0).expect("written");
+        file.set_modified(modified).expect("set");
+        copying.join().expect("no panic");
+    });
+    assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]
