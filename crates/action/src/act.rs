@@ -53,9 +53,18 @@ impl Worker<'_> {
             (_, Some(target)) => New::Symlink(target.clone()),
             _ => New::Nothing,
         };
+        let copy = match new {
+            New::Copy { .. } => staging.dir.open_file(&place.new).ok(),
+            _ => None,
+        };
+        let copy_lease = copy.as_ref().map(File::keep_writers_away);
         match self.change_name(one, &place, kept, &mut new, &lease) {
             Ok(()) => Ok((freed, self.note_status(one, &place, &new, &now, &lease))),
-            Err(reason) => place.roll_back(&new).and(Err(reason)),
+            Err(reason) => {
+                // The copy may have the name for a moment, and somebody may write to it by that.
+                let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
+                place.roll_back_if(&new, &is_untouched).and(Err(reason))
+            }
         }
     }
 

@@ -12,9 +12,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use fsops::{
-    Context, Dir, DirBuffer, File, FileKey, Lock, Op, Stat, create_dir_private, remove_file,
-};
+use fsops::{Context, Dir, DirBuffer, File, Lock, Op, Stat, create_dir_private, remove_file};
 use walk::{Reach, split};
 
 use crate::error::{Error, Reason, Refusal};
@@ -40,7 +38,7 @@ pub struct Tree {
     /// Absolute path, no link in it.
     pub path: Vec<u8>,
     /// What was there when that was decided.
-    pub key: FileKey,
+    pub was: Stat,
 }
 
 /// A run whose trees this process may remove, and no other one.
@@ -142,7 +140,7 @@ impl Discard {
             found => found.map_err(failed(Op::Open))?,
         };
         let is = held.stat().map_err(failed(Op::Stat))?;
-        if is.key() != tree.key {
+        if !is.same_file(&tree.was) {
             return Err(NoStore::Here(Reason::Swapped));
         }
         // The directory's, as a subvolume has a device number of its own.

@@ -32,13 +32,18 @@ pub(crate) enum Record {
     Will(Box<Intent>),
     /// The link that was made for it has this inode number, and not the kept file's.
     Linked { n: u64, inode: u64 },
-    /// The action was done and freed this many bytes. The digest of the content is present if the journal did not have
-    /// it before. The status change time is present if the file has other names or is in quarantine.
+    /// The file is equal to the kept one, and its name is about to change. The digest of the content is present if the
+    /// journal did not have it before.
+    Equal {
+        n: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+        digest: Option<Digest>,
+    },
+    /// The action was done and freed this many bytes. The status change time is present if the file has other names or
+    /// is in quarantine.
     Did {
         n: u64,
         freed: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
-        digest: Option<Digest>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ctime_ns: Option<i64>,
     },

@@ -37,6 +37,8 @@ pub(crate) struct Entry {
     at: u64,
     /// Length of the file in bytes.
     size: u64,
+    /// The file was found equal to the kept one.
+    pub(crate) was_equal: bool,
 }
 
 /// An intent and how far its undo has come.
@@ -190,9 +192,14 @@ impl Past {
             Record::Store { store, path, fsid } => {
                 self.stores.insert(store, (path.0, fsid));
             }
-            Record::Did { n, freed, digest, ctime_ns } => {
-                self.freed = self.freed.saturating_add(freed);
+            Record::Equal { n, digest } => {
                 self.digests.extend(digest.map(|digest| (n, digest)));
+                if let Some(entry) = self.entries.get_mut(&n) {
+                    entry.was_equal = true;
+                }
+            }
+            Record::Did { n, freed, ctime_ns } => {
+                self.freed = self.freed.saturating_add(freed);
                 self.note_status(n, ctime_ns);
                 self.settle(n, Fate::Done);
             }
@@ -230,7 +237,8 @@ impl Past {
             self.linked.insert(n, key);
             self.keys.insert(key);
         }
-        self.entries.insert(n, Entry { fate: Fate::Open, length, at, size: was.version.size });
+        let (fate, size) = (Fate::Open, was.version.size);
+        self.entries.insert(n, Entry { fate, length, at, size, was_equal: false });
     }
 
     fn note_status(&mut self, n: u64, ctime_ns: Option<i64>) {
@@ -392,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_says_nothing_and_the_rest_holds() {
-        let did = line(&Record::Did { n: 2, freed: 3, digest: None, ctime_ns: None });
+        let did = line(&Record::Did { n: 2, freed: 3, ctime_ns: None });
         let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
         let lines = [
             line(&begin()),
@@ -402,7 +410,7 @@ mod tests {
             b"\n\n".to_vec(),
             did,
             b"\n\n".to_vec(),
-            cut(line(&Record::Did { n: 1, freed: 9, digest: None, ctime_ns: None })),
+            cut(line(&Record::Did { n: 1, freed: 9, ctime_ns: None })),
         ];
         let past = read(&lines).expect("is read").expect("is a run");
         assert_eq!(fates(&past), [(1, Fate::Open), (2, Fate::Done)]);

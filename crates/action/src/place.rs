@@ -30,6 +30,8 @@ pub(crate) struct Place<'a> {
     /// In the private directory: what is not ready yet. It can be made again, and nothing else ever has
     /// this name.
     pub(crate) part: CString,
+    /// In the private directory: what was made for the place, was in it, and was written to there.
+    touched: CString,
 }
 
 /// What was made to take a file's place; known again by this.
@@ -64,7 +66,8 @@ impl<'a> Place<'a> {
     /// Returns the place of a file that intent `n` is about.
     pub(crate) fn of(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
         let [new, old] = Place::names_of(staging, n);
-        Place { dir, name, staging, new, old, part: staging.name(&format!("{n}.part")) }
+        let [part, touched] = ["part", "touched"].map(|what| staging.name(&format!("{n}.{what}")));
+        Place { dir, name, staging, new, old, part, touched }
     }
 
     /// Returns the names in a private directory that the file of intent `n` may have.
@@ -143,22 +146,42 @@ impl<'a> Place<'a> {
     /// [`Reason::Left`] if something else has the name, or it cannot be given back. It then stays in the
     /// private directory.
     pub(crate) fn roll_back(&self, new: &New) -> Result<(), Reason> {
+        self.roll_back_if(new, &|| true)
+    }
+
+    /// Does so, and removes what was made only while it is untouched: else it stays in the private directory.
+    ///
+    /// # Errors
+    ///
+    /// See [`Place::roll_back`].
+    pub(crate) fn roll_back_if(
+        &self,
+        new: &New,
+        is_untouched: &dyn Fn() -> bool,
+    ) -> Result<(), Reason> {
         // Where nothing can be exchanged, what was in the place comes to the first name when the second is
         // given back.
         for name in [&self.new, &self.old, &self.new] {
-            self.give_back(name, new)
-                .map_err(|_| Reason::Left { at: self.staging.path_of(name) })?;
+            self.give_back(name, new, is_untouched).map_err(|_| {
+                let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
+                let name = if is_touched { &self.touched } else { name };
+                Reason::Left { at: self.staging.path_of(name) }
+            })?;
         }
         Ok(())
     }
 
     /// Empties one name of the private directory.
-    fn give_back(&self, name: &CStr, new: &New) -> io::Result<()> {
+    fn give_back(&self, name: &CStr, new: &New, is_untouched: &dyn Fn() -> bool) -> io::Result<()> {
         let staging = &self.staging.dir;
         for _ in 0..ATTEMPTS {
             let Some(here) = look(staging, name)? else { return Ok(()) };
             if is_new(staging, name, &here, new)? {
-                return staging.remove_name(name);
+                if is_untouched() {
+                    return staging.remove_name(name);
+                }
+                staging.move_new(name, staging, &self.touched)?;
+                return Err(io::ErrorKind::ResourceBusy.into());
             }
             let given = match look(self.dir, self.name)? {
                 None => staging.move_new(name, self.dir, self.name),

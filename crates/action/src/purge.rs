@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{File, Interrupted, Op, Stage, Watch};
+use fsops::{File, Interrupted, Lease, Op, Stage, Watch};
 
 use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
@@ -131,6 +131,7 @@ fn remove(
     if !is_kept(intent, &before) {
         return Err(Reason::Last);
     }
+    let leases = [kept.keep_writers_away(), file.keep_writers_away()];
     match equal(&kept, &file, stat.size, scratch, watch) {
         Ok(true) => {}
         Ok(false) => return Err(Reason::Differs),
@@ -139,6 +140,9 @@ fn remove(
     let now = dir.stat_child(&kept_name).map_err(|_| Reason::Last)?;
     if !now.same_version(&before) {
         return Err(Reason::Last);
+    }
+    if !leases.iter().all(Lease::holds) {
+        return Err(Reason::KeptWritten);
     }
     staging.dir.remove_name(&name).map_err(Reason::failed(Op::Remove))?;
     Ok(if stat.links == 1 { stat.allocated } else { 0 })

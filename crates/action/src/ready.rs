@@ -61,7 +61,8 @@ impl Undo<'_> {
         }
         let hold =
             || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
-        move_in(ready, &place, staging, |taken| match &ready.there {
+        let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
+        move_in(ready, &place, &is_untouched, |taken| match &ready.there {
             _ if goes => hold().then_some(()).ok_or(Reason::Written),
             // Its last name goes only after a comparison.
             Some(New::Link(_)) if taken.links < 2 => Err(Reason::Changed),
@@ -86,13 +87,14 @@ impl Undo<'_> {
 }
 
 /// Moves a link or a copy from `place` to the name that it is for. The name never disappears in between. What it replaces
-/// is removed only if it may go.
+/// is removed only if it may go, and what was made only while it is untouched.
 fn move_in(
     ready: &Ready<'_>,
     place: &Place<'_>,
-    staging: &Staging,
+    is_untouched: &dyn Fn() -> bool,
     may_go: impl FnOnce(&Stat) -> Result<(), Reason>,
 ) -> Result<(), Reason> {
+    let staging = place.staging;
     let moved = match &ready.there {
         None => staging.dir.move_new(&place.part, &ready.site.dir, &ready.site.name),
         // From now on something else may get this name, which is known by what it is.
@@ -116,5 +118,8 @@ fn move_in(
         may_go(&taken.stat)?;
         place.remove(&taken)
     });
-    swapped.or_else(|reason| place.roll_back(&made(intent, ready.inode, staging)).and(Err(reason)))
+    swapped.or_else(|reason| {
+        let made = made(intent, ready.inode, staging);
+        place.roll_back_if(&made, is_untouched).and(Err(reason))
+    })
 }

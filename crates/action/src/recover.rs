@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
-use content::{Digest, Scratch, Stretch, read_on};
+use content::Scratch;
 use fsops::{Context, Dir, FileKey, Lease, Op, Stat, Watch};
 use walk::{Reach, split};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Reason};
 use crate::journal::{Former, Intent, Journal, Record};
 use crate::kind::Kind;
 use crate::lines::Lines;
-use crate::means::{is_kept, what_is_there};
+use crate::means::what_is_there;
 use crate::past::{Fate, Noted, Past};
 use crate::place::{New, Place};
 use crate::runs::now_ms;
@@ -25,9 +25,6 @@ use crate::target::Version;
 
 /// Directories kept open.
 const OPEN_DIRS: usize = 64;
-
-/// Bytes of holes beyond which a content has no digest.
-const MOST_HOLES: u64 = 1 << 30;
 
 /// An intent's place on the disk, open.
 pub(crate) struct Site {
@@ -160,9 +157,15 @@ pub(crate) fn is(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
 /// Returns whether it is that file, whatever is in it by now.
 ///
 /// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
-/// of XFS is made of the number, the file by the time of its birth.
+/// of XFS is made of the number, the file by the time of its birth. A file that was born at another time has got the
+/// number of one that is gone.
 pub(crate) fn is_inode(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
-    let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
+    let (knows_births, is_born_then) =
+        (now.born_ns != 0 && was.born_ns != 0, now.born_ns == was.born_ns);
+    if knows_births && !is_born_then {
+        return false;
+    }
+    let is_born_then = knows_births && is_born_then;
     let same_disk = || {
         now.device == was.version.device
             || fsid != 0 && dir.volume().is_ok_and(|volume| volume.fsid == fsid)
@@ -185,7 +188,15 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     let is_over = past.ended_ms.is_some();
     for (&n, entry) in &past.entries {
         let fate = match entry.fate {
-            Fate::Open => settle(&mut sites, &past.noted(n)?),
+            Fate::Open => {
+                let noted = past.noted(n)?;
+                let fate = settle(&mut sites, &noted);
+                // If it was neither compared nor known to be equal, the run did nothing with it.
+                let may_be_done = entry.was_equal
+                    || noted.intent.digest.is_some()
+                    || !noted.intent.kind.is_undone_by_copy();
+                fate.map(|fate| if may_be_done { fate } else { Fate::NotDone })
+            }
             Fate::Done if past.undoing => {
                 sweep_copies(&mut sites, &past.noted(n)?);
                 Some(Fate::Done)
@@ -205,7 +216,7 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         match fate {
             Some(Fate::Done) => {
                 freed = freed.saturating_add(frees(&intent));
-                lines.push(&did(&mut sites, &intent));
+                lines.push(&Record::Did { n, freed: frees(&intent), ctime_ns: None });
             }
             Some(_) => {
                 let took_back = entry.fate == Fate::Done;
@@ -226,32 +237,11 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
     journal.append(&lines, true)
 }
 
-/// Returns the line that an intent was carried out, with what the run would have said in it.
-fn did(sites: &mut Sites<'_>, intent: &Intent) -> Record {
-    let unknown = intent.kind.is_undone_by_copy() && intent.digest.is_none();
-    let digest = if unknown { digest(sites, intent) } else { None };
-    Record::Did { n: intent.n, freed: frees(intent), digest, ctime_ns: None }
-}
-
 /// Returns how many bytes are free by an intent that was carried out, as far as the journal tells.
 fn frees(intent: &Intent) -> u64 {
     let Intent { kind, was, .. } = intent;
     let goes = *kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
     if goes { was.allocated } else { 0 }
-}
-
-/// Returns the digest of what a run compared, if the kept file has not changed since.
-fn digest(sites: &mut Sites<'_>, intent: &Intent) -> Option<Digest> {
-    let (dir, name) = sites.reach.site(&intent.keep.0).ok()?;
-    let file = dir.open_file(&name).ok()?;
-    let before = file.stat().ok()?;
-    if !is_kept(intent, &before) || before.size.saturating_sub(before.allocated) > MOST_HOLES {
-        return None;
-    }
-    let whole = Stretch { size: before.size, before: None, to: before.size };
-    let read = read_on(&file, whole, &mut Scratch::default(), &Watch::default()).ok()?;
-    let unchanged = file.stat().ok()?.same_version(&before);
-    unchanged.then(|| read.beginning.into())
 }
 
 /// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
@@ -324,7 +314,9 @@ pub(crate) fn settle_copy(
         let taken_out = is_file(&there, staging);
         if now.is_none() && taken_out {
             staging.move_new(name, &site.dir, &site.name).ok()?;
-        } else if not_yet || taken_out && there.links > 1 {
+        } else if taken_out && there.links > 1
+            || not_yet && is_equal((&site.dir, &site.name), (staging, name), intent)
+        {
             staging.remove_name(name).ok()?;
         } else {
             return None;

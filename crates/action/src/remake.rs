@@ -6,7 +6,7 @@ use fsops::{Op, Stat, Time};
 
 use crate::copy::Copy;
 use crate::error::Reason;
-use crate::journal::Intent;
+use crate::journal::{Former, Intent};
 use crate::kind::Kind;
 use crate::means::{is_kept, is_like};
 use crate::place::Place;
@@ -77,7 +77,9 @@ impl Undo<'_> {
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
         let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let own = site.dir.stat_child(&site.name).map_err(Reason::failed(Op::Stat))?;
-        if !is_like(&intent.was, &own) || own.mode != intent.was.mode {
+        let has_rights =
+            |was: &Former| (own.mode, own.uid, own.gid) == (was.mode, was.uid, was.gid);
+        if !is_like(&intent.was, &own) || !has_rights(&intent.was) {
             return Err(Reason::Taken);
         }
         let Some(staging) = &site.staging else { return Err(Reason::NoStore) };

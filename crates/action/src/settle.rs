@@ -115,6 +115,13 @@ impl Worker<'_> {
                     return Err(stopped.into());
                 }
             };
+            // Before any name changes: if the run is killed now, nobody can find out what was compared.
+            if self.shared.how.kind.is_undone_by_copy() {
+                for &Going { n, digest, .. } in &equal {
+                    self.lines.push(&Record::Equal { n, digest });
+                }
+                self.note(false)?;
+            }
             self.act_on(&mut kept, equal, ours);
         }
         if ours.contains_key(&kept.stat.key()) {
@@ -217,7 +224,7 @@ impl Worker<'_> {
                 Ok((freed, ctime_ns)) => {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
-                    self.lines.push(&Record::Did { n: one.n, freed, digest: one.digest, ctime_ns });
+                    self.lines.push(&Record::Did { n: one.n, freed, ctime_ns });
                     self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::Same) => {

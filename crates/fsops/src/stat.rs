@@ -132,6 +132,12 @@ impl Stat {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
+    /// Returns whether both are the same inode, and not one that got the number of another that is gone, as far as the
+    /// file system knows when it was made.
+    pub fn same_file(&self, other: &Stat) -> bool {
+        (self.key(), self.born_ns) == (other.key(), other.born_ns)
+    }
+
     /// Returns whether `self` and `other` are the same inode with nothing changed between them:
     /// identity, size, mtime and ctime.
     pub fn same_version(&self, other: &Stat) -> bool {

@@ -20,6 +20,7 @@ use crate::name::{Failure, Name, Settled};
 use crate::node::Node;
 use crate::outcome::{Differs, Reason};
 use crate::site::{Shared, Site, Waiter};
+use crate::survey::Below;
 use crate::worker::{Worker, joined};
 
 /// Names that a worker takes at once of those that have waited.
@@ -210,12 +211,10 @@ impl Worker<'_> {
             if let (true, Lost::Failed(node)) = (said.is_last(), why) {
                 self.release(node);
             }
+            if matches!(why, Lost::Failed(_)) {
+                self.miss_below(&Below::of(&said));
+            }
             if let Said::Names(window) = said {
-                if matches!(why, Lost::Failed(_)) {
-                    self.outcome.names += window.len() as u64;
-                    self.outcome.missing += window.len() as u64;
-                    self.outcome.has_files |= window.len() > window.dirs().count();
-                }
                 for number in window.dirs() {
                     rest.extend(far.lost(number, why));
                 }

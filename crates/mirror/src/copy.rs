@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::rc::Rc;
 
-use fsops::{Dir, File, Kind, NewFile, Op, Stat, Xattr, xattrs_differ};
+use fsops::{Dir, File, Kind, NewFile, Op, Stat, Time, Xattr, xattrs_differ};
 
 use crate::attributes::Attributes;
 use crate::bytes::copy_failure;
@@ -123,8 +123,9 @@ impl Worker<'_> {
         if self.job.options.verify {
             self.verify(new, &proof, &stat)?;
         }
+        let mtime = if is_stable { stat.mtime } else { unlike(stat.mtime) };
         // To read it is to access it.
-        new.set_times(stat.atime, stat.mtime).map_err(destination(Op::SetTimes))?;
+        new.set_times(stat.atime, mtime).map_err(destination(Op::SetTimes))?;
         if self.job.options.fsync {
             new.sync().map_err(destination(Op::Sync))?;
         }
@@ -170,13 +171,13 @@ impl Worker<'_> {
         let (mut stat, mut left) = (*listed, ATTEMPTS);
         loop {
             let read = self.copy_bytes(site, source, new, &stat);
-            let after = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
-            if is_at_rest(&stat, &after) || left == 0 {
-                // Its time is that of before the last bytes were read: the next run looks again.
+            let after = source.stat_now().map_err(|e| self.source_failure(Op::Stat, e))?;
+            let is_stable = after.same_version(&stat);
+            if is_stable || left == 0 {
                 read.map_err(copy_failure)?;
-                return Ok((stat, after.same_content(&stat)));
+                return Ok((stat, is_stable));
             }
-            if after.kind != Kind::File {
+            if after.kind != Kind::File || is_gone(&stat, &after) {
                 return Err(Some(Reason::Changed));
             }
             // What was read belongs to no version, and may be longer than this one.
@@ -327,13 +328,10 @@ impl Making {
     }
 }
 
-/// Returns whether nobody has written to a file between two looks at it.
-///
-/// An edit can keep the size and the modification time, and then no later run sees it, but it cannot keep the status
-/// change time. Links and permissions change that too, and may do so all the time: who has tried again a few times
-/// makes do with size and modification time.
-pub(crate) fn is_at_rest(before: &Stat, after: &Stat) -> bool {
-    after.same_version(before) || after.same_content(before) && is_gone(before, after)
+/// Returns the modification time of a copy that may be a mix of what a file was at several times. Whoever edited the file
+/// may give it back the time that it had: the next run has to see a difference, also where times are coarse.
+fn unlike(mtime: Time) -> Time {
+    Time { s: mtime.s.saturating_sub(10), ..mtime }
 }
 
 /// Returns whether a file that is open has lost its last name; some file systems never say that there is one.

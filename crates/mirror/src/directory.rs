@@ -252,11 +252,9 @@ impl Worker<'_> {
     /// Counts a directory, and what is below it, which is not there as the one that it is in is not.
     fn miss(&mut self, node: &Arc<Node>) {
         if let Some(source) = self.job.roots.source() {
-            let (below, has_files) =
-                names_below(source, &node.path(), self.job.options, &|| self.stopped());
-            self.outcome.has_files |= has_files;
-            self.outcome.missing += 1 + below;
-            self.outcome.names += below;
+            let below = names_below(source, &node.path(), self.job.options, &|| self.stopped());
+            self.outcome.missing += 1;
+            self.miss_below(&below);
         }
         self.release(node);
     }

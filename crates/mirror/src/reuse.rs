@@ -190,7 +190,7 @@ impl Worker<'_> {
             return Ok(false);
         }
         let now = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
-        Ok(now.same_content(stat))
+        Ok(now.same_version(stat))
     }
 
     /// Returns whether files of the destination can share extents: tries it once, with this one.

@@ -9,7 +9,7 @@ use fsops::{File, Kind, Stat};
 use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
 
 use crate::bytes::next_stretch;
-use crate::copy::{is_at_rest, is_gone};
+use crate::copy::is_gone;
 use crate::held::Held;
 use crate::offer::open;
 use crate::send::{Request, Sending, loss_of, meta_of};
@@ -93,13 +93,12 @@ impl<'s, 'a> Server<'s, 'a> {
             pass(self.sending, wanted)?;
             self.buffer.resize(PIECE, 0);
             let read = file.read_at(&mut self.buffer[..wanted], 0).map_err(failed)?;
-            let after = file.stat().map_err(failed)?;
-            let (at_rest, last) = (is_at_rest(&stat, &after), attempt == ATTEMPTS);
-            if (at_rest || last) && read == wanted {
+            let after = file.stat_now().map_err(failed)?;
+            let stable = after.same_version(&stat) && read == wanted;
+            if stable || attempt == ATTEMPTS && read == wanted {
                 let bytes = &self.buffer[..read];
                 let digest = self.sending.options.verify.then(|| blake3::hash(bytes).into());
                 let meta = meta_of(&stat, 0);
-                let stable = after.same_content(&stat);
                 let message = FromSender::File { request, meta, stable, digest };
                 self.sending.out.say(&message, bytes)?;
                 return Ok(None);
@@ -127,10 +126,10 @@ impl<'s, 'a> Server<'s, 'a> {
         }
         for attempt in 0..=ATTEMPTS {
             let read = self.send_pieces(number, file, &stat, from, &mut digest);
-            let after = file.stat().map_err(failed)?;
-            if is_at_rest(&stat, &after) || attempt == ATTEMPTS {
+            let after = file.stat_now().map_err(failed)?;
+            let stable = after.same_version(&stat);
+            if stable || attempt == ATTEMPTS {
                 read?;
-                let stable = after.same_content(&stat);
                 let digest = digest.map(|digest| digest.finalize().into());
                 let end = FromSender::End { request: number, stable, digest };
                 return Ok(self.sending.out.say(&end, &[])?);

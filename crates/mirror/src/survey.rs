@@ -1,12 +1,17 @@
 //! How much there is to mirror, for who wants to know how long it will take.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use fsops::{Dir, DirBuffer, DirItem, Kind, Watch};
 
+use wire::Loss;
+
 use crate::Options;
+use crate::asked::reason_of;
+use crate::far::Said;
 use crate::job::takes;
 use crate::part::is_part;
 use crate::roots::Source;
@@ -25,7 +30,7 @@ pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn()
     let is_in_the_way = || start.elapsed() > PATIENCE && lane.is_settled() && lane.has_arm();
     let stop = || stop() || watch.stopped() || is_in_the_way();
     let mut linked = HashSet::new();
-    let is_whole = walk(source, b"", options, &stop, |dir, item| {
+    let is_whole = walk(source, b"", options, &stop, &mut 0, |dir, item| {
         watch.files_total.fetch_add(1, Relaxed);
         if item.kind != Kind::Dir && !linked.contains(&item.inode) {
             watch.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
@@ -38,28 +43,69 @@ pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn()
     watch.totals_grow.store(false, Relaxed);
 }
 
-/// Returns how many names below a directory of the source are to be mirrored, as far as it can be read, and whether any
-/// of them is something other than a directory.
+/// What is to be mirrored below a directory of the source.
+#[derive(Debug, Default)]
+pub(crate) struct Below {
+    pub(crate) names: u64,
+    /// Whether any of them is something other than a directory.
+    pub(crate) has_files: bool,
+    /// Directories that could not be read.
+    pub(crate) unread: u64,
+    /// Whether anything could not be read.
+    pub(crate) source_failed: bool,
+}
+
+impl Below {
+    /// Counts what a sender said of a directory.
+    pub(crate) fn of(said: &Said) -> Below {
+        let failed = |loss: Loss| reason_of(loss).is_some();
+        match said {
+            Said::Names(window) => Below {
+                names: window.len() as u64,
+                has_files: window.len() > window.dirs().count(),
+                ..Below::default()
+            },
+            Said::Failed(_, Loss::LeftOut(_), _) | Said::Entered(_) | Said::Left { .. } => {
+                Below::default()
+            }
+            Said::Failed(name, loss, _) if !name.is_empty() => Below {
+                names: 1,
+                has_files: true,
+                source_failed: failed(*loss),
+                ..Below::default()
+            },
+            Said::Closed(loss, _) | Said::Failed(_, loss, _) => Below {
+                unread: u64::from(failed(*loss)),
+                source_failed: failed(*loss),
+                ..Below::default()
+            },
+        }
+    }
+}
+
+/// Counts what is to be mirrored below a directory of the source, as far as it can be read.
 pub(crate) fn names_below(
     source: &Source,
     path: &[u8],
     options: &Options,
     stop: &dyn Fn() -> bool,
-) -> (u64, bool) {
-    let (mut names, mut has_files) = (0, false);
-    walk(source, path, options, stop, |_, item| {
-        names += 1;
-        has_files |= item.kind != Kind::Dir;
+) -> Below {
+    let (mut below, mut unread) = (Below::default(), 0);
+    walk(source, path, options, stop, &mut unread, |_, item| {
+        below.names += 1;
+        below.has_files |= item.kind != Kind::Dir;
     });
-    (names, has_files)
+    Below { unread, source_failed: unread > 0, ..below }
 }
 
-/// Calls `each` for what is to be mirrored below a directory; returns whether that was all.
+/// Calls `each` for what is to be mirrored below a directory, and counts the directories that cannot be read; returns
+/// whether that was all.
 fn walk(
     source: &Source,
     path: &[u8],
     options: &Options,
     stop: &dyn Fn() -> bool,
+    unread: &mut u64,
     mut each: impl FnMut(&Dir, &DirItem<'_>),
 ) -> bool {
     let (mut dirs, mut buffer) = (vec![path.to_vec()], DirBuffer::default());
@@ -69,15 +115,22 @@ fn walk(
         } else {
             source.top.dir.open_below(&path)
         };
-        let Ok(dir) = opened else { continue };
-        let (Ok(stat), Ok(volume)) = (dir.stat(), dir.volume()) else { continue };
+        let dir = match opened {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened,
+        };
+        let opened = dir.and_then(|dir| Ok((dir.stat()?, dir.volume()?, dir)));
+        let Ok((stat, volume, dir)) = opened else {
+            *unread += 1;
+            continue;
+        };
         let is_outside = options.one_file_system && stat.device != source.top.stat.device;
         if is_outside || volume.is_synthetic() && !source.is_synthetic {
             continue;
         }
         dir.list_quietly();
         let (mut seen, mut stopped) = (0u32, false);
-        let _listed = dir.for_each(&mut buffer, |item| {
+        let listed = dir.for_each(&mut buffer, |item| {
             let name = item.name.to_bytes();
             let path =
                 || if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
@@ -92,6 +145,7 @@ fn walk(
             seen += 1;
             stopped = seen.is_multiple_of(256) && stop();
         });
+        *unread += u64::from(listed.is_err());
         if stopped || stop() {
             return false;
         }

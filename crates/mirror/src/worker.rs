@@ -17,7 +17,7 @@ use crate::node::{GONE, Node};
 use crate::outcome::{Outcome, Reason};
 use crate::present::Present;
 use crate::site::{Shared, Site, Waiter};
-use crate::survey::names_below;
+use crate::survey::{Below, names_below};
 use crate::table::Key;
 use crate::window::Window;
 
@@ -213,10 +213,17 @@ impl<'a> Worker<'a> {
     /// Counts what is below a directory of the source, on this host, that is not mirrored.
     pub(crate) fn count_missing(&mut self, path: &[u8]) {
         let Some(source) = self.job.roots.source() else { return };
-        let (below, has_files) = names_below(source, path, self.job.options, &|| self.stopped());
-        self.outcome.has_files |= has_files;
-        self.outcome.missing += below;
-        self.outcome.names += below;
+        let below = names_below(source, path, self.job.options, &|| self.stopped());
+        self.miss_below(&below);
+    }
+
+    /// Counts what is below a directory that is not mirrored as it failed.
+    pub(crate) fn miss_below(&mut self, below: &Below) {
+        self.outcome.names += below.names;
+        self.outcome.missing += below.names;
+        self.outcome.unread += below.unread;
+        self.outcome.has_files |= below.has_files;
+        self.outcome.source_failed |= below.source_failed;
     }
 
     /// Mirrors a directory, but for directories in it.

@@ -113,8 +113,8 @@ impl Target {
     }
 
     /// Returns what it was when it was looked at.
-    pub fn key(&self) -> FileKey {
-        self.stat.key()
+    pub fn stat(&self) -> &Stat {
+        &self.stat
     }
 
     /// Returns why it must be emptied where it is, and not be moved to another place before.

@@ -79,7 +79,7 @@ impl Removal<'_> {
                 Err(source) => return self.unopened(source),
             };
             let stat = dir.stat().map_err(failed(Op::Stat))?;
-            if stat.key() != target.stat.key() {
+            if !stat.same_file(&target.stat) {
                 return Err(Reason::Moved);
             }
             let mounts_below = target.mounts_below;

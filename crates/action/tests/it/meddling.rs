@@ -24,7 +24,7 @@ fn append(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// Writes as `rsync --inplace --times` does: size and modification time stay.
-fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(crate) fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let metadata = file.metadata()?;
     let most = usize::try_from(metadata.len()).unwrap_or(usize::MAX);

@@ -179,8 +179,8 @@ fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
         let names = ["a", "b/two", "h"];
         let trees = names.map(|name| {
             let path = world.tree.join(name);
-            let key = Stat::of_path(&path).expect("is there").key();
-            Tree { path: path.as_os_str().as_bytes().to_vec(), key }
+            let was = Stat::of_path(&path).expect("is there");
+            Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
         let Begun { discard, moved, refused, .. } =

@@ -20,14 +20,14 @@ use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped}
 use crate::world::{World, apply, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
-const SAME: &str = "equal in both\n";
-const EDITED: &str = "EQUAL";
-const PRECIOUS: &str = "written meanwhile\n";
+pub(crate) const SAME: &str = "equal in both\n";
+pub(crate) const EDITED: &str = "EQUAL";
+pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
 /// What somebody does with a file.
-type Deed = fn(&Path) -> io::Result<()>;
+pub(crate) type Deed = fn(&Path) -> io::Result<()>;
 
-fn append(path: &Path) -> io::Result<()> {
+pub(crate) fn append(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(PRECIOUS.as_bytes())
 }
 
@@ -35,14 +35,14 @@ fn rewrite(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(PRECIOUS.as_bytes())
 }
 
-fn rename_over(path: &Path) -> io::Result<()> {
+pub(crate) fn rename_over(path: &Path) -> io::Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, PRECIOUS)?;
     fs::rename(new, path)
 }
 
 /// Writes as `rsync --inplace --times` does: size and modification time stay.
-fn edit(path: &Path) -> io::Result<()> {
+pub(crate) fn edit(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let modified = file.metadata()?.modified()?;
     file.write_all_at(EDITED.as_bytes(), 0)?;
@@ -50,11 +50,11 @@ fn edit(path: &Path) -> io::Result<()> {
 }
 
 /// A program at work on a file, which may have to wait for the run.
-struct Program(JoinHandle<io::Result<()>>);
+pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
     /// Starts it, and waits until it is done or waits itself.
-    fn start(deed: Deed, path: PathBuf) -> Program {
+    pub(crate) fn start(deed: Deed, path: PathBuf) -> Program {
         let (said, heard) = mpsc::channel();
         let program = thread::spawn(move || {
             let me = fs::read_link("/proc/thread-self").expect("there is /proc");
@@ -67,6 +67,13 @@ impl Program {
             thread::sleep(Duration::from_millis(1));
         }
         Program(program)
+    }
+}
+
+impl Program {
+    /// Waits for its end.
+    pub(crate) fn end(self) -> io::Result<()> {
+        self.0.join().expect("does not panic")
     }
 }
 

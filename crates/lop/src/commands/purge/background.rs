@@ -49,7 +49,7 @@ pub(super) fn begin(
     for target in targets {
         match target.pinned() {
             Some(reason) => problems.push(Problem { path: target.given().to_vec(), reason }),
-            None => trees.push(Tree { path: target.path().to_vec(), key: target.key() }),
+            None => trees.push(Tree { path: target.path().to_vec(), was: *target.stat() }),
         }
     }
     let begun = Discard::begin(&Catalog::runs(&catalog), &trees);

@@ -1,0 +1,121 @@
+//! Runs that are killed, and what others do to the files before anybody looks again: an undo restores only what the
+//! run removed.
+
+#![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use action::{Group, Kind, Runs, Target, Version};
+use fsops::faults::{Blow, before_change, was_called};
+use testkit::{TreeBuilder, skipped};
+
+use crate::child::{What, run};
+use crate::meddling::overwrite;
+use crate::world::{World, apply_groups};
+
+const SAME: &str = "equal in both\n";
+const EDITED: &str = "EQUAL in both\n";
+
+fn text(world: &World, name: &str) -> Option<String> {
+    fs::read_to_string(world.tree.join(name)).ok()
+}
+
+#[test]
+fn a_kept_file_that_is_edited_after_a_kill_is_not_what_was_removed() {
+    for kind in [Kind::Delete, Kind::Symlink, Kind::Hardlink] {
+        for number in 0.. {
+            let world = World::new(&TreeBuilder::new().file("a", SAME).file("b", SAME));
+            let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+            overwrite(&world.tree.join("a"), EDITED.as_bytes()).expect("edited");
+            let was = text(&world, "b");
+            let undone = world.undo();
+            let now = text(&world, "b");
+            // A link to the kept file shows the edit, but is not called restored.
+            let is_link =
+                was.as_deref() == Some(EDITED) && undone.as_ref().is_none_or(|it| it.done == 0);
+            let account = format!("{kind:?} killed at {number}: {was:?}, {now:?}, {undone:?}");
+            assert!(now.as_deref() != Some(EDITED) || is_link, "{account}");
+            if !ended.killed {
+                break;
+            }
+        }
+    }
+}
+
+/// Acts until a change, as a process that is killed then.
+fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
+    before_change(number, || resume_unwind(Box::new(())));
+    let ended = catch_unwind(AssertUnwindSafe(act));
+    was_called();
+    ended.is_err()
+}
+
+/// A list calls two files equal that are not. The run is killed, and the owner of one renames it.
+#[test]
+fn what_the_run_did_not_compare_is_not_restored() {
+    for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
+        for number in 0.. {
+            let tree = TreeBuilder::new().file("a", "one content..\n").file("b", "other content\n");
+            let world = World::new(&tree);
+            let target = |name: &str| {
+                let path = world.tree.join(name);
+                let version = Version::from(&fsops::Stat::of_path(&path).expect("is there"));
+                Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
+            };
+            let group = Group { keep: target("a"), others: vec![target("b")], digest: None };
+            let was_cut = cut_off_at(number, || {
+                let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+                drop(apply_groups(&runs, kind, vec![group], 1));
+            });
+            fs::rename(world.tree.join("b"), world.tree.join("mine")).expect("renamed");
+            let undone = world.undo();
+            let account = format!("{kind:?} cut at {number}: {undone:?}");
+            assert_eq!(text(&world, "b"), None, "{account}");
+            assert!(undone.is_none_or(|undone| undone.done == 0), "{account}");
+            if !was_cut {
+                break;
+            }
+        }
+    }
+}
+
+/// Gives `name` another file, with the inode number, the size and the time of one that is gone. Returns whether the
+/// file system gave the number once more.
+fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
+    for number in 0..200 {
+        let path = world.tree.join(format!("new {number}"));
+        fs::write(&path, EDITED).expect("written");
+        if path.metadata().expect("is there").ino() == was.ino() {
+            let file = fs::File::options().write(true).open(&path).expect("opens");
+            file.set_modified(was.modified().expect("has one")).expect("set");
+            fs::rename(&path, world.tree.join(name)).expect("renamed");
+            return true;
+        }
+    }
+    skipped("the file system gives no inode number again");
+    false
+}
+
+#[test]
+fn another_file_with_the_number_of_one_that_is_gone_is_not_it() {
+    for names in [&["b"][..], &["b", "c"]] {
+        let mut tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
+        for &name in &names[1..] {
+            tree = tree.hard_link("b", name);
+        }
+        let world = World::new(&tree);
+        let was = world.tree.join("b").metadata().expect("is there");
+        assert_eq!(world.apply(Kind::Delete).done, names.len() as u64);
+        if !come_again(&world, "b", &was) {
+            return;
+        }
+        let undone = world.undo().expect("there is a run");
+        assert_eq!(undone.done, names.len() as u64 - 1, "{undone:?}");
+        for &name in &names[1..] {
+            assert_eq!(text(&world, name).as_deref(), Some(SAME), "{undone:?}");
+        }
+    }
+}
