@@ -51,6 +51,30 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
 }
 
+/// Nobody knows what is in a directory that cannot be read, also where the one that it is in cannot be made.
+#[test]
+fn nothing_is_removed_if_what_is_below_a_failed_directory_cannot_be_read() {
+    if !is_root() {
+        return skipped("only root can become somebody else");
+    }
+    let tree = TreeBuilder::new()
+        .file("src/name/f1", "1")
+        .file("src/name/d/f2", "2")
+        .mode("src/name/d", 0)
+        .file("src/f3", "3")
+        .dir("dst")
+        .owner("dst", 65534, 65534)
+        .file("dst/name", "in the way, and left out")
+        .file("dst/f4", "surplus");
+    let lop = Lop::with(&tree);
+    let args = ["mirror", "--delete", "--include", "f*", "src", "dst"];
+    let output = lop.command().args(args).as_user(65534, 65534).run();
+    output.code(3);
+    assert!(lop.path("dst/f4").exists(), "{}", output.stderr_str());
+    let said = output.stderr_str();
+    assert!(said.contains("was not removed: not all of the source"), "{said}");
+}
+
 /// Files that may not be written to, with attributes; directories that nothing may be put into, or not even be
 /// looked into.
 #[test]

@@ -81,6 +81,39 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
+/// It gets its size and its modification time back each time. That it changed is told, and the next run sees it.
+#[test]
+pub(crate) fn edits_that_do_not_end_and_keep_size_and_time_are_told() {
+    let place = TreeBuilder::new().seeded("from/image", 1, 4 << 20).dir("to").make_temp();
+    let slow = Throttle::new(NonZeroU64::new(16 << 20));
+    let slow = Options { bandwidth: Arc::new(slow), ..usual() };
+    let (done, image) = (AtomicBool::new(false), place.join("from/image"));
+    let mut outcome = None;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = fs::OpenOptions::new().write(true).open(&image).expect("opened");
+            let modified = file.metadata().expect("there").modified().expect("has one");
+            for version in 1u64.. {
+                for at in 0..4 {
+                    file.write_all_at(&version.to_le_bytes(), at << 20).expect("written");
+                }
+                file.set_modified(modified).expect("set");
+                if done.load(Relaxed) {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let _ends = Ends(&done);
+        outcome = Some(try_to(place.join("from"), place.join("to"), &slow));
+    });
+    let outcome = outcome.expect("it ran");
+    let reasons: Vec<_> = outcome.problems.iter().map(|problem| &problem.reason).collect();
+    assert!(matches!(reasons[..], [Reason::Changed]), "{outcome:?}");
+    run(place.join("from"), place.join("to"), &usual());
+    assert_alike(place.join("from"), place.join("to"));
+}
+
 #[test]
 pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
     let place = TempTree::new();

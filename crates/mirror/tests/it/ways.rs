@@ -82,6 +82,7 @@ ways! {
         a_file_that_grows_is_copied_as_it_was_and_again_later
         a_small_file_that_grows_large_is_copied_too
         an_edit_that_keeps_size_and_time_is_in_the_copy
+        edits_that_do_not_end_and_keep_size_and_time_are_told
         names_that_come_and_go_are_no_failure
         directories_take_the_place_of_other_things
     }
