@@ -59,33 +59,31 @@ impl Worker<'_> {
         };
         let copy_lease = copy.as_ref().map(File::keep_writers_away);
         match self.change_name(one, &place, kept, &mut new, &lease) {
-            Ok(()) => Ok((freed, self.note_status(one, &place, &new, &now, &lease))),
+            Ok(()) => {
+                if let (Some(copy), Some(lease)) = (&copy, &copy_lease) {
+                    self.note_copy(copy, &now, lease);
+                }
+                Ok((freed, self.note_status(one, &now, &lease)))
+            }
             Err(reason) => {
-                // The copy may have the name for a moment, and somebody may write to it by that.
+                // The copy may have been in place for a moment, and a program may have written to it there.
                 let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
                 place.roll_back_if(&new, &is_untouched).and(Err(reason))
             }
         }
     }
 
-    /// Records the status change times that the change of name gave to a file and to the copy that replaced it. Returns
-    /// the time of the file, if it still has a name.
-    fn note_status(
-        &mut self,
-        one: &Going<'_>,
-        place: &Place<'_>,
-        new: &New,
-        was: &Stat,
-        lease: &Lease<'_>,
-    ) -> Option<i64> {
-        let statuses = &mut self.outcome.statuses;
-        if let New::Copy { inode, .. } = new
-            && let Ok(copy) = place.dir.stat_child_now(place.name)
-            && copy.inode == *inode
-            && same_bytes(&copy, was)
-        {
-            statuses.note_made(&copy);
+    /// Records the status change time of a copy that replaced a file, unless somebody may have written to it since.
+    fn note_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
+        let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
+        if let Some(copy) = copy.filter(|_| is_alone(lease)) {
+            self.outcome.statuses.note_made(&copy);
         }
+    }
+
+    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a name.
+    fn note_status(&mut self, one: &Going<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
+        let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.how.kind != Kind::Quarantine {
             return None;
         }

@@ -30,7 +30,7 @@ pub(crate) struct Place<'a> {
     /// In the private directory: what is not ready yet. It can be made again, and nothing else ever has
     /// this name.
     pub(crate) part: CString,
-    /// In the private directory: what was made for the place, was in it, and was written to there.
+    /// In the private directory: the link or copy that was made for the place, if others may have written to it.
     touched: CString,
 }
 
@@ -149,7 +149,8 @@ impl<'a> Place<'a> {
         self.roll_back_if(new, &|| true)
     }
 
-    /// Does so, and removes what was made only while it is untouched: else it stays in the private directory.
+    /// Like [`Place::roll_back`], but removes what was made only if `is_untouched` returns true. Otherwise renames it
+    /// within the private directory.
     ///
     /// # Errors
     ///

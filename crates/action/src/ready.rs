@@ -42,7 +42,7 @@ impl Undo<'_> {
         let staging = staging.as_ref().ok_or(Reason::NoStore)?;
         let place = ready.place(staging);
         let file = staging.dir.open_file(&place.part).ok();
-        // The kept file, which loses the name that is replaced, or the copy of it that goes.
+        // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
         let there = match ready.there {
             Some(New::Link(_) | New::Copy { .. }) => dir.open_file(name).ok(),
             _ => None,
@@ -64,7 +64,7 @@ impl Undo<'_> {
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &place, &is_untouched, |taken| match &ready.there {
             _ if goes => hold().then_some(()).ok_or(Reason::Written),
-            // Its last name goes only after a comparison.
+            // The link has become the last name of its file, which was not compared.
             Some(New::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),
         })?;
@@ -75,7 +75,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Makes sure that a file whose last name goes is equal to the one that replaces it, byte by byte.
+    /// Checks that a file that is about to lose its last name is equal to its replacement, byte by byte.
     fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
         let [Some(file), Some(there)] = files else { return Err(Reason::Taken) };
         match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
@@ -86,8 +86,10 @@ impl Undo<'_> {
     }
 }
 
-/// Moves a link or a copy from `place` to the name that it is for. The name never disappears in between. What it replaces
-/// is removed only if it may go, and what was made only while it is untouched.
+/// Moves a link or a copy from `place` to its name. If the file system can exchange names, the name exists throughout.
+///
+/// Removes the replaced file only if `may_go` agrees. Otherwise takes the move back, and removes the link or copy only
+/// if `is_untouched` returns true.
 fn move_in(
     ready: &Ready<'_>,
     place: &Place<'_>,

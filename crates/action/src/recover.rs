@@ -157,8 +157,8 @@ pub(crate) fn is(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
 /// Returns whether it is that file, whatever is in it by now.
 ///
 /// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
-/// of XFS is made of the number, the file by the time of its birth. A file that was born at another time has got the
-/// number of one that is gone.
+/// of XFS is made of the number, the file by the time of its birth. A file with another birth time has a reused inode
+/// number.
 pub(crate) fn is_inode(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
     let (knows_births, is_born_then) =
         (now.born_ns != 0 && was.born_ns != 0, now.born_ns == was.born_ns);
@@ -191,10 +191,13 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
             Fate::Open => {
                 let noted = past.noted(n)?;
                 let fate = settle(&mut sites, &noted);
-                // If it was neither compared nor known to be equal, the run did nothing with it.
+                // The run writes `equal` before it changes a name that undo restores by a copy. Without that record,
+                // without a digest, and without its link in the place of the file, it changed nothing, as far as can be
+                // told: a power failure may take the record along.
                 let may_be_done = entry.was_equal
                     || noted.intent.digest.is_some()
-                    || !noted.intent.kind.is_undone_by_copy();
+                    || !noted.intent.kind.is_undone_by_copy()
+                    || is_replaced(&mut sites, &noted);
                 fate.map(|fate| if may_be_done { fate } else { Fate::NotDone })
             }
             Fate::Done if past.undoing => {
@@ -235,6 +238,14 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
         lines.push(&Record::UndoEnd { ended_ms: None });
     }
     journal.append(&lines, true)
+}
+
+/// Returns whether the link that a run makes has the name of a file.
+fn is_replaced(sites: &mut Sites<'_>, noted: &Noted) -> bool {
+    let Ok(site) = sites.of(&noted.intent) else { return false };
+    let place = (&*site.dir, &*site.name);
+    let there = site.dir.stat_child(&site.name).map(|now| what_is_there(noted, place, &now));
+    matches!(there, Ok(Ok(New::Link(_) | New::Symlink(_))))
 }
 
 /// Returns how many bytes are free by an intent that was carried out, as far as the journal tells.
@@ -350,9 +361,10 @@ pub(crate) fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
     let is_in_place = site.dir.stat_child(&site.name).is_ok_and(|now| now.inode == inode);
     // What cannot be given back stays in the private directory.
     let _left = match noted.intent.kind {
-        // A link, which is no last name.
+        // The undo made a link, which is removed only while its file has another name.
         Kind::Separate => place.roll_back(&made),
-        // Somebody may have written to the copy by its name: it stays, and what it took the place of goes.
+        // The copy is in place, and somebody may have written to it. It stays, and what it replaced is removed if that
+        // is a symbolic link, a link to a file with other names, or equal to the copy.
         _ if is_in_place => place.roll_back(&replaced).or_else(|left| {
             let (dir, name) = (&staging.dir, &place.new);
             let is_equal = is_equal((&site.dir, &site.name), (dir, name), &noted.intent);
@@ -366,7 +378,7 @@ pub(crate) fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
     };
 }
 
-/// Returns whether two files are equal and nobody writes to them.
+/// Returns whether two files are equal and, as far as leases tell, nobody writes to them.
 fn is_equal(one: (&Dir, &CStr), other: (&Dir, &CStr), intent: &Intent) -> bool {
     let [one, other] = [one, other].map(|(dir, name)| dir.open_file(name));
     let (Ok(one), Ok(other)) = (one, other) else { return false };

@@ -73,7 +73,7 @@ impl Undo<'_> {
         copied
     }
 
-    /// Makes a link to the kept file for a name that was made a file of its own, which is to be compared with it.
+    /// Makes a link to the kept file, to replace the copy that `separate` made. [`Undo::put`] compares the two.
     pub(crate) fn link_again(&mut self, intent: &Intent, site: &Site) -> Result<u64, Reason> {
         let (source, _) = self.finder.source(intent, Some((&site.dir, &site.name)))?;
         let own = site.dir.stat_child(&site.name).map_err(Reason::failed(Op::Stat))?;
@@ -97,7 +97,8 @@ fn changed(intent: &Intent) -> Reason {
     Reason::Lost { kept: intent.keep.0.clone(), is_there: true }
 }
 
-/// Returns whether bytes of this digest, read from a file between two looks at it, are what the run compared.
+/// Returns whether the bytes with this digest are those that the run compared. `was` and `is` are the metadata of their
+/// file before and after they were read.
 fn is_content(intent: &Intent, digest: Option<Digest>, (was, is): (&Stat, &Stat)) -> bool {
     // Nobody can set a status change time. A link changes that of the kept file.
     let is_untouched = was.ctime_ns == intent.kept.ctime_ns && is.ctime_ns == was.ctime_ns;

@@ -115,7 +115,7 @@ impl Worker<'_> {
                     return Err(stopped.into());
                 }
             };
-            // Before any name changes: if the run is killed now, nobody can find out what was compared.
+            // Recorded before any name changes: after a kill, only the journal tells which files were equal.
             if self.shared.how.kind.is_undone_by_copy() {
                 for &Going { n, digest, .. } in &equal {
                     self.lines.push(&Record::Equal { n, digest });

@@ -5,8 +5,8 @@
 //! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
 //! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
-//! Between the two looks nobody else may write to the file: lop has a lease on it ([`Leased`]). Where it cannot have one
-//! (FUSE, files of another user), no time is adopted.
+//! A lease keeps other programs from writing to the file in between ([`Leased`]). Where the kernel grants none (FUSE,
+//! files of another user), no new time is adopted.
 //!
 //! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
 //! unless the kernel gives finer times to files whose status was read (Linux 6.13).
@@ -93,7 +93,7 @@ impl Statuses {
     }
 }
 
-/// A file whose status lop is about to change, with a lease on it.
+/// A file whose status lop is about to change, with a lease on it if the kernel granted one.
 pub(crate) struct Leased<'a> {
     file: &'a File,
     lease: Lease<'a>,
@@ -101,7 +101,7 @@ pub(crate) struct Leased<'a> {
 }
 
 impl<'a> Leased<'a> {
-    /// Asks for a lease and looks at the file; `None` if that fails.
+    /// Requests a lease, then reads the file's metadata; `None` if the metadata cannot be read.
     pub(crate) fn new(file: &'a File) -> Option<Leased<'a>> {
         let lease = file.keep_writers_away();
         let before = file.stat_now().ok()?;
@@ -118,7 +118,8 @@ impl<'a> Leased<'a> {
         &self.before
     }
 
-    /// Returns the file before and after the change; nothing after it, if others may have written to the file meanwhile.
+    /// Returns the file's metadata before and after the change. The latter is `None` if others may have written to the
+    /// file in between.
     pub(crate) fn end(self) -> (Stat, Option<Stat>) {
         // A writer that waits for the lease can write as soon as it is released.
         let after = self.file.stat_now().ok().filter(|_| is_alone(&self.lease));
@@ -126,7 +127,7 @@ impl<'a> Leased<'a> {
     }
 }
 
-/// Returns whether nobody else can have written to a file since the lease was asked for, or be about to.
+/// Returns whether the lease was granted, and nobody has waited to write to the file since.
 pub(crate) fn is_alone(lease: &Lease<'_>) -> bool {
     matches!(lease, Lease::Granted(_)) && lease.holds()
 }

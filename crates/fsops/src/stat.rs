@@ -132,8 +132,8 @@ impl Stat {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
-    /// Returns whether both are the same inode, and not one that got the number of another that is gone, as far as the
-    /// file system knows when it was made.
+    /// Returns whether both are the same inode. A reused inode number is told apart by its birth time, where the file
+    /// system records one.
     pub fn same_file(&self, other: &Stat) -> bool {
         (self.key(), self.born_ns) == (other.key(), other.born_ns)
     }

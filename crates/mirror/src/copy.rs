@@ -328,8 +328,8 @@ impl Making {
     }
 }
 
-/// Returns the modification time of a copy that may be a mix of what a file was at several times. Whoever edited the file
-/// may give it back the time that it had: the next run has to see a difference, also where times are coarse.
+/// Returns the modification time for a copy that may mix several versions of its file. It differs from that of the file
+/// even where timestamps are coarse, so the next run copies the file again although an edit restored its time.
 fn unlike(mtime: Time) -> Time {
     Time { s: mtime.s.saturating_sub(10), ..mtime }
 }

@@ -75,8 +75,8 @@ struct Expected {
 /// Why a directory that the sender listed is not mirrored.
 #[derive(Clone, Debug)]
 pub(crate) enum Lost {
-    /// It could not be made or entered, so what is in it is missing, and counted. This directory, which it is in or
-    /// which it is itself, is not finished before the sender has said all of it.
+    /// It could not be made or entered, so everything in it counts as missing. The node, which is the directory itself
+    /// or one above it, is not finished until the sender has listed the whole directory.
     Failed(Arc<Node>),
     /// It is left out on purpose, with all that is in it.
     LeftOut,

@@ -98,8 +98,8 @@ pub(crate) fn names_below(
     Below { unread, source_failed: unread > 0, ..below }
 }
 
-/// Calls `each` for what is to be mirrored below a directory, and counts the directories that cannot be read; returns
-/// whether that was all.
+/// Calls `each` for every entry to be mirrored below a directory, and counts the directories that cannot be read.
+/// Returns false if `stop` ended it early.
 fn walk(
     source: &Source,
     path: &[u8],

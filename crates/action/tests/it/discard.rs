@@ -116,7 +116,7 @@ fn what_is_no_longer_what_it_was_stays() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
-    // Another one has got the number since.
+    // As if the inode number had been reused.
     trees[1].was.born_ns += 1;
     let Begun { discard, refused, moved, .. } =
         Discard::begin(&world.runs, &trees).expect("begins");

@@ -1,4 +1,4 @@
-//! Runs that are killed, and what others do to the files before anybody looks again: an undo restores only what the
+//! Runs that are killed, and files that other programs change before the next command: an undo restores only what the
 //! run removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
@@ -45,7 +45,7 @@ fn a_kept_file_that_is_edited_after_a_kill_is_not_what_was_removed() {
     }
 }
 
-/// Acts until a change, as a process that is killed then.
+/// Calls `act`, and unwinds before a change in place of a kill. Returns whether it got that far.
 fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
@@ -53,7 +53,7 @@ fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-/// A list calls two files equal that are not. The run is killed, and the owner of one renames it.
+/// A list claims that two different files are equal. The run is killed, and the owner of one file renames it.
 #[test]
 fn what_the_run_did_not_compare_is_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
@@ -82,8 +82,8 @@ fn what_the_run_did_not_compare_is_not_restored() {
     }
 }
 
-/// Gives `name` another file, with the inode number, the size and the time of one that is gone. Returns whether the
-/// file system gave the number once more.
+/// Puts a new file at `name` that has the inode number, size and modification time of a removed one. Returns whether
+/// the file system reused the inode number.
 fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
     for number in 0..200 {
         let path = world.tree.join(format!("new {number}"));

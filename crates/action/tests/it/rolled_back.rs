@@ -1,5 +1,5 @@
-//! Two programs use a name while a run or an undo changes it: the first has the change taken back, and what the second
-//! writes to by that name just then is found.
+//! Two programs use a name while a run or an undo changes it. The first replaces the file, so the change is taken back.
+//! The second writes to the name during that, and what it wrote must survive.
 
 use std::cell::RefCell;
 use std::fs;
@@ -30,8 +30,8 @@ fn has_written(deed: Deed, texts: &[String]) -> bool {
     }
 }
 
-/// Puts a new file in the place of `b` before a change, and has a program write to `b` before a later one. Returns
-/// whether each was reached, and whether the program wrote.
+/// Replaces `b` with a new file before one change, and has a program write to `b` before a later one. Returns whether
+/// each of the two changes was reached.
 fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) -> [bool; 2] {
     let tree = TreeBuilder::new().file("a", SAME);
     let of_undo = kind != Kind::Separate;

@@ -90,8 +90,8 @@ impl World {
     }
 }
 
-/// Waits until nobody has a file below a directory open for writing, as far as the kernel tells. On a busy machine it
-/// may say so for a moment after the last writer has closed the file, and what is open for writing is left alone.
+/// Waits until the kernel reports no file below a directory as open for writing. On a busy machine it may still report
+/// one for a moment after the last writer has closed it, and lop would leave that file alone.
 fn wait_for_writers(dir: &Path) {
     let opened = Dir::open(dir).expect("is there");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {

@@ -163,7 +163,7 @@ fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo says that a file is what it was, but for the status change time that the undo gave it.
+/// Returns whether an undo claims the current status change time of a file as its own, with no change by others.
 fn is_adopted(undone: &Undone, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {

@@ -51,7 +51,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
 }
 
-/// Nobody knows what is in a directory that cannot be read, also where the one that it is in cannot be made.
+/// The content of an unreadable directory is unknown, even if the directory above it could not be made.
 #[test]
 fn nothing_is_removed_if_what_is_below_a_failed_directory_cannot_be_read() {
     if !is_root() {

@@ -50,8 +50,8 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
     assert_alike(&from, place.join("to"));
 }
 
-/// Somebody writes as `rsync --inplace --times` does to what was copied already: size and modification time stay, and
-/// no later run would see it.
+/// During a copy, a program edits the part that was copied already, and restores the modification time as `rsync
+/// --inplace --times` does. No later run would see the edit.
 #[test]
 pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     const SIZE: usize = 8 << 20;
@@ -81,7 +81,8 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// It gets its size and its modification time back each time. That it changed is told, and the next run sees it.
+/// A file is edited throughout the copy, and each edit keeps size and modification time. The run reports the file, and
+/// the next run copies it again.
 #[test]
 pub(crate) fn edits_that_do_not_end_and_keep_size_and_time_are_told() {
     let place = TreeBuilder::new().seeded("from/image", 1, 4 << 20).dir("to").make_temp();
