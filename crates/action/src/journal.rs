@@ -142,6 +142,13 @@ impl Former {
         FileKey { device: self.version.device, inode: self.version.inode }
     }
 
+    /// Returns whether a file has this inode number and, where both birth times are known, this birth time: a file with
+    /// another one has a reused inode number.
+    pub(crate) fn has_inode_of(&self, now: &Stat) -> bool {
+        let is_unknown = now.born_ns == 0 || self.born_ns == 0;
+        now.inode == self.version.inode && (is_unknown || now.born_ns == self.born_ns)
+    }
+
     pub(crate) fn new(stat: &Stat, xattrs: Vec<fsops::Xattr>) -> Former {
         Former {
             version: stat.into(),

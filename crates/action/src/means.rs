@@ -164,9 +164,7 @@ impl<'p> Finder<'p> {
     pub(crate) fn find_former(&mut self, noted: &Noted) {
         let Intent { was, path, .. } = &noted.intent;
         let Ok(now) = self.sites.reach.stat(&path.0) else { return };
-        let is_born_then = now.born_ns == was.born_ns || now.born_ns == 0 || was.born_ns == 0;
-        let is_itself = now.inode == was.version.inode && is_born_then;
-        let is_former = is_itself || Some(now.inode) == noted.made;
+        let is_former = was.has_inode_of(&now) || Some(now.inode) == noted.made;
         if is_former && is_like(was, &now) {
             self.back.insert(was.key(), (path.0.clone(), now.inode));
         }

@@ -157,20 +157,14 @@ pub(crate) fn is(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
 /// Returns whether it is that file, whatever is in it by now.
 ///
 /// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
-/// of XFS is made of the number, the file by the time of its birth. A file with another birth time has a reused inode
-/// number.
+/// of XFS is made of the number, the file by the time of its birth.
 pub(crate) fn is_inode(now: &Stat, dir: &Dir, was: &Former, fsid: u64) -> bool {
-    let (knows_births, is_born_then) =
-        (now.born_ns != 0 && was.born_ns != 0, now.born_ns == was.born_ns);
-    if knows_births && !is_born_then {
-        return false;
-    }
-    let is_born_then = knows_births && is_born_then;
+    let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
     let same_disk = || {
         now.device == was.version.device
             || fsid != 0 && dir.volume().is_ok_and(|volume| volume.fsid == fsid)
     };
-    now.inode == was.version.inode && (is_born_then || same_disk())
+    was.has_inode_of(now) && (is_born_then || same_disk())
 }
 
 /// Brings a run to an end.
@@ -191,9 +185,9 @@ pub(crate) fn recover(past: &Past, journal: &Journal) -> Result<(), Error> {
             Fate::Open => {
                 let noted = past.noted(n)?;
                 let fate = settle(&mut sites, &noted);
-                // The run writes `equal` before it changes a name that undo restores by a copy. Without that record,
-                // without a digest, and without its link in the place of the file, it changed nothing, as far as can be
-                // told: a power failure may take the record along.
+                // The run writes `equal` before it changes a name that undo restores by a copy. A power failure may lose
+                // that record. A digest in the intent, or a link in the place of the file, then still shows that the
+                // run may have changed it.
                 let may_be_done = entry.was_equal
                     || noted.intent.digest.is_some()
                     || !noted.intent.kind.is_undone_by_copy()
@@ -359,7 +353,7 @@ pub(crate) fn sweep_copies(sites: &mut Sites<'_>, noted: &Noted) {
     let device = staging.dir.stat().map_or(0, |stat| stat.device);
     let replaced = new_of(noted, device);
     let is_in_place = site.dir.stat_child(&site.name).is_ok_and(|now| now.inode == inode);
-    // What cannot be given back stays in the private directory.
+    // A failure leaves the file in the private directory.
     let _left = match noted.intent.kind {
         // The undo made a link, which is removed only while its file has another name.
         Kind::Separate => place.roll_back(&made),

@@ -108,7 +108,7 @@ impl<'a> Leased<'a> {
         Some(Leased { file, lease, before })
     }
 
-    /// Returns whether nobody has written to the file since, as far as can be told.
+    /// Returns whether no program waits to write to the file. True as well where the kernel grants no leases.
     pub(crate) fn holds(&self) -> bool {
         self.lease.holds()
     }

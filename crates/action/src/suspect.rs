@@ -15,7 +15,7 @@ pub struct Suspect {
     pub fault: Fault,
 }
 
-/// The fault that a comparison found in a file.
+/// What a comparison found wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Its bytes differ from those of files that are still equal.

@@ -43,15 +43,15 @@ pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn()
     watch.totals_grow.store(false, Relaxed);
 }
 
-/// What is to be mirrored below a directory of the source.
+/// The number of entries to mirror below a directory of the source.
 #[derive(Debug, Default)]
 pub(crate) struct Below {
     pub(crate) names: u64,
-    /// Whether any of them is something other than a directory.
+    /// At least one of them is not a directory.
     pub(crate) has_files: bool,
     /// Directories that could not be read.
     pub(crate) unread: u64,
-    /// Whether anything could not be read.
+    /// Something could not be read.
     pub(crate) source_failed: bool,
 }
 
@@ -83,7 +83,7 @@ impl Below {
     }
 }
 
-/// Counts what is to be mirrored below a directory of the source, as far as it can be read.
+/// Counts the entries to mirror below a directory of the source, and the directories that it cannot read.
 pub(crate) fn names_below(
     source: &Source,
     path: &[u8],

@@ -16,7 +16,7 @@ use crate::child::{What, output, run};
 use crate::crash::contents_are_there;
 use crate::world::{WHOLE, World, odd_tree};
 
-/// What somebody does with a file: writes a text to it.
+/// Writes a text to a file.
 type Edit = fn(&Path, &[u8]) -> io::Result<()>;
 
 fn append(path: &Path, text: &[u8]) -> io::Result<()> {

@@ -288,7 +288,7 @@ fn directories_in_a_circle_or_in_none_are_refused() {
             let said = output.code(5).stderr_str();
             assert!(said.contains("damaged: "), "{row}: {command:?}: {said}");
         }
-        // A command that walks only up from a directory, or only down to one, may answer.
+        // A command that only visits parents, or only children, of the directory may succeed.
         for command in COMMANDS {
             frugal.put(&forged);
             frugal.run(command);

@@ -45,7 +45,7 @@ pub(crate) fn names_below_what_could_not_be_made_are_counted() {
     assert_alike(place.path(), &to);
 }
 
-/// The directory has failed long before the sender, where there is one, has read all that is below it.
+/// A remote sender still lists the directory's entries long after the receiver has failed to make it.
 #[test]
 pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     let mut tree = TreeBuilder::new().file("to/name", "n");
