@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
+use runtime::Progress;
 use fuzz::{file, honest, is_untouched, messages, mutate, options, pair, place};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use mirror::{Roots, User};
@@ -69,7 +69,7 @@ fn play(place: &Path, data: &[u8]) {
         let _ended = mirror::receive(
             &roots,
             &options(),
-            &Watch::default(),
+            &Progress::default(),
             User::default(),
             (&mut said, &out),
         );

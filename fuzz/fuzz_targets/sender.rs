@@ -7,7 +7,7 @@ use std::net::Shutdown;
 use std::sync::LazyLock;
 use std::thread;
 
-use fsops::Watch;
+use runtime::Progress;
 use fuzz::{SECRET, file, honest, is_untouched, mutate, options, pair, place};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use mirror::Source;
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
         });
         let (out, mut asked) = (Outgoing::new(file(says)), Incoming::new(file(asked)));
         let talk = (&mut asked, &out);
-        let _ended = mirror::send(&source, None, &options(), &Watch::default(), talk);
+        let _ended = mirror::send(&source, None, &options(), &Progress::default(), talk);
         let _gone = end.shutdown(Shutdown::Both);
         listener.join().expect("no panic")
     });

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use device::{Io, Lanes, Threads};
-use fsops::{Stat, Watch};
+use device::{Io, Disks, Threads};
+use fsops::Stat;
+use runtime::Progress;
 use mirror::{Hint, Memory, Options, Roots, Source, User};
 use tempfile::TempDir;
 use walk::Globs;
@@ -54,7 +55,7 @@ pub fn options() -> Options {
         own: walk::Own::default(),
         memory: Some(Arc::new(Told)),
         threads: Threads { first: 1, grows: false },
-        lanes: Arc::new(Lanes::new(Io::Cached)),
+        disks: Arc::new(Disks::new(Io::Cached)),
         open_dirs: 4,
     }
 }
@@ -126,17 +127,17 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
         let sender = scope.spawn(move || {
             let out = Outgoing::new(file(says));
             let mut asks = Incoming::new(file(sender));
-            let watch = Watch::default();
-            mirror::send(&source, None, &options(), &watch, (&mut asks, &out))
+            let progress = Progress::default();
+            mirror::send(&source, None, &options(), &progress, (&mut asks, &out))
         });
         let of_sender = scope.spawn(move || pass_on(heard, again));
         let of_receiver = scope.spawn(move || pass_on(asked, on));
         let end = asks.try_clone().expect("copied");
         let out = Arc::new(Outgoing::new(file(asks)));
         let mut said = Incoming::new(file(receiver));
-        let watch = Watch::default();
+        let progress = Progress::default();
         let (_, ended) =
-            mirror::receive(&roots, &options(), &watch, User::default(), (&mut said, &out));
+            mirror::receive(&roots, &options(), &progress, User::default(), (&mut said, &out));
         ended.expect("received");
         let _gone = end.shutdown(std::net::Shutdown::Both);
         let sent = sender.join().expect("no panic");

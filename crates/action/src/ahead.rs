@@ -18,11 +18,11 @@ impl Worker<'_> {
     /// Begins to fetch the beginnings of files, given with their sizes.
     pub(crate) fn fetch_ahead<'f>(&self, files: impl Iterator<Item = (&'f File, u64)>) {
         let compared = !matches!(self.shared.how.kind, Kind::Reflink | Kind::Separate);
-        if !compared || !self.lane.is_cold() {
+        if !compared || !self.disk.is_cold() {
             return;
         }
-        let has_arm = self.lane.has_arm();
-        let place = |file: &File| if has_arm { file.place(0).ok().flatten() } else { None };
+        let is_seek_bound = self.disk.is_seek_bound();
+        let place = |file: &File| if is_seek_bound { file.place(0).ok().flatten() } else { None };
         let mut files: Vec<(Option<u64>, &File, u64)> =
             files.map(|(file, size)| (place(file), file, size)).collect();
         files.sort_by_key(|&(place, ..)| place);

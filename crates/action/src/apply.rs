@@ -9,8 +9,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use content::Scratch;
-use device::{Crew, Lane, Pace, Threads};
-use fsops::{Dir, File, FileKey, Interrupted, Stage, Volume, Watch, own_descriptor_table};
+use device::{Disk, Threads, WaitMeter, WorkerPool};
+use fsops::{Dir, File, FileKey, Volume};
+use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
 use walk::{Own, Reach};
 
 use crate::error::{Error, Reason, Refusal};
@@ -48,7 +49,7 @@ pub struct How {
 /// Groups whose kept files are on one device.
 pub struct Lot<'a> {
     /// The device.
-    pub lane: Arc<Lane>,
+    pub disk: Arc<Disk>,
     /// The groups, in an order that suits the device.
     pub groups: Box<dyn Iterator<Item = Group> + Send + 'a>,
 }
@@ -103,7 +104,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stores: &'a Stores,
     /// Only for files that stay in their stores.
     pub(crate) manifests: Option<Manifests>,
-    pub(crate) watch: &'a Watch,
+    pub(crate) progress: &'a Progress,
     /// The times of directories before the run touched them, if they are to be given back.
     pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
 }
@@ -111,7 +112,7 @@ pub(crate) struct Shared<'a> {
 /// One thread's state.
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a Shared<'a>,
-    pub(crate) lane: &'a Lane,
+    pub(crate) disk: &'a Disk,
     pub(crate) reach: Reach,
     pub(crate) used: Used,
     pub(crate) scratch: Scratch,
@@ -136,7 +137,7 @@ pub(crate) struct Worker<'a> {
 /// journal, and each file has one of its names. What came of single files is in the outcome, which
 /// comes along.
 pub(crate) fn apply(shared: &Shared<'_>, lots: Vec<Lot<'_>>) -> (Outcome, Result<(), Error>) {
-    shared.watch.enter(Stage::Act);
+    shared.progress.enter(Stage::Act);
     let mut outcome = Outcome::default();
     let mut answer = Ok(());
     for (part, ended) in in_lots(shared, lots) {
@@ -171,20 +172,20 @@ fn in_lots(shared: &Shared<'_>, mut lots: Vec<Lot<'_>>) -> Vec<(Outcome, Result<
 }
 
 fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)> {
-    let Lot { lane, groups } = lot;
+    let Lot { disk, groups } = lot;
     let groups = Mutex::new(groups);
-    let crew = Crew { lane: &lane, threads: shared.how.threads, pieces: None };
-    crew.run(|pace: &mut Pace<'_>| {
+    let pool = WorkerPool { disk: &disk, threads: shared.how.threads, pieces: None };
+    pool.run(|meter: &mut WaitMeter<'_>| {
         let mut worker = Worker {
             shared,
-            lane: &lane,
+            disk: &disk,
             reach: Reach::new(shared.how.open_dirs),
             used: Used::default(),
             scratch: Scratch::default(),
             lines: Lines::default(),
             told: BTreeMap::new(),
             manifests: manifest::Open::default(),
-            meter: Meter::new(shared.watch),
+            meter: Meter::new(shared.progress),
             outcome: Outcome::default(),
             volumes: HashMap::new(),
             touched: HashMap::new(),
@@ -194,13 +195,13 @@ fn in_lot(shared: &Shared<'_>, lot: Lot<'_>) -> Vec<(Outcome, Result<(), Error>)
             if batch.is_empty() {
                 break Ok(());
             }
-            pace.begin();
+            meter.begin();
             if let Err(error) = worker.batch(&batch) {
                 // The others stop too.
-                shared.watch.stop();
+                shared.progress.stop();
                 break Err(error);
             }
-            pace.tick();
+            meter.tick();
         };
         let noted = worker.note(false);
         (worker.outcome, answer.and(noted))
@@ -250,7 +251,7 @@ impl Worker<'_> {
 
     /// Returns an error once a stop was asked for.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
-        self.shared.watch.check()
+        self.shared.progress.check()
     }
 
     /// Returns the file system that a file is on.

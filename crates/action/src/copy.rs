@@ -3,7 +3,8 @@
 use std::io;
 
 use content::{Digest, Manner, Part, Scratch, partition};
-use fsops::{File, Interrupted, NewFile, Op, Stat, Watch, Xattr};
+use fsops::{File, NewFile, Op, Stat, Xattr};
+use runtime::{Interrupted, Progress};
 
 use crate::error::Reason;
 use crate::meter::Meter;
@@ -47,8 +48,8 @@ impl Copy<'_> {
         let copied = new.copy_from(self.source, size, |bytes| meter.step(bytes));
         copied.map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;
-        let watch = meter.uncounted();
-        let digest = match compare(self.source, &reader, size, self.digest, scratch, &watch) {
+        let progress = meter.uncounted();
+        let digest = match compare(self.source, &reader, size, self.digest, scratch, &progress) {
             Ok(Some(part)) => part.digest,
             Ok(None) => return Err(Reason::Differs),
             Err(Interrupted) => return Err(Reason::stopped()),
@@ -77,9 +78,9 @@ pub(crate) fn equal(
     other: &File,
     size: u64,
     scratch: &mut Scratch,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<bool, Interrupted> {
-    compare(one, other, size, false, scratch, watch).map(|same| same.is_some())
+    compare(one, other, size, false, scratch, progress).map(|same| same.is_some())
 }
 
 /// Returns two files as one part if they are equal and `size` bytes long.
@@ -89,13 +90,13 @@ fn compare(
     size: u64,
     digest: bool,
     scratch: &mut Scratch,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Option<Part>, Interrupted> {
     let same = if size == 0 {
         Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) })
     } else {
         let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
-        let (mut parts, failures) = partition(&[one, other], size, manner, scratch, watch)?;
+        let (mut parts, failures) = partition(&[one, other], size, manner, scratch, progress)?;
         parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2)
     };
     let ends = |file: &File| file.ends_at(size).is_ok_and(|ends| ends);

@@ -46,7 +46,7 @@ pub enum Error {
     NothingToUndo,
     /// The work was stopped on request.
     #[error(transparent)]
-    Interrupted(#[from] fsops::Interrupted),
+    Interrupted(#[from] runtime::Interrupted),
 }
 
 /// Why nothing was done with a file.

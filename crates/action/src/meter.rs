@@ -8,7 +8,7 @@ use std::iter::Sum;
 use std::ops::Add;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 
 use crate::kind::Kind;
 use crate::settle::ABREAST;
@@ -33,9 +33,9 @@ impl Amount {
     }
 
     /// Adds this to the totals of a watch.
-    pub fn expect(self, watch: &Watch) {
-        watch.files_total.fetch_add(self.files, Relaxed);
-        watch.bytes_total.fetch_add(self.bytes, Relaxed);
+    pub fn expect(self, progress: &Progress) {
+        progress.files_total.fetch_add(self.files, Relaxed);
+        progress.bytes_total.fetch_add(self.bytes, Relaxed);
     }
 }
 
@@ -57,14 +57,14 @@ impl Sum for Amount {
 /// Counts the bytes that one thread processes.
 #[derive(Debug)]
 pub(crate) struct Meter<'w> {
-    watch: &'w Watch,
+    progress: &'w Progress,
     /// Bytes that were counted since the last [`Meter::complete`].
     counted: Cell<u64>,
 }
 
 impl<'w> Meter<'w> {
-    pub(crate) fn new(watch: &'w Watch) -> Meter<'w> {
-        Meter { watch, counted: Cell::new(0) }
+    pub(crate) fn new(progress: &'w Progress) -> Meter<'w> {
+        Meter { progress, counted: Cell::new(0) }
     }
 
     /// Counts the bytes that one step has processed.
@@ -73,14 +73,14 @@ impl<'w> Meter<'w> {
     ///
     /// That a stop was asked for.
     pub(crate) fn step(&self, bytes: u64) -> io::Result<()> {
-        self.watch.bytes_done.fetch_add(bytes, Relaxed);
+        self.progress.bytes_done.fetch_add(bytes, Relaxed);
         self.note(bytes);
-        self.watch.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
+        self.progress.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
     }
 
     /// Returns a watch for work whose bytes do not count.
-    pub(crate) fn uncounted(&self) -> Watch {
-        self.watch.uncounted()
+    pub(crate) fn uncounted(&self) -> Progress {
+        self.progress.uncounted()
     }
 
     /// Notes bytes that the watch counts already.
@@ -91,7 +91,7 @@ impl<'w> Meter<'w> {
     /// Counts an amount as processed, less the bytes that were counted on the way.
     pub(crate) fn complete(&self, Amount { files, bytes }: Amount) {
         let rest = bytes.saturating_sub(self.counted.replace(0));
-        self.watch.files_done.fetch_add(files, Relaxed);
-        self.watch.bytes_done.fetch_add(rest, Relaxed);
+        self.progress.files_done.fetch_add(files, Relaxed);
+        self.progress.bytes_done.fetch_add(rest, Relaxed);
     }
 }

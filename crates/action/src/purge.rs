@@ -5,7 +5,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{File, Interrupted, Lease, Op, Stage, Watch};
+use fsops::{File, Lease, Op};
+use runtime::{Interrupted, Progress, Stage};
 
 use crate::copy::equal;
 use crate::error::{Error, Reason, Refusal};
@@ -77,22 +78,22 @@ fn quarantined(past: &Past) -> impl Iterator<Item = u64> {
 pub(crate) fn purge(
     past: &Past,
     journal: &Journal,
-    watch: &Watch,
+    progress: &Progress,
     purged: &mut Purged,
 ) -> Result<(), Error> {
-    watch.enter(Stage::Act);
+    progress.enter(Stage::Act);
     let mut sites = Sites::new(past);
     let mut scratch = content::Scratch::default();
     let mut lines = Lines::default();
     let mut stopped = Ok(());
     for n in quarantined(past) {
-        stopped = watch.check();
+        stopped = progress.check();
         if stopped.is_err() {
             break;
         }
         let intent = past.noted(n)?.intent;
-        watch.files_done.fetch_add(1, Relaxed);
-        match remove(&mut sites, &intent, watch, &mut scratch) {
+        progress.files_done.fetch_add(1, Relaxed);
+        match remove(&mut sites, &intent, progress, &mut scratch) {
             Ok(freed) => {
                 purged.done += 1;
                 purged.freed += freed;
@@ -113,7 +114,7 @@ pub(crate) fn purge(
 fn remove(
     sites: &mut Sites<'_>,
     intent: &Intent,
-    watch: &Watch,
+    progress: &Progress,
     scratch: &mut content::Scratch,
 ) -> Result<u64, Reason> {
     let open = Reason::failed(Op::Open);
@@ -132,7 +133,7 @@ fn remove(
         return Err(Reason::Last);
     }
     let leases = [kept.keep_writers_away(), file.keep_writers_away()];
-    match equal(&kept, &file, stat.size, scratch, watch) {
+    match equal(&kept, &file, stat.size, scratch, progress) {
         Ok(true) => {}
         Ok(false) => return Err(Reason::Differs),
         Err(Interrupted) => return Err(Reason::stopped()),

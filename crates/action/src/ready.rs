@@ -5,7 +5,8 @@
 
 use std::io;
 
-use fsops::{File, Interrupted, Op, Stat};
+use fsops::{File, Op, Stat};
+use runtime::Interrupted;
 
 use crate::copy::equal;
 use crate::error::Reason;

@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
 use content::Scratch;
-use fsops::{Context, Dir, FileKey, Lease, Op, Stat, Watch};
+use fsops::{Context, Dir, FileKey, Lease, Op, Stat};
+use runtime::Progress;
 use walk::{Reach, split};
 
 use crate::copy::equal;
@@ -377,8 +378,8 @@ fn is_equal(one: (&Dir, &CStr), other: (&Dir, &CStr), intent: &Intent) -> bool {
     let [one, other] = [one, other].map(|(dir, name)| dir.open_file(name));
     let (Ok(one), Ok(other)) = (one, other) else { return false };
     let leases = [one.keep_writers_away(), other.keep_writers_away()];
-    let (size, watch) = (intent.was.version.size, Watch::default());
-    let answer = equal(&one, &other, size, &mut Scratch::default(), &watch);
+    let (size, progress) = (intent.was.version.size, Progress::default());
+    let answer = equal(&one, &other, size, &mut Scratch::default(), &progress);
     answer.is_ok_and(|is_equal| is_equal) && leases.iter().all(Lease::holds)
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Lock, Watch, create_dir_private, remove_file};
+use fsops::{Lock, create_dir_private, remove_file};
+use runtime::Progress;
 
 use crate::apply::{self, How, Lot, Outcome, Shared};
 use crate::deeds::Deeds;
@@ -115,7 +116,7 @@ impl Runs {
         &self,
         how: &How,
         lots: Vec<Lot<'_>>,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(u64, Outcome, Result<(), Error>), Error> {
         let (run, journal) = create_next(&self.folder, FILES)?;
         let started_ms = now_ms();
@@ -126,7 +127,7 @@ impl Runs {
         let manifests = (by == Kind::Quarantine).then(|| Manifests::new(begin));
         let stores = Stores::new(&id, Some(by));
         let times = Mutex::new(HashMap::new());
-        let shared = Shared { how, journal: &journal, stores: &stores, manifests, watch, times };
+        let shared = Shared { how, journal: &journal, stores: &stores, manifests, progress, times };
         let (outcome, answer) = apply::apply(&shared, lots);
         let Outcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
@@ -151,7 +152,7 @@ impl Runs {
         &self,
         run: Option<u64>,
         paths: &[Vec<u8>],
-        watch: &Watch,
+        progress: &Progress,
         unreadable: impl FnMut(Error),
     ) -> Result<(u64, Undone, Result<(), Error>), Error> {
         let (run, past) = pick(&self.folder, run, |run| self.read(run), unreadable)?;
@@ -161,7 +162,7 @@ impl Runs {
             return Ok((run, Undone { unmatched, nothing_left, ..Undone::default() }, Ok(())));
         }
         let journal = Journal::open(self.path(run), past.next())?;
-        let (undone, answer) = undo::undo(&past, paths, &journal, watch)?;
+        let (undone, answer) = undo::undo(&past, paths, &journal, progress)?;
         Ok((run, undone, answer))
     }
 
@@ -233,7 +234,7 @@ impl Runs {
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
-        watch: &Watch,
+        progress: &Progress,
         mut unreadable: impl FnMut(Error),
     ) -> Result<(Restored, Result<(), Error>), Error> {
         let mut all = Restored { unmatched: paths.to_vec(), ..Restored::default() };
@@ -247,7 +248,7 @@ impl Runs {
             };
             let Some(past) = past else { continue };
             let journal = Journal::open(self.path(run), past.next())?;
-            let (undone, ended) = undo::undo(&past, paths, &journal, watch)?;
+            let (undone, ended) = undo::undo(&past, paths, &journal, progress)?;
             all.add(run, undone);
             if ended.is_err() {
                 return Ok((all, ended));
@@ -265,7 +266,7 @@ impl Runs {
     pub fn purge(
         &self,
         before_ms: i64,
-        watch: &Watch,
+        progress: &Progress,
         mut unreadable: impl FnMut(Error),
     ) -> Result<(Purged, Result<(), Error>), Error> {
         let mut purged = Purged::default();
@@ -283,7 +284,7 @@ impl Runs {
                 continue;
             }
             let journal = Journal::open(self.path(run), past.next())?;
-            if let Err(error) = purge::purge(&past, &journal, watch, &mut purged) {
+            if let Err(error) = purge::purge(&past, &journal, progress, &mut purged) {
                 return Ok((purged, Err(error)));
             }
         }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use content::{Digest, Manner, partition};
-use fsops::{File, Interrupted, Lease, Op, Stat};
+use fsops::{File, Lease, Op, Stat};
+use runtime::Interrupted;
 
 use crate::act::same_bytes;
 use crate::apply::{Changed, Worker};
@@ -177,9 +178,9 @@ impl Worker<'_> {
         let mut found = None;
         if size > 0 {
             let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
-            let manner = Manner { sparse, digest, quantum: self.lane.quantum() };
-            let watch = self.shared.watch;
-            let (parts, failures) = partition(&files, size, manner, &mut self.scratch, watch)?;
+            let manner = Manner { sparse, digest, quantum: self.disk.quantum() };
+            let progress = self.shared.progress;
+            let (parts, failures) = partition(&files, size, manner, &mut self.scratch, progress)?;
             self.meter.note(size.saturating_mul(files.len() as u64));
             let equal = parts.iter().find(|part| part.members.contains(&0));
             found = equal.and_then(|part| part.digest);

@@ -8,7 +8,8 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use fsops::{Context, DirBuffer, Kind as Entry, Op, Watch, check_private};
+use fsops::{Context, DirBuffer, Kind as Entry, Op, check_private};
+use runtime::Progress;
 use walk::{Reach, STORE_PREFIX, split};
 
 use crate::deeds::Deeds;
@@ -107,12 +108,12 @@ impl Shelf {
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(Restored, Result<(), Error>), Error> {
         let mut all = Restored { unmatched: paths.to_vec(), ..Restored::default() };
         for (at, Shelved { manifest, past }) in (0..).zip(&self.runs) {
             let journal = Journal::open(manifest.clone(), past.next())?;
-            let (undone, ended) = undo::undo(past, paths, &journal, watch)?;
+            let (undone, ended) = undo::undo(past, paths, &journal, progress)?;
             all.add(at, undone);
             if ended.is_err() {
                 return Ok((all, ended));
@@ -139,7 +140,7 @@ impl Shelf {
     pub fn purge(
         &self,
         before_ms: i64,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(Purged, Result<(), Error>), Error> {
         let mut purged = Purged::default();
         for Shelved { manifest, past } in &self.runs {
@@ -147,7 +148,7 @@ impl Shelf {
                 continue;
             }
             let journal = Journal::open(manifest.clone(), past.next())?;
-            if let Err(error) = purge::purge(past, &journal, watch, &mut purged) {
+            if let Err(error) = purge::purge(past, &journal, progress, &mut purged) {
                 return Ok((purged, Err(error)));
             }
         }

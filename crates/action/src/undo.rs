@@ -22,7 +22,8 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::Scratch;
-use fsops::{Context, Dir, Op, Stage, Watch};
+use fsops::{Context, Dir, Op};
+use runtime::{Progress, Stage};
 
 use crate::error::{Error, Reason, Refusal, again};
 use crate::journal::{Intent, Journal, Record};
@@ -84,7 +85,7 @@ pub(crate) struct Undo<'p> {
     past: &'p Past,
     pub(crate) finder: Finder<'p>,
     journal: &'p Journal,
-    watch: &'p Watch,
+    progress: &'p Progress,
     pub(crate) meter: Meter<'p>,
     pub(crate) scratch: Scratch,
     lines: Lines,
@@ -100,9 +101,9 @@ pub(crate) fn undo(
     past: &Past,
     paths: &[Vec<u8>],
     journal: &Journal,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<(Undone, Result<(), Error>), Error> {
-    watch.enter(Stage::Restore);
+    progress.enter(Stage::Restore);
     journal.note(&Record::UndoBegin)?;
     let mut sites = Sites::new(past);
     for &n in &past.copies {
@@ -112,8 +113,8 @@ pub(crate) fn undo(
         past,
         finder: Finder::new(past)?,
         journal,
-        watch,
-        meter: Meter::new(watch),
+        progress,
+        meter: Meter::new(progress),
         scratch: Scratch::default(),
         lines: Lines::default(),
         unsynced: BTreeMap::new(),
@@ -177,7 +178,7 @@ impl Undo<'_> {
             key.is_none_or(|key| !self.finder.back.contains_key(key) && firsts.insert(*key))
         });
         let bytes = first.iter().fold(0u64, |sum, &n| sum.saturating_add(past.copied_bytes(n)));
-        Amount { files, bytes }.expect(self.watch);
+        Amount { files, bytes }.expect(self.progress);
         for batch in first.chunks(BATCH) {
             self.batch(batch)?;
         }
@@ -215,7 +216,7 @@ impl Undo<'_> {
     }
 
     fn batch(&mut self, batch: &[u64]) -> Result<(), Error> {
-        self.watch.check()?;
+        self.progress.check()?;
         let batch: Vec<Noted> =
             batch.iter().map(|&n| self.past.noted(n)).collect::<Result<_, _>>()?;
         let mut ready = Vec::with_capacity(batch.len());
@@ -259,7 +260,7 @@ impl Undo<'_> {
     fn is_back(&mut self, noted: &Noted, dir: &Rc<Dir>) {
         self.undone.done += 1;
         self.undone.back.push(noted.intent.n);
-        self.watch.files_done.fetch_add(1, Relaxed);
+        self.progress.files_done.fetch_add(1, Relaxed);
         let Intent { n, store, .. } = noted.intent;
         let unsynced = self.unsynced.entry(store.unwrap_or_default()).or_insert_with(|| Unsynced {
             dir: Rc::clone(dir),
@@ -271,7 +272,7 @@ impl Undo<'_> {
     }
 
     fn refuse(&mut self, noted: &Noted, reason: Reason) {
-        self.watch.files_done.fetch_add(1, Relaxed);
+        self.progress.files_done.fetch_add(1, Relaxed);
         self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
     }
 

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
-use fsops::{File, Watch};
+use fsops::File;
+use runtime::Progress;
 
 use crate::{Head, ReadError, Scratch, head_length, head_of, read_exact};
 
@@ -101,13 +102,13 @@ pub fn read_on(
     file: &File,
     stretch: Stretch,
     scratch: &mut Scratch,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Grown, ReadError> {
     let Stretch { size, before, to } = stretch;
-    let mut reader = Reader { file, size, scratch, watch, head: None, read: 0 };
+    let mut reader = Reader { file, size, scratch, progress, head: None, read: 0 };
     let beginning = reader.stretch(before, to);
     let all = to.min(size) - before.map_or(0, |(at, _)| at);
-    watch.bytes_done.fetch_add(all - reader.read, Relaxed);
+    progress.bytes_done.fetch_add(all - reader.read, Relaxed);
     Ok(Grown { beginning: Beginning(beginning?), head: reader.head })
 }
 
@@ -115,7 +116,7 @@ struct Reader<'a> {
     file: &'a File,
     size: u64,
     scratch: &'a mut Scratch,
-    watch: &'a Watch,
+    progress: &'a Progress,
     head: Option<Head>,
     /// Bytes that were counted as done.
     read: u64,
@@ -162,10 +163,10 @@ impl Reader<'_> {
         let buffer = self.scratch.bytes(length.min(256 * 1024));
         let mut at = 0;
         while at < length {
-            self.watch.check()?;
+            self.progress.check()?;
             let step =
                 usize::try_from(length - at).map_or(buffer.len(), |left| left.min(buffer.len()));
-            read_exact(self.file, &mut buffer[..step], start + at, self.watch)?;
+            read_exact(self.file, &mut buffer[..step], start + at, self.progress)?;
             if start + at == 0 {
                 let head = usize::try_from(head_length(self.size)).unwrap_or(usize::MAX);
                 self.head = buffer[..step].get(..head).map(head_of);
@@ -173,7 +174,7 @@ impl Reader<'_> {
             hasher.update(&buffer[..step]);
             at += step as u64;
             self.read += step as u64;
-            self.watch.bytes_done.fetch_add(step as u64, Relaxed);
+            self.progress.bytes_done.fetch_add(step as u64, Relaxed);
         }
         Ok(hasher)
     }

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use fsops::{File, Watch};
+use fsops::File;
+use runtime::Progress;
 use twox_hash::XxHash3_64;
 
 use crate::{ReadError, Scratch, read_exact};
@@ -40,9 +41,9 @@ pub fn read_head(
     file: &File,
     size: u64,
     scratch: &mut Scratch,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Head, ReadError> {
     let buffer = scratch.bytes(head_length(size));
-    read_exact(file, buffer, 0, watch)?;
+    read_exact(file, buffer, 0, progress)?;
     Ok(head_of(buffer))
 }

@@ -36,18 +36,18 @@ pub enum ReadError {
     Short,
     /// The work was stopped on request.
     #[error(transparent)]
-    Interrupted(#[from] fsops::Interrupted),
+    Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Reads exactly `buffer.len()` bytes at `offset`, counting them in `watch`.
+/// Reads exactly `buffer.len()` bytes at `offset`, counting them in `progress`.
 pub fn read_exact(
     file: &fsops::File,
     buffer: &mut [u8],
     offset: u64,
-    watch: &fsops::Watch,
+    progress: &runtime::Progress,
 ) -> Result<(), ReadError> {
     use std::sync::atomic::Ordering::Relaxed;
     let n = file.read_at(buffer, offset)?;
-    watch.bytes_read.fetch_add(n as u64, Relaxed);
+    progress.bytes_read.fetch_add(n as u64, Relaxed);
     if n < buffer.len() { Err(ReadError::Short) } else { Ok(()) }
 }

@@ -15,7 +15,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{File, Interrupted, Watch};
+use fsops::File;
+use runtime::{Interrupted, Progress};
 
 use crate::digest::Digest;
 use crate::{ReadError, read_exact};
@@ -145,9 +146,9 @@ pub fn partition(
     size: u64,
     manner: Manner,
     scratch: &mut Scratch,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
-    let mut run = Run { files, size, manner, watch, parts: Vec::new(), failures: Vec::new() };
+    let mut run = Run { files, size, manner, progress, parts: Vec::new(), failures: Vec::new() };
     let mut sets = vec![Set {
         members: (0..files.len()).collect(),
         at: 0,
@@ -159,7 +160,7 @@ pub fn partition(
         sets = split;
     }
     while let Some(set) = sets.pop() {
-        watch.check()?;
+        progress.check()?;
         if let Some(set) = run.finish(set) {
             sets.extend(run.round(set, scratch));
         }
@@ -180,7 +181,7 @@ struct Run<'a> {
     files: &'a [&'a File],
     size: u64,
     manner: Manner,
-    watch: &'a Watch,
+    progress: &'a Progress,
     parts: Vec<Part>,
     failures: Vec<Failure>,
 }
@@ -193,7 +194,7 @@ impl Run<'_> {
             return Some(set);
         }
         let left = (self.size - set.at).saturating_mul(set.members.len() as u64);
-        self.watch.bytes_done.fetch_add(left, Relaxed);
+        self.progress.bytes_done.fetch_add(left, Relaxed);
         if !set.members.is_empty() {
             let digest = set.hasher.filter(|_| !alone).map(|h| h.finalize().into());
             self.parts.push(Part { members: set.members, digest });
@@ -209,7 +210,7 @@ impl Run<'_> {
         let step = (ROUND / set.members.len()).clamp(CHUNK.start, CHUNK.end);
         let step = usize::try_from(self.size - set.at).map_or(step, |left| left.min(step));
         let read = self.read(&set, set.at, step, scratch);
-        self.watch.bytes_done.fetch_add((step * read.len()) as u64, Relaxed);
+        self.progress.bytes_done.fetch_add((step * read.len()) as u64, Relaxed);
         split(read, &set, step)
     }
 
@@ -238,10 +239,10 @@ impl Run<'_> {
         let buffer = scratch.bytes((length * set.members.len()) as u64);
         let mut read = Vec::with_capacity(set.members.len());
         for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(length)) {
-            match read_exact(self.files[member], chunk, at, self.watch) {
+            match read_exact(self.files[member], chunk, at, self.progress) {
                 Ok(()) => read.push((member, &*chunk)),
                 Err(error) => {
-                    self.watch.bytes_done.fetch_add(self.size - set.at, Relaxed);
+                    self.progress.bytes_done.fetch_add(self.size - set.at, Relaxed);
                     self.failures.push(Failure { member, error });
                 }
             }
@@ -277,7 +278,7 @@ impl Run<'_> {
             update_zeros(hasher, hole);
         }
         set.at = end;
-        self.watch.bytes_done.fetch_add(hole.saturating_mul(set.members.len() as u64), Relaxed);
+        self.progress.bytes_done.fetch_add(hole.saturating_mul(set.members.len() as u64), Relaxed);
         true
     }
 }

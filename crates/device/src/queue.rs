@@ -1,4 +1,4 @@
-//! Work that waits, such as directories to be listed, shared by the workers of a crew.
+//! Work that waits, such as directories to be listed, shared by the workers of a pool.
 //!
 //! Each worker keeps a stack of its own and gives away the older half of it (the larger
 //! subtrees) only when another worker has nothing to do. Depth first keeps the stacks short and
@@ -250,7 +250,7 @@ impl<T: Clone + Ord> Queue<T> {
     }
 
     /// Puts all of `own` in line.
-    pub fn line_up(&self, own: &mut Vec<T>) {
+    pub fn enqueue_sorted(&self, own: &mut Vec<T>) {
         if own.is_empty() {
             return;
         }
@@ -324,11 +324,11 @@ mod tests {
     fn of_the_line_only_some_are_taken_in_order_and_from_its_beginning_again() {
         let queue = Queue::new(0);
         queue.restart(Vec::new());
-        queue.line_up(&mut vec![9, 2, 5, 4, 7, 3]);
+        queue.enqueue_sorted(&mut vec![9, 2, 5, 4, 7, 3]);
         let is_odd = |number: &i32| number % 2 == 1;
         let odd = || std::iter::from_fn(|| queue.take_if(is_odd));
         assert_eq!(odd().take(2).collect::<Vec<_>>(), [3, 5]);
-        queue.line_up(&mut vec![1, 8]);
+        queue.enqueue_sorted(&mut vec![1, 8]);
         assert_eq!(odd().collect::<Vec<_>>(), [7, 9, 1]);
         assert_eq!(queue.in_line(), 3);
     }

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Beginning, Scratch, read_head, read_on};
-use fsops::{File, Interrupted, Watch};
+use fsops::File;
+use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem};
 
 use crate::order::{Arranged, Reach, Wanted, arrange};
@@ -20,7 +21,7 @@ pub(crate) fn read(
     let Arranged { wanted, twins } = arrange(work, reaches, wanted)?;
     let (mut beginnings, mut problems) = read_all(work, reaches, &wanted)?;
     let (mut same, mut alone) = (Vec::new(), Vec::new());
-    work.watch.heads_done.fetch_add(twins.len() as u64, Relaxed);
+    work.progress.heads_done.fetch_add(twins.len() as u64, Relaxed);
     for (twin, other) in twins {
         let known = work.facts.head(other.0).zip(beginning_of(&beginnings, other));
         if let Some((head, beginning)) = known {
@@ -35,7 +36,7 @@ pub(crate) fn read(
     let (more, further) = read_all(work, reaches, &alone)?;
     beginnings.extend(more);
     problems.extend(further);
-    beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
+    beginnings.sort_unstable_by(|a, b| work.progress.compare(a, b));
     Ok((beginnings, problems))
 }
 
@@ -53,14 +54,14 @@ fn read_all(
         |worker, list, wanted, open| read_one(worker, list, wanted.file, reach(wanted), open),
     )?;
     let mut beginnings: Beginnings = lists.into_iter().flatten().collect();
-    beginnings.sort_unstable_by(|a, b| work.watch.compare(a, b));
+    beginnings.sort_unstable_by(|a, b| work.progress.compare(a, b));
     Ok((beginnings, problems))
 }
 
 /// Opens a file and has the kernel fetch what is wanted of it, if that takes a wait.
 fn open(worker: &mut Worker<'_>, file: FileId, reach: &Reach) -> Option<File> {
     let open = worker.open(file)?;
-    if worker.work.lane(file).is_cold() {
+    if worker.work.disk(file).is_cold() {
         let range = reach.range(worker.work.tree.file(file).size);
         open.fetch(range.start, range.end - range.start);
     }
@@ -75,12 +76,12 @@ fn read_one(
     open: Option<File>,
 ) -> Result<(), Interrupted> {
     let (work, size) = (worker.work, worker.work.tree.file(file).size);
-    work.watch.heads_done.fetch_add(1, Relaxed);
+    work.progress.heads_done.fetch_add(1, Relaxed);
     if let (Some(open), 0) = (&open, reach.to) {
         // Whether the file is still what the walk saw is not asked here: what is eliminated claims
         // nothing, and what is not is read again and then asked.
-        return worker.read_unchecked(file, open, |open, scratch, watch| {
-            work.facts.set_head(file.0, read_head(open, size, scratch, watch)?);
+        return worker.read_unchecked(file, open, |open, scratch, progress| {
+            work.facts.set_head(file.0, read_head(open, size, scratch, progress)?);
             Ok(())
         });
     }
@@ -90,8 +91,9 @@ fn read_one(
         work.expect_again(&[file], stretch.before.map_or(0, |(at, _)| at));
         return Ok(());
     };
-    let read =
-        |open: &File, scratch: &mut Scratch, watch: &Watch| read_on(open, stretch, scratch, watch);
+    let read = |open: &File, scratch: &mut Scratch, progress: &Progress| {
+        read_on(open, stretch, scratch, progress)
+    };
     let Some(grown) = worker.read_from(file, &open, read)? else {
         work.expect_again(&[file], stretch.to);
         return Ok(());

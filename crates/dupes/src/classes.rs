@@ -1,6 +1,6 @@
 //! Classes of files that share their size.
 
-use fsops::Watch;
+use runtime::Progress;
 use walk::{FileId, FileRecord, Tree};
 
 use crate::parallel::Work;
@@ -27,7 +27,7 @@ impl Key {
 /// Sorts the files of a tree by size; returns those whose size another inode (or, if names count,
 /// another name) has too. The names of an inode are neighbours. Takes 24 bytes per file while it runs,
 /// and goes through the tree once.
-pub(crate) fn classes(tree: &Tree, names_count: bool, watch: &Watch) -> SameSize {
+pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
         // There are at most 65,536.
@@ -37,7 +37,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, watch: &Watch) -> SameSize
     };
     let mut keys: Vec<Key> = (0..).zip(tree.files()).map(key).collect();
     let order = |key: &Key| (key.size, key.inode(), key.file);
-    keys.sort_unstable_by(|a, b| watch.compare(&order(a), &order(b)));
+    keys.sort_unstable_by(|a, b| progress.compare(&order(a), &order(b)));
     let mut classes = SameSize::default();
     let mut files = Vec::new();
     for class in keys.chunk_by(|a, b| a.size == b.size).filter(|class| class.len() > 1) {
@@ -65,17 +65,17 @@ pub(crate) fn inodes<'a>(
     work: &'a Work<'_>,
     class: &'a [FileId],
 ) -> impl Iterator<Item = &'a [FileId]> {
-    names_of_inodes(work.tree, work.watch, class)
+    names_of_inodes(work.tree, work.progress, class)
 }
 
 /// As [`inodes`], without a search.
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
-    watch: &'a Watch,
+    progress: &'a Progress,
     class: &'a [FileId],
 ) -> impl Iterator<Item = &'a [FileId]> {
     class.chunk_by(|&a, &b| {
-        watch.make_room();
+        progress.make_room();
         let (a, b) = (tree.file(a), tree.file(b));
         a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
     })

@@ -6,7 +6,8 @@ use content::{
     Digest, Head, Manner, Part, ReadError, Scratch, Stretch, head_length, head_of, partition,
     partition_bytes, read_exact, read_head, read_on,
 };
-use fsops::{File, Interrupted};
+use fsops::File;
+use runtime::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::classes::SameSize;
@@ -24,7 +25,7 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
         let bytes = set.of.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE), set.files[0])
     };
-    sets.sort_by(|a, b| work.watch.compare(&rank(a), &rank(b)));
+    sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
     // A few at a time, for their directories; fewer if there would not be enough for everybody.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
@@ -62,7 +63,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
         .partition(|(id, _)| facts.head(id.0).is_some());
     let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
     for (&id, chunk) in new {
-        if worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?.is_some() {
+        if worker.read(id, |file, _, progress| read_exact(file, chunk, 0, progress))?.is_some() {
             let head = head_of(chunk);
             facts.set_head(id.0, head);
             read.push((id, head, chunk));
@@ -74,7 +75,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
             worker.work.done([id].into_iter(), size);
             continue;
         };
-        if worker.read(id, |file, _, watch| read_exact(file, chunk, 0, watch))?.is_some() {
+        if worker.read(id, |file, _, progress| read_exact(file, chunk, 0, progress))?.is_some() {
             read.push((id, head, chunk));
         }
     }
@@ -99,7 +100,7 @@ fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| facts.head(f.0).is_some());
     for id in new {
         let Some(file) = worker.open(id) else { continue };
-        let head = read_head(&file, size, &mut scratch, worker.work.watch);
+        let head = read_head(&file, size, &mut scratch, worker.work.progress);
         let Some(head) = worker.accept(id, &file, head)? else {
             worker.work.done([id].into_iter(), size);
             continue;
@@ -133,18 +134,18 @@ fn side_by_side<H>(
     size: u64,
     scratch: &mut Scratch,
 ) -> Result<(), Interrupted> {
-    let (tree, watch) = (worker.work.tree, worker.work.watch);
+    let (tree, progress) = (worker.work.tree, worker.work.progress);
     let twins = Twins::find(tree, open);
     let leaders: Vec<&File> = twins.leaders.iter().map(|&n| &open[n].2).collect();
     let spared = size.saturating_mul((open.len() - leaders.len()) as u64);
-    watch.bytes_done.fetch_add(spared, Relaxed);
+    progress.bytes_done.fetch_add(spared, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
     let manner = Manner {
         sparse,
         digest: worker.work.options.digests,
-        quantum: worker.work.lane(open[0].1).quantum(),
+        quantum: worker.work.disk(open[0].1).quantum(),
     };
-    let (parts, failures) = partition(&leaders, size, manner, scratch, watch)?;
+    let (parts, failures) = partition(&leaders, size, manner, scratch, progress)?;
     // Their bytes were counted on the way.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
@@ -159,9 +160,9 @@ fn side_by_side<H>(
             && !is_hollow(worker.work, open[0].1)
         {
             // The comparison counted this file as done without reading it, as it had no other to compare it with.
-            watch.bytes_total.fetch_add(size, Relaxed);
+            progress.bytes_total.fetch_add(size, Relaxed);
             let whole = Stretch { size, before: None, to: size };
-            match read_on(leaders[only], whole, scratch, watch) {
+            match read_on(leaders[only], whole, scratch, progress) {
                 Ok(grown) => digest = Some(grown.beginning.into()),
                 Err(error) => {
                     drop_all(worker, open, positions.into_iter(), &error)?;

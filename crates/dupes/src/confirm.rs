@@ -16,7 +16,8 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Failure, Manner, Part, ReadError, partition};
-use fsops::{File, Interrupted, Op, Stage, is_gone};
+use fsops::{File, Op, is_gone};
+use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason};
 
 use crate::parallel::Work;
@@ -70,15 +71,15 @@ pub fn confirm(
     claims: &[Claim],
     found: &(dyn Fn(FileId, Finding) + Sync),
 ) -> Result<Confirmed, Interrupted> {
-    let watch = work.watch;
-    watch.enter(Stage::Compare);
+    let progress = work.progress;
+    progress.enter(Stage::Compare);
     let bytes = |claim: &Claim| {
         let size = claim.files.first().map_or(0, |&file| work.tree.file(file).size);
         size.saturating_mul(claim.files.len() as u64 + 1)
     };
     for claim in claims {
-        watch.files_total.fetch_add(claim.files.len() as u64, Relaxed);
-        watch.bytes_total.fetch_add(bytes(claim), Relaxed);
+        progress.files_total.fetch_add(claim.files.len() as u64, Relaxed);
+        progress.bytes_total.fetch_add(bytes(claim), Relaxed);
     }
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
@@ -157,7 +158,7 @@ impl Trial<'_, '_> {
                 self.settle_alone(&file, [unknown; 2])?;
             }
         }
-        self.worker.work.watch.bytes_done.fetch_add(self.unread, Relaxed);
+        self.worker.work.progress.bytes_done.fetch_add(self.unread, Relaxed);
         Ok(())
     }
 
@@ -175,7 +176,7 @@ impl Trial<'_, '_> {
     fn open(&mut self, id: FileId, is_copy: bool) -> Option<Opened> {
         match self.worker.opener.open(id) {
             Ok(file) => {
-                self.worker.work.watch.opened.fetch_add(1, Relaxed);
+                self.worker.work.progress.opened.fetch_add(1, Relaxed);
                 Some(Opened { id, file, is_copy })
             }
             Err(error) if is_gone(&error) => {
@@ -248,9 +249,9 @@ impl Trial<'_, '_> {
         let manner = Manner {
             sparse: files.iter().any(|file| file.stat().is_ok_and(|s| s.allocated < s.size)),
             digest: self.expected.digest.is_some(),
-            quantum: work.lane(open[0].id).quantum(),
+            quantum: work.disk(open[0].id).quantum(),
         };
-        partition(&files, self.size, manner, &mut self.worker.scratch, work.watch)
+        partition(&files, self.size, manner, &mut self.worker.scratch, work.progress)
     }
 
     /// Reads a file that equals no other file. Its verdict is the first one if its digest is that of the scan, and the
@@ -268,7 +269,7 @@ impl Trial<'_, '_> {
         let read = compare(self.worker, &one.file, self.size, self.expected);
         if self.expected.digest.is_none() {
             // A digest counts its bytes while they are read, a head does not.
-            self.worker.work.watch.bytes_done.fetch_add(bytes, Relaxed);
+            self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
             Ok(true) if self.expected.digest.is_some() => Ok(self.settle(one, sound)),
@@ -314,7 +315,7 @@ impl Trial<'_, '_> {
     /// Notes a verdict. A copy that does not hold is taken out of the list.
     fn note(&mut self, id: FileId, is_copy: bool, verdict: Verdict) -> Verdict {
         if !is_copy {
-            self.worker.work.watch.files_done.fetch_add(1, Relaxed);
+            self.worker.work.progress.files_done.fetch_add(1, Relaxed);
             self.out.verdicts.push((id, verdict));
         } else if verdict != Verdict::Copied {
             self.copies.retain(|&copy| copy != id);
@@ -327,6 +328,6 @@ impl Trial<'_, '_> {
     fn begin_to_read(&mut self, bytes: u64) {
         let planned = bytes.min(self.unread);
         self.unread -= planned;
-        self.worker.work.watch.bytes_total.fetch_add(bytes - planned, Relaxed);
+        self.worker.work.progress.bytes_total.fetch_add(bytes - planned, Relaxed);
     }
 }

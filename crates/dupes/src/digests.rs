@@ -2,7 +2,7 @@
 //! beginning of, and those that were found unlike all others before they were read to their ends.
 
 use content::Digest;
-use fsops::Interrupted;
+use runtime::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::beginnings::read;
@@ -71,7 +71,7 @@ fn read_batch(
     batch: &[(u32, FileId)],
     digested: &mut Digested,
 ) -> Result<(), Interrupted> {
-    let (watch, facts) = (work.watch, work.facts);
+    let (progress, facts) = (work.progress, work.facts);
     for &(_, file) in batch {
         work.expect(&[file], work.tree.file(file).size);
     }
@@ -88,7 +88,7 @@ fn read_batch(
             facts.set_digest(content, Digest::from(beginnings[at].1));
             facts.set_content(file.0, content);
         }
-        watch.make_room();
+        progress.make_room();
         for &name in &names[1..] {
             facts.copy(file.0, name.0);
         }

@@ -10,7 +10,8 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use content::{Facts, Head, Scratch, read_head};
-use fsops::{Dir, Stat, Watch};
+use fsops::{Dir, Stat};
+use runtime::Progress;
 use walk::Tree;
 
 /// Reads the head of every file whose size was seen before.
@@ -19,7 +20,7 @@ pub struct EagerHeads<'a> {
     sizes: Seen,
     /// Inodes with several names.
     linked: Seen,
-    watch: &'a Watch,
+    progress: &'a Progress,
 }
 
 /// Numbers seen before, more or less: two may share a bit. For sizes that costs a head that need
@@ -46,9 +47,9 @@ impl Seen {
 }
 
 impl<'a> EagerHeads<'a> {
-    /// Returns a visitor for [`walk::walk`] that counts what it reads in `watch`.
-    pub fn new(watch: &'a Watch) -> Self {
-        EagerHeads { sizes: Seen::new(), linked: Seen::new(), watch }
+    /// Returns a visitor for [`walk::walk`] that counts what it reads in `progress`.
+    pub fn new(progress: &'a Progress) -> Self {
+        EagerHeads { sizes: Seen::new(), linked: Seen::new(), progress }
     }
 
     /// Moves the heads read during the walk into `facts`.
@@ -76,9 +77,9 @@ impl walk::Visitor for EagerHeads<'_> {
             return 0;
         }
         let Ok(file) = dir.open_file(name) else { return 0 };
-        self.watch.opened.fetch_add(1, Relaxed);
+        self.progress.opened.fetch_add(1, Relaxed);
         SCRATCH.with_borrow_mut(|scratch| {
-            read_head(&file, stat.size, scratch, self.watch).map_or(0, |head| head.0.get())
+            read_head(&file, stat.size, scratch, self.progress).map_or(0, |head| head.0.get())
         })
     }
 }

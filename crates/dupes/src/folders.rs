@@ -43,7 +43,7 @@ mod standing;
 use std::cmp::Reverse;
 
 use content::{ContentId, Facts};
-use fsops::{Interrupted, Stage, Watch};
+use runtime::{Interrupted, Progress, Stage};
 use walk::{DirId, Tree};
 
 use crate::verify::State;
@@ -152,28 +152,31 @@ impl<'a> Folders<'a> {
     ///
     /// # Errors
     ///
-    /// Only that `watch` asked to stop.
-    pub fn new(remembered: &Remembered<'a>, watch: &Watch) -> Result<Folders<'a>, Interrupted> {
-        watch.enter(Stage::Relate);
-        Ok(Folders { tree: remembered.tree, holdings: Holdings::new(remembered, watch)? })
+    /// Only that `progress` asked to stop.
+    pub fn new(
+        remembered: &Remembered<'a>,
+        progress: &Progress,
+    ) -> Result<Folders<'a>, Interrupted> {
+        progress.enter(Stage::Relate);
+        Ok(Folders { tree: remembered.tree, holdings: Holdings::new(remembered, progress)? })
     }
 
     /// Returns the directories that are equal, contained or overlap, in no particular order.
     ///
     /// # Errors
     ///
-    /// Only that `watch` asked to stop.
-    pub fn related(&self, watch: &Watch) -> Result<Vec<Related>, Interrupted> {
+    /// Only that `progress` asked to stop.
+    pub fn related(&self, progress: &Progress) -> Result<Vec<Related>, Interrupted> {
         let holdings = &self.holdings;
         let mut finder = Finder {
             holdings,
-            shapes: equal::shapes(self.tree, holdings, watch)?,
+            shapes: equal::shapes(self.tree, holdings, progress)?,
             sets: Vec::new(),
             standing: Standing::new(holdings),
             found: Vec::new(),
         };
-        finder.find_spare(watch)?;
-        for (one, other) in overlap::pairs(holdings, &finder.standing, watch)? {
+        finder.find_spare(progress)?;
+        for (one, other) in overlap::pairs(holdings, &finder.standing, progress)? {
             if !finder.has_equal_within(one, other) && !finder.has_equal_within(other, one) {
                 finder.found.push(figures::overlapping(holdings, one, other));
             }
@@ -202,7 +205,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// Finds what is equal and what is contained: the directories with most files first, and of those
     /// with as many the highest, so that all of a set come after those that they are in.
-    fn find_spare(&mut self, watch: &Watch) -> Result<(), Interrupted> {
+    fn find_spare(&mut self, progress: &Progress) -> Result<(), Interrupted> {
         let dirs = &self.holdings.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);
         let mut order: Vec<u32> = whole.map(|(place, _)| place).collect();
@@ -214,7 +217,7 @@ impl Finder<'_> {
         self.sets = self.sets(&order);
         let mut done = vec![false; self.sets.len()];
         for place in order {
-            watch.check()?;
+            progress.check()?;
             let shape = self.shapes[place as usize] as usize;
             if !std::mem::replace(&mut done[shape], true) {
                 self.take_equal(shape);

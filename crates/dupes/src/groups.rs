@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use content::{ContentId, Digest, Facts};
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree};
 
 use crate::Found;
@@ -49,20 +49,20 @@ pub(crate) fn collect(
         found.elsewhere += list.elsewhere;
     }
     storage::measure(work, &mut found.groups)?;
-    sort(work.tree, &mut found.groups, work.watch);
+    sort(work.tree, &mut found.groups, work.progress);
     Ok(())
 }
 
 /// Sorts groups by the bytes that they free, those that free most first, then by path.
-fn sort(tree: &Tree, groups: &mut Sets<Group>, watch: &Watch) {
+fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
     let mut ranks: Vec<(FileId, u32)> = firsts.into_iter().zip(0..).collect();
-    ranks.sort_unstable_by(|a, b| watch.compare(a, b));
+    ranks.sort_unstable_by(|a, b| progress.compare(a, b));
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
     groups.sort_by(|a, b| {
-        watch.give_way();
+        progress.give_way();
         Reverse(a.reclaimable)
             .cmp(&Reverse(b.reclaimable))
             .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
@@ -99,9 +99,9 @@ fn of_class(
         }
         start += count;
     }
-    by_content.sort_unstable_by(|a, b| work.watch.compare(a, b));
+    by_content.sort_unstable_by(|a, b| work.progress.compare(a, b));
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
-        work.watch.check()?;
+        work.progress.check()?;
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().map(inode).filter(is_walked);

@@ -31,10 +31,10 @@ mod groups;
 mod order;
 mod parallel;
 mod pending;
+mod probe;
 mod sets;
 mod sift;
 mod storage;
-mod trial;
 mod twins;
 mod validate;
 mod verify;
@@ -44,8 +44,8 @@ mod worker;
 use std::sync::Arc;
 
 use content::Facts;
-use device::{Lanes, Threads};
-use fsops::{Interrupted, Stage, Watch};
+use device::{Disks, Threads};
+use runtime::{Interrupted, Progress, Stage};
 use walk::{Problem, Tree};
 
 pub use confirm::{Claim, Confirmed, Verdict, confirm};
@@ -70,7 +70,7 @@ pub struct Options {
     /// Workers on each device.
     pub threads: Threads,
     /// The devices, and what is known of them.
-    pub lanes: Arc<Lanes>,
+    pub disks: Arc<Disks>,
     /// Directories a worker may keep open.
     pub open_dirs: usize,
     /// Files a worker may keep open to compare them side by side; at least 2.
@@ -100,18 +100,18 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// Only that `watch` asked to stop. `facts` may then hold part of what was found out, all of it
+/// Only that `progress` asked to stop. `facts` may then hold part of what was found out, all of it
 /// true.
 pub fn find(
     tree: &Tree,
     facts: &Facts,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Found, Interrupted> {
-    watch.enter(Stage::Sort);
-    let classes = classes::classes(tree, options.hardlinks, watch);
-    let work = parallel::Work::new(tree, facts, options, watch);
-    trial::run(&work, &classes)?;
+    progress.enter(Stage::Sort);
+    let classes = classes::classes(tree, options.hardlinks, progress);
+    let work = parallel::Work::new(tree, facts, options, progress);
+    probe::run(&work, &classes)?;
     let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
     let sifted = sift::run(&work, &classes)?;
     found.known = found.candidates - sifted.unknown;
@@ -119,6 +119,6 @@ pub fn find(
     found.problems.extend(compare::run(&work, sifted.sets)?);
     groups::collect(&work, &classes, &mut found)?;
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));
-    watch.check()?;
+    progress.check()?;
     Ok(found)
 }

@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use content::{Beginning, Stretch, head_length};
-use fsops::{Interrupted, SharedLayout};
+use fsops::SharedLayout;
+use runtime::Interrupted;
 use walk::{Device, FileId, Tree};
 
 use crate::parallel::{Piece, Work};
@@ -69,8 +70,8 @@ pub(crate) fn arrange(
     reaches: &[Reach],
     mut all: Vec<Wanted>,
 ) -> Result<Arranged, Interrupted> {
-    all.sort_unstable_by(|a, b| work.watch.compare(a, b));
-    if !work.lanes().iter().any(|lane| lane.is_cold() && lane.has_arm()) {
+    all.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    if !work.disks().iter().any(|disk| disk.is_cold() && disk.is_seek_bound()) {
         return Ok(Arranged { wanted: all, twins: Vec::new() });
     }
     let before_arm: Vec<Wanted> = all.extract_if(.., |w| work.moves_arm(w.file)).collect();
@@ -79,7 +80,7 @@ pub(crate) fn arrange(
         Ok(())
     })?;
     let mut placed: Vec<Placed> = lists.into_iter().flatten().collect();
-    placed.sort_unstable_by(|a, b| work.watch.compare(a, b));
+    placed.sort_unstable_by(|a, b| work.progress.compare(a, b));
     let mut arranged = Arranged { wanted: all, twins: Vec::new() };
     let mut leader: Option<Placed> = None;
     for placed in placed {

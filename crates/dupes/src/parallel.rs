@@ -1,4 +1,4 @@
-//! Workers over a list, in the lane of each device: each worker with its own open directories,
+//! Workers over a list, in the disk of each device: each worker with its own open directories,
 //! buffers and problems.
 
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use content::Facts;
-use device::{Crew, Lane, Pace};
-use fsops::{Interrupted, Watch, own_descriptor_table};
+use device::{Disk, WaitMeter, WorkerPool};
+use runtime::{Interrupted, Progress, own_descriptor_table};
 use walk::{FileId, Problem, Tree};
 
 use crate::Options;
@@ -23,14 +23,14 @@ pub struct Work<'a> {
     /// How to work.
     pub options: &'a Options,
     /// Progress, and the request to stop.
-    pub watch: &'a Watch,
-    /// The lanes of the tree's devices, each once.
-    lanes: Vec<Arc<Lane>>,
-    /// By index of a device in the tree, the index of its lane.
-    lane_of: Vec<usize>,
+    pub progress: &'a Progress,
+    /// The disks of the tree's devices, each once.
+    disks: Vec<Arc<Disk>>,
+    /// By index of a device in the tree, the index of its disk.
+    disk_of: Vec<usize>,
 }
 
-/// Something that is done in the lane of a file.
+/// Something that is done in the disk of a file.
 pub(crate) trait Piece: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
@@ -50,41 +50,46 @@ impl<T: Sync> Piece for (T, FileId) {
 
 impl<'a> Work<'a> {
     /// Returns the work on the files of a tree.
-    pub fn new(tree: &'a Tree, facts: &'a Facts, options: &'a Options, watch: &'a Watch) -> Self {
-        let mut lanes: Vec<Arc<Lane>> = Vec::new();
-        let lane_of = tree.devices().iter().map(|device| {
-            let lane = options.lanes.of(device.number);
-            lanes.iter().position(|known| Arc::ptr_eq(known, &lane)).unwrap_or_else(|| {
-                lanes.push(lane);
-                lanes.len() - 1
+    pub fn new(
+        tree: &'a Tree,
+        facts: &'a Facts,
+        options: &'a Options,
+        progress: &'a Progress,
+    ) -> Self {
+        let mut disks: Vec<Arc<Disk>> = Vec::new();
+        let disk_of = tree.devices().iter().map(|device| {
+            let disk = options.disks.of(device.number);
+            disks.iter().position(|known| Arc::ptr_eq(known, &disk)).unwrap_or_else(|| {
+                disks.push(disk);
+                disks.len() - 1
             })
         });
-        let lane_of = lane_of.collect();
-        Work { tree, facts, options, watch, lanes, lane_of }
+        let disk_of = disk_of.collect();
+        Work { tree, facts, options, progress, disks, disk_of }
     }
 
-    /// Returns the lanes of the tree's devices.
-    pub(crate) fn lanes(&self) -> &[Arc<Lane>] {
-        &self.lanes
+    /// Returns the disks of the tree's devices.
+    pub(crate) fn disks(&self) -> &[Arc<Disk>] {
+        &self.disks
     }
 
-    /// Returns the lane of a file's device.
-    pub(crate) fn lane(&self, file: FileId) -> &Lane {
-        &self.lanes[self.lane_number(file)]
+    /// Returns the disk of a file's device.
+    pub(crate) fn disk(&self, file: FileId) -> &Disk {
+        &self.disks[self.disk_number(file)]
     }
 
     /// Returns whether reading a file may move an arm.
     pub(crate) fn moves_arm(&self, file: FileId) -> bool {
-        let lane = self.lane(file);
-        lane.is_cold() && lane.has_arm()
+        let disk = self.disk(file);
+        disk.is_cold() && disk.is_seek_bound()
     }
 
-    fn lane_number(&self, file: FileId) -> usize {
+    fn disk_number(&self, file: FileId) -> usize {
         // Mostly there is one, and no need to look where the file is.
-        if self.lanes.len() == 1 {
+        if self.disks.len() == 1 {
             return 0;
         }
-        self.lane_of[self.tree.device_index(self.tree.file(file).dir)]
+        self.disk_of[self.tree.device_index(self.tree.file(file).dir)]
     }
 
     /// Runs `each` over `items` as [`Work::on_threads_ahead`] does, with nothing to prepare.
@@ -100,10 +105,10 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Runs `each` over `items`, in all lanes side by side; returns what the threads made of it and
+    /// Runs `each` over `items`, in all disks side by side; returns what the threads made of it and
     /// their problems.
     ///
-    /// Threads take `step` items of a lane at a time, in the order given. Where they have to wait for
+    /// Threads take `step` items of a disk at a time, in the order given. Where they have to wait for
     /// them, they take single ones, as an arm would otherwise go from one thread's to the other's,
     /// and `prepare` some before they work on the first of those.
     pub(crate) fn on_threads_ahead<T: Piece, P, R: Send + Default>(
@@ -114,25 +119,25 @@ impl<'a> Work<'a> {
         each: impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
         let job = Job { step, prepare, each };
-        let results = match &self.lanes[..] {
+        let results = match &self.disks[..] {
             [] => Vec::new(),
-            [only] => self.in_lane(only, items.len(), |n| &items[n], &job),
-            lanes => std::thread::scope(|scope| {
-                let by_lane = self.by_lane(items);
+            [only] => self.in_disk(only, items.len(), |n| &items[n], &job),
+            disks => std::thread::scope(|scope| {
+                let by_disk = self.by_disk(items);
                 let job = &job;
-                let running: Vec<_> = lanes
+                let running: Vec<_> = disks
                     .iter()
-                    .zip(by_lane)
+                    .zip(by_disk)
                     .filter(|(_, items)| !items.is_empty())
-                    .map(|(lane, own)| {
+                    .map(|(disk, own)| {
                         scope.spawn(move || {
                             own_descriptor_table();
-                            self.in_lane(lane, own.len(), |n| &items[own[n] as usize], job)
+                            self.in_disk(disk, own.len(), |n| &items[own[n] as usize], job)
                         })
                     })
                     .collect();
-                let join = |lane: std::thread::ScopedJoinHandle<'_, _>| {
-                    lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                let join = |disk: std::thread::ScopedJoinHandle<'_, _>| {
+                    disk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 };
                 running.into_iter().flat_map(join).collect()
             }),
@@ -146,18 +151,18 @@ impl<'a> Work<'a> {
         Ok(all)
     }
 
-    /// Returns the numbers of the pieces of each lane, in their order.
-    fn by_lane<T: Piece>(&self, items: &[T]) -> Vec<Vec<u32>> {
-        let mut by_lane = vec![Vec::new(); self.lanes.len()];
+    /// Returns the numbers of the pieces of each disk, in their order.
+    fn by_disk<T: Piece>(&self, items: &[T]) -> Vec<Vec<u32>> {
+        let mut by_disk = vec![Vec::new(); self.disks.len()];
         for (number, item) in (0u32..).zip(items) {
-            by_lane[self.lane_number(item.file())].push(number);
+            by_disk[self.disk_number(item.file())].push(number);
         }
-        by_lane
+        by_disk
     }
 
-    fn in_lane<'t, T: 't, P, R: Send + Default>(
+    fn in_disk<'t, T: 't, P, R: Send + Default>(
         &self,
-        lane: &Lane,
+        disk: &Disk,
         count: usize,
         item: impl Fn(usize) -> &'t T + Sync,
         job: &Job<
@@ -169,22 +174,22 @@ impl<'a> Work<'a> {
             return Vec::new();
         }
         let next = AtomicUsize::new(0);
-        let step = if lane.is_cold() { 1 } else { job.step };
+        let step = if disk.is_cold() { 1 } else { job.step };
         let threads = self.options.threads;
-        let crew = Crew { lane, threads, pieces: Some(count.div_ceil(step)) };
-        crew.run(|pace: &mut Pace<'_>| {
+        let pool = WorkerPool { disk, threads, pieces: Some(count.div_ceil(step)) };
+        pool.run(|meter: &mut WaitMeter<'_>| {
             let mut worker = Worker::new(self);
             let mut result = R::default();
             let mut prepared: VecDeque<(&T, P)> = VecDeque::new();
             loop {
-                self.watch.check()?;
-                pace.begin();
-                let step = if lane.is_cold() { 1 } else { job.step };
+                self.progress.check()?;
+                meter.begin();
+                let step = if disk.is_cold() { 1 } else { job.step };
                 let start = next.fetch_add(step, Relaxed).min(count);
                 let end = count.min(start + step);
                 for n in start..end {
                     prepared.push_back((item(n), (job.prepare)(&mut worker, item(n))));
-                    if prepared.len() >= lane.ahead().min(self.options.open_files) {
+                    if prepared.len() >= disk.prefetch_depth().min(self.options.open_files) {
                         each_prepared(&mut prepared, 1, &mut worker, &mut result, &job.each)?;
                     }
                 }
@@ -192,7 +197,7 @@ impl<'a> Work<'a> {
                     each_prepared(&mut prepared, usize::MAX, &mut worker, &mut result, &job.each)?;
                     return Ok((result, worker.problems));
                 }
-                pace.tick();
+                meter.tick();
             }
         })
     }
@@ -221,15 +226,15 @@ impl Work<'_> {
     /// Counts the files among `files` whose content is not known yet as work to do.
     pub(crate) fn expect(&self, files: &[FileId], size: u64) {
         let files = self.unknown(files.iter().copied());
-        self.watch.files_total.fetch_add(files, Relaxed);
-        self.watch.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
+        self.progress.files_total.fetch_add(files, Relaxed);
+        self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
     /// Counts the first `bytes` of the files among `files` whose content is not known yet as work to do
     /// once more.
     pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
         let files = self.unknown(files.iter().copied());
-        self.watch.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
+        self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
     }
 
     /// Counts the files among `files` whose content is not known yet as decided, before it is
@@ -240,8 +245,8 @@ impl Work<'_> {
 
     /// Counts this many files as decided.
     pub(crate) fn decided(&self, files: u64, size: u64) {
-        self.watch.files_done.fetch_add(files, Relaxed);
-        self.watch.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
+        self.progress.files_done.fetch_add(files, Relaxed);
+        self.progress.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
     fn unknown(&self, files: impl Iterator<Item = FileId>) -> u64 {

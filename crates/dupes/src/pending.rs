@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use content::{Facts, Head};
-use fsops::Watch;
+use runtime::Progress;
 use walk::{FileId, Tree};
 
 use crate::classes::{SameSize, classes, names_of_inodes};
@@ -17,8 +17,8 @@ pub struct Candidates {
 
 impl Candidates {
     /// Finds them.
-    pub fn new(tree: &Tree, watch: &Watch) -> Candidates {
-        Candidates { classes: classes(tree, false, watch) }
+    pub fn new(tree: &Tree, progress: &Progress) -> Candidates {
+        Candidates { classes: classes(tree, false, progress) }
     }
 
     /// Returns, by file, whether it is still to be compared with others of its size. What is known of
@@ -26,10 +26,10 @@ impl Candidates {
     ///
     /// A search may be adding to `facts`: all that is there is true, and what comes later only leaves
     /// less to do.
-    pub fn pending(&self, tree: &Tree, facts: &Facts, watch: &Watch) -> Vec<bool> {
+    pub fn pending(&self, tree: &Tree, facts: &Facts, progress: &Progress) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
-            let inodes: Vec<&[FileId]> = names_of_inodes(tree, watch, class.files).collect();
+            let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
                 // Of the search's own file, which is the first, nothing is changed.
                 spread(facts, names);

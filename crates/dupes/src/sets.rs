@@ -1,7 +1,7 @@
 //! Sets of files, one behind the other in one block of memory.
 //!
 //! There may be half as many sets as files. A vector for each would take more memory than what is in
-//! them, in pieces too small for [`fsops::memory`] to put anywhere else.
+//! them, in pieces too small for [`runtime::memory`] to put anywhere else.
 
 use std::cmp::Ordering;
 use std::ops::Deref;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Beginning, Digest, Facts, Head, head_length, round_length};
-use fsops::{Interrupted, Stage};
+use runtime::{Interrupted, Stage};
 use walk::{FileId, Opener, Problem};
 
 use crate::beginnings::{Beginnings, beginning_of, read};
@@ -60,7 +60,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
         let new = fresh.len() - known;
         sifted.unknown += new as u64;
         work.expect(&members, size);
-        let cold = members.iter().any(|&file| work.lane(file).is_cold());
+        let cold = members.iter().any(|&file| work.disk(file).is_cold());
         let few = !cold
             && members.len() <= SIDE_BY_SIDE.min(work.options.open_files)
             && members.iter().all(|f| work.facts.content(f.0).is_none());
@@ -72,10 +72,10 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interru
         }
     }
     let first = [0, FIRST_BEFORE_ARM].map(|to| Reach { before: None, to });
-    work.watch.heads_total.store(fresh.len() as u64, Relaxed);
-    work.watch.enter(Stage::Heads);
+    work.progress.heads_total.store(fresh.len() as u64, Relaxed);
+    work.progress.enter(Stage::Heads);
     let (beginnings, problems) = read(work, &first, fresh)?;
-    work.watch.enter(Stage::Compare);
+    work.progress.enter(Stage::Compare);
     sifted.problems = problems;
     let mut large = Large::default();
     for (index, before_arm) in heads_of {
@@ -122,7 +122,7 @@ fn split_by_head(
         class.filter_map(|f| facts.head(f.0).map(|h| (h, f, known(f)))).collect();
     let Some(&(_, first, _)) = files.first() else { return };
     let size = work.tree.file(first).size;
-    files.sort_unstable_by(|a, b| work.watch.compare(a, b));
+    files.sort_unstable_by(|a, b| work.progress.compare(a, b));
     let mut decided = 0;
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         match undecided(facts, run) {

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use fsops::{Dir, Interrupted, Storage};
+use fsops::{Dir, Storage};
+use runtime::Interrupted;
 use walk::{Device, DirId, FileId, Opener, Tree};
 
 use crate::groups::Group;

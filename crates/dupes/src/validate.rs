@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts, Head, ReadError, Stretch, head_length, read_head, read_on};
-use fsops::{File, Interrupted, Op, Stage};
+use fsops::{File, Op};
+use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason, Tree};
 
 use crate::parallel::Work;
@@ -100,14 +101,14 @@ pub fn validate(
     expected: &(dyn Fn(FileId) -> Expected + Sync),
     found: &(dyn Fn(FileId, Finding) + Sync),
 ) -> Result<Validated, Interrupted> {
-    work.watch.enter(Stage::Compare);
+    work.progress.enter(Stage::Compare);
     let inodes = inodes(work.tree);
     let bytes = inodes.iter().map(|names| {
         let first = names.files[0];
         expected(first).bytes(work.tree.file(first).size)
     });
-    work.watch.bytes_total.store(bytes.fold(0, u64::saturating_add), Relaxed);
-    work.watch.files_total.store(work.tree.files().len() as u64, Relaxed);
+    work.progress.bytes_total.store(bytes.fold(0, u64::saturating_add), Relaxed);
+    work.progress.files_total.store(work.tree.files().len() as u64, Relaxed);
     let leaders = inodes.leaders();
     let (lists, problems) =
         work.on_threads(&leaders, 16, |worker, out: &mut Validated, &(number, _)| {
@@ -118,8 +119,8 @@ pub fn validate(
                 Some(&file) => reread(worker, out, &same, expected(file), found)?,
                 None => 0,
             };
-            work.watch.bytes_done.fetch_add(bytes.saturating_sub(read), Relaxed);
-            work.watch.files_done.fetch_add(names.len() as u64, Relaxed);
+            work.progress.bytes_done.fetch_add(bytes.saturating_sub(read), Relaxed);
+            work.progress.files_done.fetch_add(names.len() as u64, Relaxed);
             Ok(())
         })?;
     let mut all = Validated { problems, ..Validated::default() };
@@ -185,7 +186,7 @@ fn reread(
         out.problems.push(unreadable(worker, file));
         return Ok(0);
     };
-    worker.work.watch.opened.fetch_add(1, Relaxed);
+    worker.work.progress.opened.fetch_add(1, Relaxed);
     let is_same = compare(worker, &open, size, expected);
     let unchanged = open.stat().is_ok_and(|now| worker.work.tree.unchanged(file, &now));
     match is_same {
@@ -217,13 +218,13 @@ pub(crate) fn compare(
     size: u64,
     expected: Expected,
 ) -> Result<bool, ReadError> {
-    let watch = worker.work.watch;
+    let progress = worker.work.progress;
     let Some(digest) = expected.digest else {
-        let head = read_head(open, size, &mut worker.scratch, watch)?;
+        let head = read_head(open, size, &mut worker.scratch, progress)?;
         return Ok(Some(head) == expected.head);
     };
     let whole = Stretch { size, before: None, to: size };
-    let grown = read_on(open, whole, &mut worker.scratch, watch)?;
+    let grown = read_on(open, whole, &mut worker.scratch, progress)?;
     Ok(Digest::from(grown.beginning) == digest)
 }
 

@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{FileKey, Interrupted, Kind, Stage, Stat, Time, is_gone};
+use fsops::{FileKey, Kind, Stat, Time, is_gone};
+use runtime::{Interrupted, Stage};
 use walk::{FileId, Tree};
 
 use crate::parallel::Work;
@@ -36,7 +37,7 @@ pub enum State {
 ///
 /// # Errors
 ///
-/// Only that `watch` asked to stop.
+/// Only that `progress` asked to stop.
 pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupted> {
     each(work, files, State::Unknown, state)
 }
@@ -86,7 +87,7 @@ impl Attributes {
 ///
 /// # Errors
 ///
-/// Only that `watch` asked to stop.
+/// Only that `progress` asked to stop.
 pub fn unchanged(
     work: &Work<'_>,
     files: &[FileId],
@@ -105,12 +106,12 @@ fn each<T: Clone + Send>(
     nothing: T,
     look: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
 ) -> Result<Vec<T>, Interrupted> {
-    work.watch.enter(Stage::Look);
-    work.watch.files_total.store(files.len() as u64, Relaxed);
+    work.progress.enter(Stage::Look);
+    work.progress.files_total.store(files.len() as u64, Relaxed);
     let numbered: Vec<(u32, FileId)> = (0..).zip(files.iter().copied()).collect();
     let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
         list.push((at, look(worker, file)));
-        worker.work.watch.files_done.fetch_add(1, Relaxed);
+        worker.work.progress.files_done.fetch_add(1, Relaxed);
         Ok(())
     })?;
     let mut all = vec![nothing; files.len()];

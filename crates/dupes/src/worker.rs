@@ -4,7 +4,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{ReadError, Scratch};
-use fsops::{File, Interrupted, Op, Stat, Watch, is_gone};
+use fsops::{File, Op, Stat, is_gone};
+use runtime::{Interrupted, Progress};
 use walk::{FileId, Opener, Problem, Reason};
 
 use crate::parallel::Work;
@@ -34,7 +35,7 @@ impl Worker<'_> {
     pub(crate) fn open(&mut self, id: FileId) -> Option<File> {
         match self.opener.open(id) {
             Ok(file) => {
-                self.work.watch.opened.fetch_add(1, Relaxed);
+                self.work.progress.opened.fetch_add(1, Relaxed);
                 Some(file)
             }
             Err(source) => {
@@ -50,7 +51,7 @@ impl Worker<'_> {
     pub(crate) fn read<T>(
         &mut self,
         id: FileId,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
+        read: impl FnOnce(&File, &mut Scratch, &Progress) -> Result<T, ReadError>,
     ) -> Result<Option<T>, Interrupted> {
         let Some(file) = self.open(id) else { return Ok(None) };
         self.read_from(id, &file, read)
@@ -61,9 +62,9 @@ impl Worker<'_> {
         &mut self,
         id: FileId,
         file: &File,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<T, ReadError>,
+        read: impl FnOnce(&File, &mut Scratch, &Progress) -> Result<T, ReadError>,
     ) -> Result<Option<T>, Interrupted> {
-        let result = read(file, &mut self.scratch, self.work.watch);
+        let result = read(file, &mut self.scratch, self.work.progress);
         let result = self.accept(id, file, result)?;
         if result.is_none() {
             self.done(id);
@@ -76,9 +77,9 @@ impl Worker<'_> {
         &mut self,
         id: FileId,
         file: &File,
-        read: impl FnOnce(&File, &mut Scratch, &Watch) -> Result<(), ReadError>,
+        read: impl FnOnce(&File, &mut Scratch, &Progress) -> Result<(), ReadError>,
     ) -> Result<(), Interrupted> {
-        match read(file, &mut self.scratch, self.work.watch) {
+        match read(file, &mut self.scratch, self.work.progress) {
             Ok(()) => Ok(()),
             failed => {
                 self.accept(id, file, failed)?;

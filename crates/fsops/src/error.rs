@@ -26,7 +26,7 @@ pub enum Op {
     Link,
     /// Writing bytes.
     Write,
-    /// Waiting until bytes are on the disk.
+    /// BlockedThread until bytes are on the disk.
     Sync,
     /// Setting metadata.
     Change,

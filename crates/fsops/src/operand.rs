@@ -12,8 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::credentials::effective_user;
 use crate::dir::{DIR_FLAGS, Dir};
-use crate::limits::effective_user;
 use crate::stat::{Kind, Stat};
 
 /// Links that are followed, as the kernel has it (`MAXSYMLINKS`).

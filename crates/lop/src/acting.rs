@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use action::{Amount, Fault, Group, How, Kind, Lot, Outcome, Plan, Suspect, Version};
 use catalog::{Catalog, FileState, Mark, Marker};
-use device::Lane;
-use fsops::Watch;
+use device::Disk;
+use runtime::Progress;
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -67,19 +67,19 @@ impl Planned {
 }
 
 /// Sorts groups by the device of what is kept.
-pub(crate) fn by_lane<'g>(groups: impl Iterator<Item = Group>, workers: &Workers) -> Vec<Lot<'g>> {
-    let mut by_lane: Vec<(Arc<Lane>, Vec<Group>)> = Vec::new();
+pub(crate) fn by_disk<'g>(groups: impl Iterator<Item = Group>, workers: &Workers) -> Vec<Lot<'g>> {
+    let mut by_disk: Vec<(Arc<Disk>, Vec<Group>)> = Vec::new();
     for group in groups {
-        let lane = workers.compare.lanes.of(group.keep.version.device);
-        let known = by_lane.iter().position(|(other, _)| Arc::ptr_eq(other, &lane));
+        let disk = workers.compare.disks.of(group.keep.version.device);
+        let known = by_disk.iter().position(|(other, _)| Arc::ptr_eq(other, &disk));
         let at = known.unwrap_or_else(|| {
-            by_lane.push((lane, Vec::new()));
-            by_lane.len() - 1
+            by_disk.push((disk, Vec::new()));
+            by_disk.len() - 1
         });
-        by_lane[at].1.push(group);
+        by_disk[at].1.push(group);
     }
-    let lot = |(lane, groups): (_, Vec<Group>)| Lot { lane, groups: Box::new(groups.into_iter()) };
-    by_lane.into_iter().map(lot).collect()
+    let lot = |(disk, groups): (_, Vec<Group>)| Lot { disk, groups: Box::new(groups.into_iter()) };
+    by_disk.into_iter().map(lot).collect()
 }
 
 /// What is to be carried out.
@@ -105,7 +105,7 @@ pub(crate) fn carry_out(
     update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
 ) -> Result<Exit, CommandError> {
     let Work { kind, lots, amount, directory_times, distinct, one_way } = work;
-    let free = fsops::raise_descriptor_limit().saturating_sub(RESERVED);
+    let free = runtime::raise_descriptor_limit().saturating_sub(RESERVED);
     let how = How {
         kind,
         directory_times,
@@ -115,12 +115,12 @@ pub(crate) fn carry_out(
         distinct,
         own: settings.own(),
     };
-    let watch = Arc::new(Watch::default());
-    amount.expect(&watch);
+    let progress = Arc::new(Progress::default());
+    amount.expect(&progress);
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
-    let monitor = Monitor::begin(&watch, settings)?;
-    let (run, outcome, ended) = runs.apply(&how, lots, &watch)?;
+    let monitor = Monitor::begin(&progress, settings)?;
+    let (run, outcome, ended) = runs.apply(&how, lots, &progress)?;
     let interrupted = monitor.finish();
     // Who has the catalog may be waiting for these.
     drop(runs);

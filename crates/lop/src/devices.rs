@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::Conclusion;
+use device::DiskProfile;
 use serde::Serialize;
 
 /// What was concluded about a device.
@@ -14,24 +14,24 @@ pub(crate) struct Device {
     /// Whether anything had to be fetched from it.
     pub(crate) cold: bool,
     /// Whether it was read in the order of places.
-    pub(crate) arm: bool,
+    pub(crate) seek_bound: bool,
     /// Microseconds for a read at a random place, one at a time and several at once.
-    pub(crate) read_alone_us: Option<u64>,
-    pub(crate) read_together_us: Option<u64>,
+    pub(crate) read_single_us: Option<u64>,
+    pub(crate) read_parallel_us: Option<u64>,
     /// Seconds that threads waited for it, added up.
     pub(crate) waited_seconds: f64,
 }
 
-impl From<Conclusion> for Device {
-    fn from(found: Conclusion) -> Device {
+impl From<DiskProfile> for Device {
+    fn from(found: DiskProfile) -> Device {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Device {
-            name: found.disk.name,
-            rotational: found.disk.rotates,
+            name: found.info.name,
+            rotational: found.info.rotates,
             cold: found.cold,
-            arm: found.arm,
-            read_alone_us: found.trial.map(|trial| micros(trial.alone)),
-            read_together_us: found.trial.map(|trial| micros(trial.together)),
+            seek_bound: found.seek_bound,
+            read_single_us: found.probe.map(|probe| micros(probe.single)),
+            read_parallel_us: found.probe.map(|probe| micros(probe.parallel)),
             waited_seconds: rounded(found.waited),
         }
     }
@@ -48,10 +48,11 @@ impl Device {
         if !self.cold {
             return format!("{}: cached", self.name);
         }
-        let kind = if self.arm { "read in the order of places" } else { "many reads at once" };
-        let why = match (self.read_alone_us, self.read_together_us, self.rotational) {
-            (Some(alone), Some(together), _) => {
-                format!("a read takes {alone} us alone and {together} us among others")
+        let kind =
+            if self.seek_bound { "read in the order of places" } else { "many reads at once" };
+        let why = match (self.read_single_us, self.read_parallel_us, self.rotational) {
+            (Some(single), Some(parallel), _) => {
+                format!("a read takes {single} us single and {parallel} us among others")
             }
             (_, _, Some(true)) => "the kernel says that it rotates".to_string(),
             (_, _, Some(false)) => "the kernel says that it does not rotate".to_string(),
@@ -71,15 +72,16 @@ mod tests {
             name: "sda".into(),
             rotational: Some(true),
             cold: true,
-            arm: false,
-            read_alone_us: Some(80),
-            read_together_us: Some(20),
+            seek_bound: false,
+            read_single_us: Some(80),
+            read_parallel_us: Some(20),
             waited_seconds: 1.5,
         };
         let expected =
-            "sda: cold, many reads at once; a read takes 80 us alone and 20 us among others";
+            "sda: cold, many reads at once; a read takes 80 us single and 20 us among others";
         assert_eq!(device.text(), expected);
-        let told = Device { arm: true, read_alone_us: None, read_together_us: None, ..device };
+        let told =
+            Device { seek_bound: true, read_single_us: None, read_parallel_us: None, ..device };
         let expected = "sda: cold, read in the order of places; the kernel says that it rotates";
         assert_eq!(told.text(), expected);
         assert_eq!(Device { cold: false, ..told }.text(), "sda: cached");

@@ -85,8 +85,8 @@ impl CommandError {
     }
 }
 
-impl From<fsops::Interrupted> for CommandError {
-    fn from(_: fsops::Interrupted) -> Self {
+impl From<runtime::Interrupted> for CommandError {
+    fn from(_: runtime::Interrupted) -> Self {
         CommandError::new(Exit::Interrupted, "interrupted")
     }
 }

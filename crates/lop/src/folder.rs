@@ -9,7 +9,7 @@ use std::sync::Arc;
 use content::Digest;
 use device::Io;
 use dupes::{State, Verdict};
-use fsops::Watch;
+use runtime::Progress;
 use walk::{FileId, Tree};
 
 use self::asker::Asker;
@@ -20,7 +20,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::look::Looker;
 use crate::monitor::Monitor;
-use crate::remembered::{Waiting, open};
+use crate::remembered::{BlockedThread, open};
 use crate::settings::{Settings, Workers};
 use crate::sources::files;
 use crate::stored::count_stored;
@@ -110,7 +110,7 @@ impl Folder {
         let catalog = open(settings)?;
         let distinct = &self.distinct;
         let verified = Verified::read(&catalog, &contents, counting, distinct, place, settings)?;
-        let mut waiting = Waiting::new(&catalog)?;
+        let mut waiting = BlockedThread::new(&catalog)?;
         let mut sizes = Vec::new();
         for (file, copies) in files(&self.tree).into_iter().zip(&mut self.files) {
             let Some(content) = content(copies) else { continue };
@@ -171,8 +171,8 @@ pub(crate) fn walk_dir(
     system_dirs: SystemDirs,
     settings: &Settings,
 ) -> Result<Tree, CommandError> {
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let is_dir = std::fs::metadata(dir).and_then(|found| {
         found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
     });
@@ -182,7 +182,7 @@ pub(crate) fn walk_dir(
     filter.system_dirs = system_dirs == SystemDirs::Entered;
     filter.pseudo = false;
     let options = workers.walk(filter, false, settings.own());
-    let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &watch)?;
+    let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &progress)?;
     monitor.finish()?;
     Ok(tree)
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use fsops::SignalsElsewhere;
+use runtime::SignalsBlocked;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -32,8 +32,9 @@ pub(crate) fn arm() -> io::Result<()> {
     }
     let flags = FLAGS.get_or_init(Flags::default);
     // One that comes between two of the registrations would be lost; it waits instead.
-    let _later = SignalsElsewhere::new();
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !fsops::is_ignored(signal))
+    let _later = SignalsBlocked::new();
+    for signal in
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !runtime::is_ignored(signal))
     {
         // In this order: the first signal passes the condition and then makes it true.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use fsops::Watch;
+use runtime::Progress;
 use walk::{Filter, Tree};
 
 use crate::error::CommandError;
@@ -17,11 +17,11 @@ pub(crate) fn find(
     list: &Path,
     end: u8,
     filter: &Filter,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Tree, CommandError> {
     let mut failure = None;
     let paths = lines(list, end)?.map_while(|line| line.map_err(|e| failure = Some(e)).ok());
-    let tree = walk::from_list(paths, filter, watch)?;
+    let tree = walk::from_list(paths, filter, progress)?;
     match failure {
         // Half a list would pass for the whole.
         Some(e) => Err(unreadable(list, e)),

@@ -28,7 +28,7 @@ mod pages;
 mod patterns;
 mod plans;
 mod problems;
-mod progress;
+mod progress_line;
 mod quantity;
 mod refusals;
 mod remembered;
@@ -56,7 +56,7 @@ use crate::exit::Exit;
 use crate::settings::{Settings, Stream};
 
 #[global_allocator]
-static ALLOCATOR: fsops::memory::Allocator = fsops::memory::Allocator;
+static ALLOCATOR: runtime::memory::Allocator = runtime::memory::Allocator;
 
 fn main() -> ExitCode {
     let exit = match Cli::try_parse() {

@@ -23,7 +23,7 @@ pub(crate) fn while_marking<T: Send>(
     let (sender, marks) = channel();
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
-            fsops::own_descriptor_table();
+            runtime::own_descriptor_table();
             work(sender)
         });
         book.note_all(&marks);

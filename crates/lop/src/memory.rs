@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fsops::memory;
+use runtime::memory;
 
 use crate::error::CommandError;
 use crate::quantity::size;

@@ -12,11 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fsops::{Interrupted, SignalsElsewhere, Watch};
+use runtime::{Interrupted, Progress, SignalsBlocked};
 
 use crate::error::CommandError;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress_line::ProgressLine;
 use crate::settings::{Settings, Stream};
 use crate::stalls::Stalls;
 
@@ -37,11 +37,11 @@ pub(crate) struct Monitor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     /// The thread that looks on takes the signals: those at work may be kept waiting for ever.
-    _signals: SignalsElsewhere,
+    _signals: SignalsBlocked,
 }
 
 struct Shared {
-    watch: Arc<Watch>,
+    progress: Arc<Progress>,
     stderr: Stream,
     line: Mutex<Line>,
     wake: Condvar,
@@ -52,33 +52,36 @@ struct Shared {
 struct Line {
     done: bool,
     drawn: bool,
-    progress: Option<Progress>,
+    progress_line: Option<ProgressLine>,
     /// Where it is a line now and then instead: when the next is due, and the interval after that.
     log: Option<(Instant, Duration)>,
 }
 
 impl Monitor {
     /// Starts to watch over work, or says why it cannot.
-    pub(crate) fn begin(watch: &Arc<Watch>, settings: &Settings) -> Result<Monitor, CommandError> {
-        let started = Monitor::start(watch, settings);
+    pub(crate) fn begin(
+        progress: &Arc<Progress>,
+        settings: &Settings,
+    ) -> Result<Monitor, CommandError> {
+        let started = Monitor::start(progress, settings);
         started.map_err(|e| CommandError::failed("cannot catch signals").because(e))
     }
 
-    /// Starts to watch over work that counts in `watch`.
-    fn start(watch: &Arc<Watch>, settings: &Settings) -> io::Result<Monitor> {
+    /// Starts to watch over work that counts in `progress`.
+    fn start(progress: &Arc<Progress>, settings: &Settings) -> io::Result<Monitor> {
         interrupt::arm()?;
-        let progress = settings.progress.then(Progress::new);
-        let (watch, stderr) = (Arc::clone(watch), settings.stderr);
+        let progress_line = settings.progress.then(ProgressLine::new);
+        let (progress, stderr) = (Arc::clone(progress), settings.stderr);
         let log = (!stderr.terminal).then(|| (Instant::now() + PATIENCE, INTERVALS[0]));
-        let line = Mutex::new(Line { progress, log, ..Line::default() });
-        let shared = Arc::new(Shared { watch, stderr, line, wake: Condvar::new() });
+        let line = Mutex::new(Line { progress_line, log, ..Line::default() });
+        let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let looker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
             // Then nobody else uses that of the thread that works.
-            fsops::own_descriptor_table();
+            runtime::own_descriptor_table();
             looker.look_on();
         })?;
-        Ok(Monitor { shared, thread: Some(thread), _signals: SignalsElsewhere::new() })
+        Ok(Monitor { shared, thread: Some(thread), _signals: SignalsBlocked::new() })
     }
 
     /// Takes the line of progress away until what is returned is dropped, as something is to be asked.
@@ -128,8 +131,8 @@ impl Shared {
         let mut line = self.line();
         while !line.done {
             if interrupt::caught().is_some() {
-                self.watch.stop();
-                if self.watch.saving.load(Relaxed) {
+                self.progress.stop();
+                if self.progress.saving.load(Relaxed) {
                     asked = None;
                 } else if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     line.clear();
@@ -141,7 +144,7 @@ impl Shared {
                 self.stderr.complain(&text);
             }
             if start.elapsed() >= PATIENCE {
-                line.show(&self.watch, Instant::now());
+                line.show(&self.progress, Instant::now());
             }
             let waited = self.wake.wait_timeout(line, PERIOD);
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -162,15 +165,15 @@ impl Shared {
 }
 
 impl Line {
-    fn show(&mut self, watch: &Watch, now: Instant) {
-        let Some(progress) = &mut self.progress else { return };
+    fn show(&mut self, progress: &Progress, now: Instant) {
+        let Some(line) = &mut self.progress_line else { return };
         let Some((due, interval)) = &mut self.log else {
             self.drawn = true;
-            let text = progress.text(watch, now);
+            let text = line.text(progress, now);
             let _unseen = write!(io::stderr().lock(), "\r{text}\x1b[K");
             return;
         };
-        let text = progress.log_text(watch, now);
+        let text = line.log_text(progress, now);
         if now >= *due {
             (*due, *interval) = (now + *interval, (*interval * 2).min(INTERVALS[1]));
             let _unseen = writeln!(io::stderr().lock(), "{text}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use catalog::{Catalog, Entry, Loaded};
 use content::{ContentId, Digest};
 use dupes::{Sights, State, Work, may_have_views, views_among};
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use walk::FileId;
 
 use crate::error::CommandError;
@@ -218,23 +218,23 @@ pub(crate) fn work_on<T>(
     settings: &Settings,
     work: impl FnOnce(&Work<'_>) -> Result<T, Interrupted>,
 ) -> Result<T, CommandError> {
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let workers = Workers::new(None, Io::Auto);
-    let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &watch))?;
+    let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &progress))?;
     monitor.finish()?;
     Ok(done)
 }
 
 /// Sizes of which files wait to be compared: whether another file of such a size is a copy is not known.
-pub(crate) struct Waiting {
+pub(crate) struct BlockedThread {
     /// By size, whether there is one; nothing is looked up if none waits at all.
     sizes: Option<HashMap<u64, bool>>,
 }
 
-impl Waiting {
-    pub(crate) fn new(catalog: &Catalog) -> Result<Waiting, CommandError> {
-        Ok(Waiting { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
+impl BlockedThread {
+    pub(crate) fn new(catalog: &Catalog) -> Result<BlockedThread, CommandError> {
+        Ok(BlockedThread { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
     }
 
     /// Returns whether a file of this size that is there waits to be compared.

@@ -15,7 +15,7 @@ use catalog::Loaded;
 use content::{Digest, Facts};
 use device::Io;
 use dupes::Attributes;
-use fsops::Watch;
+use runtime::Progress;
 use serde::Deserialize;
 use walk::{FileId, Filter, Problem, Reach, Tree};
 
@@ -85,10 +85,10 @@ impl Source {
     ) -> Result<Vec<Option<Attributes>>, CommandError> {
         let none = Facts::default();
         let facts = self.loaded().map_or(&none, |loaded| &loaded.facts);
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
         let workers = Workers::new(None, Io::Auto);
-        let work = dupes::Work::new(self.tree(), facts, &workers.compare, &watch);
+        let work = dupes::Work::new(self.tree(), facts, &workers.compare, &progress);
         let stats = dupes::unchanged(&work, &files(self.tree()))?;
         monitor.finish()?;
         Ok(stats)
@@ -113,14 +113,14 @@ impl Source {
         end: u8,
         settings: &Settings,
     ) -> Result<Source, CommandError> {
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
-        let mut tree = lists::find(list, end, &Filter::default(), &watch)?;
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
+        let mut tree = lists::find(list, end, &Filter::default(), &progress)?;
         let directories = tree.skipped.directories;
         let facts = Facts::new(tree.files().len());
         let mut options = Workers::new(None, Io::Auto).compare;
         options.digests = false;
-        let found = dupes::find(&tree, &facts, &options, &watch)?;
+        let found = dupes::find(&tree, &facts, &options, &progress)?;
         monitor.finish()?;
         if directories > 0 {
             let directories = counted(directories, "directory", "directories");
@@ -164,12 +164,12 @@ impl Source {
                 }
             }
         }
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
         let mut paths: Vec<PathBuf> =
             groups_of_paths.keys().map(|path| OsString::from_vec(path.clone()).into()).collect();
         paths.sort_unstable();
-        let tree = walk::from_list(paths.into_iter(), &Filter::default(), &watch)?;
+        let tree = walk::from_list(paths.into_iter(), &Filter::default(), &progress)?;
         monitor.finish()?;
         let (mut groups, mut refused) = (HashMap::new(), Vec::new());
         for file in files(&tree) {

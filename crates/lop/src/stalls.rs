@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use fsops::Waiting;
+use runtime::BlockedThread;
 
 /// A disk that has trouble reading a sector tries for some seconds; a server that does not answer
 /// for longer is down.
@@ -42,7 +42,7 @@ impl Stalls {
             return None;
         }
         self.last = now;
-        let long = in_words(self.update(&fsops::waiting(), now))?;
+        let long = in_words(self.update(&runtime::blocked_threads(), now))?;
         Some([&b"still waiting for "[..], &long].concat())
     }
 
@@ -52,7 +52,7 @@ impl Stalls {
     }
 
     /// Takes what threads wait for now; returns what has to be told.
-    fn update(&mut self, waiting: &[Waiting], now: Instant) -> Vec<Vec<u8>> {
+    fn update(&mut self, waiting: &[BlockedThread], now: Instant) -> Vec<Vec<u8>> {
         let mut known = HashMap::with_capacity(waiting.len());
         let mut long = Vec::new();
         for found in waiting {
@@ -89,12 +89,12 @@ fn in_words(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use fsops::Waiting;
+    use runtime::BlockedThread;
 
     use super::Stalls;
 
-    fn waiting(thread: u32, call: &str) -> Waiting {
-        Waiting { thread, call: call.into(), path: format!("/mnt/{call}").into() }
+    fn waiting(thread: u32, call: &str) -> BlockedThread {
+        BlockedThread { thread, call: call.into(), path: format!("/mnt/{call}").into() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
+use runtime::Progress;
 use serde::Serialize;
 
 use crate::devices::Device;
@@ -69,26 +69,26 @@ pub(crate) struct Stats {
 impl Stats {
     /// Gathers the figures at the end of a run.
     pub(crate) fn new(
-        watch: &Watch,
+        progress: &Progress,
         files: u64,
         found: &dupes::Found,
         clock: &Clock,
         compare: &dupes::Options,
     ) -> Stats {
         Stats {
-            entries: watch.entries.load(Relaxed),
+            entries: progress.entries.load(Relaxed),
             files,
-            bytes_seen: watch.bytes_seen.load(Relaxed),
+            bytes_seen: progress.bytes_seen.load(Relaxed),
             candidates: found.candidates,
             known: found.known,
-            bytes_read: watch.bytes_read.load(Relaxed),
-            files_opened: watch.opened.load(Relaxed),
+            bytes_read: progress.bytes_read.load(Relaxed),
+            files_opened: progress.opened.load(Relaxed),
             groups: found.groups.len() as u64,
             stage_seconds: clock.seconds,
             peak_memory_bytes: peak_memory_bytes(),
-            spilled_bytes: fsops::memory::spilled().most,
+            spilled_bytes: runtime::memory::spilled().most,
             threads: compare.threads.first,
-            devices: compare.lanes.conclusions().into_iter().map(Device::from).collect(),
+            devices: compare.disks.profiles().into_iter().map(Device::from).collect(),
         }
     }
 }

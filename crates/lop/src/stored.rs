@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use device::Io;
-use fsops::Watch;
+use runtime::Progress;
 use walk::{Filter, Own, Tree};
 
 use crate::error::CommandError;
@@ -23,12 +23,12 @@ pub(crate) fn count_stored(tree: &mut Tree, settings: &Settings) -> Result<u64, 
     if stores.is_empty() {
         return Ok(0);
     }
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let mut filter = Filter::default();
     filter.empty = true;
     let options = Workers::new(None, Io::Auto).walk(filter, false, Own::default());
-    let mut found = walk::walk(&stores, &options, None, &watch)?;
+    let mut found = walk::walk(&stores, &options, None, &progress)?;
     monitor.finish()?;
     tree.problems.append(&mut found.problems);
     let is_file = |name: &[u8]| name != action::MANIFEST.to_bytes();

@@ -10,7 +10,8 @@ use catalog::{Catalog, Mark, Rows};
 use content::ContentId;
 use device::Io;
 use dupes::{Claim, State, Verdict, Work};
-use fsops::{FileKey, Watch};
+use fsops::FileKey;
+use runtime::Progress;
 use serde::Serialize;
 use walk::{FileId, Problem};
 
@@ -77,13 +78,13 @@ impl Verified {
         // Of these the last copy changed a moment ago.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
         let options = Workers::new(None, Io::Auto).compare;
         let (tree, facts) = (&live.loaded.tree, &live.loaded.facts);
         let bad = Mutex::new(HashSet::new());
         let (confirmed, marked) = while_marking(settings, |marks| {
-            let work = Work::new(tree, facts, &options, &watch);
+            let work = Work::new(tree, facts, &options, &progress);
             dupes::confirm(&work, &claims, &|file, finding| {
                 bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
                 let mark = state_after(live.loaded.state(file), finding);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use device::Pace;
+use device::WaitMeter;
 use fsops::{Kind, Op, Stat};
 use wire::{Have, Loss};
 
@@ -62,7 +62,7 @@ impl Worker<'_> {
 
     /// Puts it there.
     pub(crate) fn pass_on(&mut self) {
-        self.job.queue.line_up(&mut self.arrived);
+        self.job.queue.enqueue_sorted(&mut self.arrived);
     }
 
     /// Deals with something that came.
@@ -70,12 +70,12 @@ impl Worker<'_> {
         &mut self,
         far: &Far,
         what: &Arc<Arrived>,
-        pace: &mut Pace<'_>,
+        meter: &mut WaitMeter<'_>,
     ) {
         match &**what {
             Arrived::Dir(number, node) => self.enter_far(far, *number, node),
             Arrived::Names(shared) => {
-                shared.site.in_turn(what, |what| self.deal_with_names(far, what, pace));
+                shared.site.in_turn(what, |what| self.deal_with_names(far, what, meter));
             }
             Arrived::Left(site) => self.leave(site),
             Arrived::File(file) => {
@@ -85,7 +85,7 @@ impl Worker<'_> {
             Arrived::Later(waiters) => {
                 if let Some(first) = waiters.first() {
                     let site = &first.shared.site;
-                    site.in_turn(what, |what| self.deal_with_names(far, what, pace));
+                    site.in_turn(what, |what| self.deal_with_names(far, what, meter));
                 }
             }
         }
@@ -93,10 +93,10 @@ impl Worker<'_> {
         self.deal_with_later();
     }
 
-    fn deal_with_names(&mut self, far: &Far, what: &Arrived, pace: &mut Pace<'_>) {
+    fn deal_with_names(&mut self, far: &Far, what: &Arrived, meter: &mut WaitMeter<'_>) {
         match what {
             Arrived::Names(shared) => {
-                self.take_part(shared, pace);
+                self.take_part(shared, meter);
                 self.leave(&shared.site);
             }
             Arrived::Later(waiters) => {

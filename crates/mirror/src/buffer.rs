@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Bytes read and written at once where the kernel does not copy by itself. Of a file of 500 MB in the page cache
 /// that takes 200 ms with 256 KiB at any address, 155 ms with 256 KiB that begin with a page, 140 ms with this
-/// and with 1 MiB, from which on allocations may be put into files ([`fsops::memory`]).
+/// and with 1 MiB, from which on allocations may be put into files ([`runtime::memory`]).
 const BUFFER: usize = 960 << 10;
 
 /// So many workers have that much; where there are more, they wait for a disk most of the time, and less does.

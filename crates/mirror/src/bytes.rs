@@ -106,8 +106,8 @@ impl Worker<'_> {
     /// Counts bytes that were copied, and waits until more may be, if there is a limit.
     fn pass(&mut self, copied: u64) -> io::Result<()> {
         self.ahead += copied;
-        self.job.watch.bytes_done.fetch_add(copied, Relaxed);
-        let passes = self.job.options.bandwidth.pass_some(copied, self.job.watch);
+        self.job.progress.bytes_done.fetch_add(copied, Relaxed);
+        let passes = self.job.options.bandwidth.pass_some(copied, self.job.progress);
         if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
     }
 

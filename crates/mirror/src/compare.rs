@@ -89,7 +89,8 @@ impl Worker<'_> {
         let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
         let files = [one, other];
         let (parts, failures) =
-            partition(&files, size, manner, &mut self.scratch, self.job.watch).map_err(|_| None)?;
+            partition(&files, size, manner, &mut self.scratch, self.job.progress)
+                .map_err(|_| None)?;
         Ok(!failures.is_empty() || !parts.iter().any(|part| part.members.len() == 2))
     }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use device::Pace;
+use device::WaitMeter;
 use fsops::{Kind, Op, Stat, Xattr};
 use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
 
@@ -53,13 +53,13 @@ impl Worker<'_> {
         mut self,
         far: &Arc<Far>,
         incoming: &mut Incoming<File>,
-        pace: &mut Pace<'_>,
+        meter: &mut WaitMeter<'_>,
     ) -> (Outcome, Result<(), Broken>) {
         let _guard = self.job.queue.close_on_panic();
         let mut coming = AllComing::new();
-        let watch = self.job.watch;
+        let progress = self.job.progress;
         let ended = self.hear_all(far, incoming, &mut coming).map_err(|why| match why {
-            Broken::Stopped if !watch.stopped() => far.why().unwrap_or(Broken::Lost),
+            Broken::Stopped if !progress.poll_stop() => far.why().unwrap_or(Broken::Lost),
             why => why,
         });
         self.pass_on();
@@ -76,7 +76,7 @@ impl Worker<'_> {
         // Whoever is at work still is not the last one now.
         self.held.clear();
         while let Some(task) = self.next() {
-            self.work(task, pace);
+            self.work(task, meter);
         }
         (self.outcome, ended)
     }
@@ -95,10 +95,10 @@ impl Worker<'_> {
                 far.flush();
             }
             // Who need not wait for what comes does not look up meanwhile.
-            if job.watch.stopped() {
+            if job.progress.poll_stop() {
                 return Err(Broken::Stopped);
             }
-            let message = incoming.next(&|| job.watch.stopped() || far.is_broken())?;
+            let message = incoming.next(&|| job.progress.poll_stop() || far.is_broken())?;
             let length = message.len();
             let (said, bytes) = decode::<FromSender<'_>>(message)?;
             match said {
@@ -152,7 +152,7 @@ impl Worker<'_> {
                     let coming = of(coming, request)?;
                     write_piece(coming, at, bytes)?;
                     coming.came = coming.came.saturating_add(bytes.len() as u64);
-                    job.watch.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
+                    job.progress.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
                 }
                 FromSender::Again { request, meta } => {
                     self.begin_again(of(coming, request)?, &meta);
@@ -184,8 +184,8 @@ impl Worker<'_> {
             self.pass_on();
             far.flush();
         }
-        let (watch, queue) = (self.job.watch, &self.job.queue);
-        far.make_room(bytes, &|| watch.stopped(), &|| queue.others_wait())
+        let (progress, queue) = (self.job.progress, &self.job.queue);
+        far.make_room(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
     }
 
     fn tell_of_dir(&mut self, far: &Far, dir: u64, said: Said) -> Result<(), Broken> {

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use device::{Crew, Lane, Queue, Threads};
-use fsops::{Dir, Interrupted, Stage, Stat, Volume, Watch};
+use device::{Disk, Queue, Threads, WorkerPool};
+use fsops::{Dir, Stat, Volume};
+use runtime::{Interrupted, Progress, Stage};
 use walk::STORE_PREFIX;
 use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
 
@@ -46,7 +47,7 @@ pub(crate) enum Task {
 pub(crate) struct Job<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a Watch,
+    pub(crate) progress: &'a Progress,
     pub(crate) tell: Option<Tell<'a>>,
     pub(crate) rights: Rights,
     /// The temporary names of this run.
@@ -76,33 +77,33 @@ pub(crate) struct Job<'a> {
     pub(crate) is_tried: AtomicBool,
     surplus: Mutex<Surplus>,
     volumes: Mutex<HashMap<u64, Volume>>,
-    pub(crate) lane: Arc<Lane>,
+    pub(crate) disk: Arc<Disk>,
 }
 
-/// Makes the destination like the source. Returns what came of it, and whether it went to its end: `watch` may
+/// Makes the destination like the source. Returns what came of it, and whether it went to its end: `progress` may
 /// have asked to stop.
 ///
-/// `watch.files_done` counts names that are dealt with, `watch.bytes_done` bytes of files, also of those that
+/// `progress.files_done` counts names that are dealt with, `progress.bytes_done` bytes of files, also of those that
 /// need not be copied.
 pub fn mirror(
     roots: &Roots,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     user: User<'_>,
 ) -> (Outcome, Result<(), Interrupted>) {
-    watch.enter(Stage::Mirror);
+    progress.enter(Stage::Mirror);
     let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
     let Stat { inode, device, .. } = source.top.stat;
     let start = Task::Enter { inode, node: roots.top() };
-    let job = Job::new(roots, options, watch, user.tell, (start, device), None);
-    job.limit_crew();
+    let job = Job::new(roots, options, progress, user.tell, (start, device), None);
+    job.limit_pool();
     let mut outcome = Outcome::default();
-    let crew = Crew { lane: &job.lane, threads: options.threads, pieces: None };
-    for other in crew.run(|pace| Worker::new(&job).run(pace)) {
+    let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
+    for other in pool.run(|meter| Worker::new(&job).run(meter)) {
         outcome.add(other);
     }
     job.end(&mut outcome, user.consent);
-    (outcome, watch.check())
+    (outcome, progress.check())
 }
 
 /// Makes the destination like what a sender on another host has, as [`mirror`] does.
@@ -113,11 +114,11 @@ pub fn mirror(
 pub fn receive(
     roots: &Roots,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     user: User<'_>,
     talk: (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
-    receive_for(roots, options, watch, user, (false, None), talk)
+    receive_for(roots, options, progress, user, (false, None), talk)
 }
 
 /// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
@@ -125,38 +126,38 @@ pub fn receive(
 pub(crate) fn receive_for(
     roots: &Roots,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     user: User<'_>,
     (asks_sender, so_far): (bool, Option<&Mutex<Summary>>),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
-    watch.enter(Stage::Mirror);
+    progress.enter(Stage::Mirror);
     let far = Far::new(Arc::clone(out));
     let top = roots.top();
     let device = roots.destination.as_ref().map_or(0, |top| top.stat.device);
     let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
     let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
     let far = Some(far);
-    let mut job = Job::new(roots, options, watch, user.tell, (start, device), far.clone());
+    let mut job = Job::new(roots, options, progress, user.tell, (start, device), far.clone());
     job.so_far = so_far;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
     // One more: who listens does nothing else.
     let threads = Threads { first: first + 1, grows };
-    let crew = Crew { lane: &job.lane, threads, pieces: None };
+    let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
     let this = std::thread::current().id();
     let ears = Mutex::new(Some(&mut *incoming));
     // Before the others, who would leave if nobody else were there.
     job.queue.join();
-    let results = crew.run(|pace| {
+    let results = pool.run(|meter| {
         let worker = Worker::new(&job);
         let ears = || ears.lock().unwrap_or_else(PoisonError::into_inner).take();
         if std::thread::current().id() == this
             && let (Some(far), Some(incoming)) = (&far, ears())
         {
-            worker.hear(far, incoming, pace)
+            worker.hear(far, incoming, meter)
         } else {
-            (worker.run(pace), Ok(()))
+            (worker.run(meter), Ok(()))
         }
     });
     let mut ended = Ok(());
@@ -168,7 +169,7 @@ pub(crate) fn receive_for(
         let incoming = Mutex::new((incoming, &mut ended));
         let ask = |removal: &Removal| {
             let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
-            let answer = ask_sender(removal, watch, (incoming, out));
+            let answer = ask_sender(removal, progress, (incoming, out));
             answer.unwrap_or_else(|broken| {
                 **ended = Err(broken);
                 false
@@ -178,20 +179,20 @@ pub(crate) fn receive_for(
     } else if ended.is_ok() {
         job.end(&mut outcome, user.consent);
     }
-    (outcome, if watch.stopped() { Err(Broken::Stopped) } else { ended })
+    (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
 }
 
 /// Asks the user of the sender whether something may be removed.
 fn ask_sender(
     removal: &Removal,
-    watch: &Watch,
+    progress: &Progress,
     (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
 ) -> Result<bool, Broken> {
     let Removal { entries, names, ref some, source, unchanged } = *removal;
     let some = some.iter().map(Vec::as_slice).collect();
     out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
     out.flush()?;
-    match decode::<FromSender<'_>>(incoming.next(&|| watch.stopped())?)?.0 {
+    match decode::<FromSender<'_>>(incoming.next(&|| progress.poll_stop())?)?.0 {
         FromSender::Consent { given } => Ok(given),
         _ => Err(Broken::Nonsense("no answer to a question")),
     }
@@ -215,7 +216,7 @@ impl<'a> Job<'a> {
     fn new(
         roots: &'a Roots,
         options: &'a Options,
-        watch: &'a Watch,
+        progress: &'a Progress,
         tell: Option<Tell<'a>>,
         (start, device): (Task, u64),
         far: Option<Arc<Far>>,
@@ -223,7 +224,7 @@ impl<'a> Job<'a> {
         Job {
             roots,
             options,
-            watch,
+            progress,
             tell,
             rights: Rights::of_process(),
             parts: Parts::new(),
@@ -242,7 +243,7 @@ impl<'a> Job<'a> {
             is_tried: AtomicBool::new(false),
             surplus: Mutex::default(),
             volumes: Mutex::default(),
-            lane: options.lanes.of(device),
+            disk: options.disks.of(device),
         }
     }
 
@@ -251,7 +252,7 @@ impl<'a> Job<'a> {
         (outcome.no_owners, outcome.no_modes) = self.kept.lacking();
         let Beyond { first, last } = self.kept.beyond();
         (outcome.first_time, outcome.last_time) = (first, last);
-        if !self.watch.stopped() {
+        if !self.progress.poll_stop() {
             let surplus = std::mem::take(&mut *self.surplus());
             surplus.settle(self, outcome, consent);
         }
@@ -262,9 +263,9 @@ impl Job<'_> {
     /// Returns whether to go by the order of the source's disk rather than by that of the tree: if it has an
     /// arm, or that is to be found out.
     pub(crate) fn goes_by_place(&self) -> bool {
-        let lane = &self.lane;
-        let is_open = || lane.finds_out() && !lane.is_settled() && !self.is_tried.load(Relaxed);
-        self.far.is_none() && lane.is_cold() && (lane.has_arm() || is_open())
+        let disk = &self.disk;
+        let is_open = || disk.is_auto() && !disk.is_classified() && !self.is_tried.load(Relaxed);
+        self.far.is_none() && disk.is_cold() && (disk.is_seek_bound() || is_open())
     }
 
     pub(crate) fn surplus(&self) -> MutexGuard<'_, Surplus> {

@@ -50,6 +50,7 @@ mod outcome;
 mod part;
 mod place;
 mod present;
+mod probe;
 mod put;
 mod report;
 mod resume;
@@ -62,15 +63,14 @@ mod site;
 mod surplus;
 mod survey;
 mod table;
-mod trial;
 mod views;
 mod window;
 mod worker;
 
 use std::sync::Arc;
 
-use device::{Lanes, Threads};
-use purge::Throttle;
+use device::{Disks, Threads};
+use runtime::Throttle;
 use walk::{Globs, Own};
 
 pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
@@ -115,7 +115,7 @@ pub struct Options {
     /// Workers.
     pub threads: Threads,
     /// The devices, and what is known of them.
-    pub lanes: Arc<Lanes>,
+    pub disks: Arc<Disks>,
     /// Descriptors that a worker may keep open.
     pub open_dirs: usize,
 }

@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::io;
 
-use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Time, Watch};
+use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Time};
+use runtime::Progress;
 
 use crate::roots::{Roots, Top};
 
@@ -36,10 +37,10 @@ impl Roots {
 
 impl Lookalike<'_> {
     /// Returns the path from `parent` to a directory that may be the source: `name` or one below it, on the same mount.
-    pub(crate) fn find(&self, parent: &Dir, name: &CStr, watch: &Watch) -> Option<Vec<u8>> {
+    pub(crate) fn find(&self, parent: &Dir, name: &CStr, progress: &Progress) -> Option<Vec<u8>> {
         let mut waiting = vec![name.to_bytes().to_vec()];
         while let Some(path) = waiting.pop() {
-            if watch.stopped() {
+            if progress.poll_stop() {
                 return None;
             }
             // Whatever cannot be opened cannot be removed either, and that is reported.

@@ -211,7 +211,7 @@ impl Worker<'_> {
         self.note_content(name, settled.is_ok());
         if stat.kind == Kind::File {
             let rest = stat.size.saturating_sub(std::mem::take(&mut self.ahead));
-            self.job.watch.bytes_done.fetch_add(rest, Relaxed);
+            self.job.progress.bytes_done.fetch_add(rest, Relaxed);
         }
         if stat.links < 2 {
             return self.done(name, settled.err().flatten());

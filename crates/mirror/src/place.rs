@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use device::Pace;
+use device::WaitMeter;
 use fsops::{File, Stat};
 
 use crate::job::Task;
 use crate::name::{Failure, Name, Settled};
 use crate::outcome::Differs;
+use crate::probe;
 use crate::site::Waiter;
-use crate::trial;
 use crate::worker::Worker;
 
 /// Files that are put off, and names that wait for one of them to have another, before no more directories are
@@ -65,15 +65,15 @@ impl Worker<'_> {
         let place = source.place(0).map_or(stat.inode, Option::unwrap_or_default);
         let put_off = PutOff { waiter: name.waiter(), stat: *stat, instead, place };
         let number = self.job.put_off.fetch_add(1, Relaxed) + 1;
-        self.job.queue.line_up(&mut vec![Task::Copy(Arc::new(put_off))]);
-        if number == trial::FILES {
+        self.job.queue.enqueue_sorted(&mut vec![Task::Copy(Arc::new(put_off))]);
+        if number == probe::FILES {
             self.job.try_disk();
         }
         true
     }
 
     /// Copies a file that was put off, and those that lie behind it.
-    pub(crate) fn make_up(&mut self, first: &Arc<PutOff>, pace: &mut Pace<'_>) {
+    pub(crate) fn make_up(&mut self, first: &Arc<PutOff>, meter: &mut WaitMeter<'_>) {
         let mut ahead = VecDeque::from([self.fetch(first)]);
         while let Some((put_off, source)) = ahead.pop_front() {
             while ahead.len() < AHEAD
@@ -84,7 +84,7 @@ impl Worker<'_> {
             }
             self.make_up_one(&put_off, source);
             self.count();
-            pace.tick();
+            meter.tick();
         }
     }
 
@@ -111,13 +111,13 @@ impl Worker<'_> {
     }
 
     /// Copies what was put off, if that, and what waits for it, is as much as may be.
-    pub(crate) fn make_up_if_many(&mut self, pace: &mut Pace<'_>) {
+    pub(crate) fn make_up_if_many(&mut self, meter: &mut WaitMeter<'_>) {
         let job = self.job;
         if job.put_off.load(Relaxed) + job.links.waiting() < MOST {
             return;
         }
         if let Some(Task::Copy(first)) = job.queue.take_if(Task::is_copy) {
-            self.make_up(&first, pace);
+            self.make_up(&first, meter);
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Kind, Stage, Watch};
+use fsops::{FileKey, Kind};
+use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
 use crate::job::receive_for;
@@ -27,7 +28,7 @@ pub fn push(
     source: &Source,
     not_into: Option<FileKey>,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     user: User<'_>,
     talk: (&mut Incoming<File>, &Outgoing<File>),
 ) -> (Outcome, Result<(), Broken>) {
@@ -41,10 +42,10 @@ pub fn push(
                 }
             }
             FromReceiver::Progress { names, bytes, removed, so_far } => {
-                watch.files_done.fetch_max(*names, Relaxed);
-                watch.bytes_done.fetch_max(*bytes, Relaxed);
-                if watch.removed_done.fetch_max(*removed, Relaxed) < *removed {
-                    watch.enter(Stage::Purge);
+                progress.files_done.fetch_max(*names, Relaxed);
+                progress.bytes_done.fetch_max(*bytes, Relaxed);
+                if progress.removed_done.fetch_max(*removed, Relaxed) < *removed {
+                    progress.enter(Stage::Purge);
                 }
                 outcome.take(so_far);
             }
@@ -63,11 +64,11 @@ pub fn push(
         }
     };
     let consent = user.consent.unwrap_or(&|_| true);
-    let ended = send_to(source, not_into, options, watch, talk, Some((&hear, consent)));
+    let ended = send_to(source, not_into, options, progress, talk, Some((&hear, consent)));
     let (mut outcome, stopped) = heard.into_inner();
     outcome.is_least = ended.is_err() && !stopped;
     // Who was told to stop over there has ended the conversation.
-    let stopped = if stopped && !watch.stopped() { Err(Broken::StoppedThere) } else { Ok(()) };
+    let stopped = if stopped && !progress.poll_stop() { Err(Broken::StoppedThere) } else { Ok(()) };
     (outcome, stopped.and(ended))
 }
 
@@ -88,7 +89,7 @@ pub struct Reports {
 pub fn receive_and_report(
     roots: &Roots,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     (Reports { lists, asks }, text): (Reports, &dyn Fn(&Reason) -> String),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> Result<(), Broken> {
@@ -101,9 +102,9 @@ pub fn receive_and_report(
         let reporter = scope.spawn(|| {
             while !is_done.load(Relaxed) {
                 std::thread::park_timeout(PERIOD);
-                let names = watch.files_done.load(Relaxed);
-                let bytes = watch.bytes_done.load(Relaxed);
-                let removed = watch.removed_done.load(Relaxed);
+                let names = progress.files_done.load(Relaxed);
+                let bytes = progress.bytes_done.load(Relaxed);
+                let removed = progress.removed_done.load(Relaxed);
                 let so_far = *so_far.lock().unwrap_or_else(PoisonError::into_inner);
                 let progress = FromReceiver::Progress { names, bytes, removed, so_far };
                 let _unheard = out.say(&progress, &[]);
@@ -112,7 +113,7 @@ pub fn receive_and_report(
         });
         let user = if lists { User::told(&tell) } else { User::default() };
         let reports = (asks, Some(&so_far));
-        let received = receive_for(roots, options, watch, user, reports, (incoming, out));
+        let received = receive_for(roots, options, progress, user, reports, (incoming, out));
         is_done.store(true, Relaxed);
         reporter.thread().unpark();
         received

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Stage, Stat, Time, Watch};
+use fsops::{FileKey, Stat, Time};
+use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, FromSender, Have, Incoming, Loss, Meta, Outgoing, decode};
 
 use crate::node::Node;
@@ -37,7 +38,7 @@ pub(crate) type Hear<'a> = &'a dyn Fn(&FromReceiver<'_>);
 pub(crate) struct Sending<'a> {
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a Watch,
+    pub(crate) progress: &'a Progress,
     pub(crate) out: &'a Outgoing<File>,
     /// The destination, if it is on this host: it is not to be sent into itself.
     pub(crate) not_into: Option<FileKey>,
@@ -82,7 +83,7 @@ pub(crate) struct Request {
 
 /// Sends a tree to the receiver at the other end of a conversation, until that needs nothing more.
 ///
-/// `watch.bytes_read` counts bytes of files that were sent.
+/// `progress.bytes_read` counts bytes of files that were sent.
 ///
 /// # Errors
 ///
@@ -91,10 +92,10 @@ pub fn send(
     source: &Source,
     not_into: Option<FileKey>,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     talk: (&mut Incoming<File>, &Outgoing<File>),
 ) -> Result<(), Broken> {
-    send_to(source, not_into, options, watch, talk, None)
+    send_to(source, not_into, options, progress, talk, None)
 }
 
 /// Sends a tree to a receiver that, if somebody hears it, reports what came of it, and may ask before it removes
@@ -103,15 +104,15 @@ pub(crate) fn send_to(
     source: &Source,
     not_into: Option<FileKey>,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
     user: Option<(Hear<'_>, Consent<'_>)>,
 ) -> Result<(), Broken> {
-    watch.enter(Stage::Mirror);
+    progress.enter(Stage::Mirror);
     let sending = Sending {
         source,
         options,
-        watch,
+        progress,
         out,
         not_into,
         large: Mutex::default(),
@@ -133,18 +134,18 @@ pub(crate) fn send_to(
     });
     let why = sending.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
     heard.map_err(|heard| match heard {
-        Broken::Stopped if !watch.stopped() => why.unwrap_or(Broken::Lost),
+        Broken::Stopped if !progress.poll_stop() => why.unwrap_or(Broken::Lost),
         heard => heard,
     })?;
     // Without a farewell the receiver removes nothing.
-    if watch.stopped() {
+    if progress.poll_stop() {
         return Err(Broken::Stopped);
     }
     out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
     let Some((hear, consent)) = user else { return Ok(()) };
     loop {
-        let message = incoming.next(&|| watch.stopped())?;
+        let message = incoming.next(&|| progress.poll_stop())?;
         let (said, _) = decode::<FromReceiver<'_>>(message)?;
         hear(&said);
         match said {
@@ -169,7 +170,7 @@ impl From<wire::Removal<'_>> for Removal {
 impl Sending<'_> {
     /// Does the work of a thread; if that fails, the others end too.
     fn run(&self, work: impl FnOnce() -> Result<(), Broken>) {
-        fsops::own_descriptor_table();
+        runtime::own_descriptor_table();
         if let Err(why) = work() {
             let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
             if !matches!(why, Broken::Stopped) {
@@ -277,7 +278,7 @@ impl Sending<'_> {
 
     /// Returns whether nothing more is to be sent.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Relaxed) || self.watch.stopped()
+        self.is_over.load(Relaxed) || self.progress.poll_stop()
     }
 
     fn end(&self) {

@@ -237,11 +237,11 @@ impl<'s, 'a> Server<'s, 'a> {
 
 /// Waits until so many bytes may be sent, if there is a limit.
 fn pass(sending: &Sending<'_>, bytes: usize) -> Result<(), Broken> {
-    let Sending { options, watch, .. } = sending;
-    if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, watch) {
+    let Sending { options, progress, .. } = sending;
+    if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, progress) {
         return Err(Broken::Stopped);
     }
-    watch.bytes_read.fetch_add(bytes as u64, Relaxed);
+    progress.bytes_read.fetch_add(bytes as u64, Relaxed);
     Ok(())
 }
 

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, Kind, Op, Stage};
+use fsops::{Dir, Kind, Op};
 use purge::{Deed, Guard, Refusal, Selection, Target, Why};
+use runtime::Stage;
 use wire::Spared;
 
 use crate::job::Job;
@@ -60,7 +61,7 @@ impl Surplus {
             // So may what is mounted in it.
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
-        job.watch.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
+        job.progress.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
         let mut removal = Removal { job, guard, outcome, lookalike: job.roots.lookalike() };
         for (node, name) in &self.parts {
             if !job.options.dry_run {
@@ -115,7 +116,7 @@ struct Removal<'r, 'j> {
 impl Removal<'_, '_> {
     /// Does something in a directory, and gives it the times it is to have.
     fn in_dir(&mut self, node: &Node, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
-        if self.job.watch.stopped() {
+        if self.job.progress.poll_stop() {
             return;
         }
         let dir = match self.open(node) {
@@ -177,7 +178,7 @@ impl Removal<'_, '_> {
             source: self.outcome.names,
             unchanged: self.outcome.unchanged(),
         };
-        ask.filter(|_| !self.job.watch.stopped())
+        ask.filter(|_| !self.job.progress.poll_stop())
             .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
     }
 
@@ -211,7 +212,7 @@ impl Removal<'_, '_> {
 
     /// Gives what was made under a temporary name the one that a directory had.
     fn put_in_place(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr, made: Made) {
-        if self.job.watch.stopped() {
+        if self.job.progress.poll_stop() {
             return;
         }
         if !self.job.options.dry_run
@@ -255,7 +256,7 @@ impl Removal<'_, '_> {
     /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror; returns why a
     /// directory stays.
     fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
-        if self.job.watch.stopped() {
+        if self.job.progress.poll_stop() {
             return None;
         }
         let path = || joined(node, name.to_bytes());
@@ -273,7 +274,7 @@ impl Removal<'_, '_> {
             Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
                 self.outcome.removed += 1;
-                self.job.watch.removed_done.fetch_add(1, Relaxed);
+                self.job.progress.removed_done.fetch_add(1, Relaxed);
                 self.job.tell(|| removal_of(&path(), kind));
             }
             Err((op, source)) => {
@@ -284,7 +285,7 @@ impl Removal<'_, '_> {
     }
 
     fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
-        let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.watch);
+        let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.progress);
         if let Some(path) = self.lookalike.as_ref().and_then(find) {
             self.outcome.fail_to_remove(|| joined(node, &path), Reason::MayBeSource);
             return Some(Reason::Remains);
@@ -372,12 +373,12 @@ impl Removal<'_, '_> {
             cross_mounts: false,
             guarded: self.guard.keys(),
             threads: self.job.options.threads,
-            lanes: Arc::clone(&self.job.options.lanes),
+            disks: Arc::clone(&self.job.options.disks),
             open_dirs: self.job.options.open_dirs,
             throttle: Arc::default(),
         };
         // Whether it was stopped the caller sees too.
-        purge::purge(std::slice::from_ref(target), &options, self.job.watch, tell).0
+        purge::purge(std::slice::from_ref(target), &options, self.job.progress, tell).0
     }
 }
 

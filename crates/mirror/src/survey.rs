@@ -5,7 +5,8 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use fsops::{Dir, DirBuffer, DirItem, Kind, Watch};
+use fsops::{Dir, DirBuffer, DirItem, Kind};
+use runtime::Progress;
 
 use wire::Loss;
 
@@ -24,23 +25,24 @@ const PATIENCE: Duration = Duration::from_secs(2);
 ///
 /// Gives up, without totals, when it is to stop, or takes long at a disk with an arm, which it would send to and fro.
 /// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
-pub fn survey(source: &Source, options: &Options, watch: &Watch, stop: &dyn Fn() -> bool) {
-    watch.totals_grow.store(true, Relaxed);
-    let (start, lane) = (Instant::now(), options.lanes.of(source.top.stat.device));
-    let is_in_the_way = || start.elapsed() > PATIENCE && lane.is_settled() && lane.has_arm();
-    let stop = || stop() || watch.stopped() || is_in_the_way();
+pub fn survey(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
+    progress.totals_grow.store(true, Relaxed);
+    let (start, disk) = (Instant::now(), options.disks.of(source.top.stat.device));
+    let is_in_the_way =
+        || start.elapsed() > PATIENCE && disk.is_classified() && disk.is_seek_bound();
+    let stop = || stop() || progress.poll_stop() || is_in_the_way();
     let mut linked = HashSet::new();
     let is_whole = walk(source, b"", options, &stop, &mut 0, |dir, item| {
-        watch.files_total.fetch_add(1, Relaxed);
+        progress.files_total.fetch_add(1, Relaxed);
         if item.kind != Kind::Dir && !linked.contains(&item.inode) {
-            watch.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
+            progress.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
         }
     });
     if !is_whole {
-        watch.files_total.store(0, Relaxed);
-        watch.bytes_total.store(0, Relaxed);
+        progress.files_total.store(0, Relaxed);
+        progress.bytes_total.store(0, Relaxed);
     }
-    watch.totals_grow.store(false, Relaxed);
+    progress.totals_grow.store(false, Relaxed);
 }
 
 /// The number of entries to mirror below a directory of the source.

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use device::Pace;
-use fsops::{Dir, DirBuffer, Op, Watch};
+use device::WaitMeter;
+use fsops::{Dir, DirBuffer, Op};
+use runtime::Progress;
 use wire::Summary;
 
 use crate::buffer::Buffer;
@@ -75,35 +76,35 @@ impl<'a> Worker<'a> {
         }
     }
 
-    pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Outcome {
+    pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Outcome {
         let job = self.job;
         job.queue.join();
         let _guard = job.queue.close_on_panic();
         while let Some(task) = self.next() {
-            pace.begin();
-            self.work(task, pace);
+            meter.begin();
+            self.work(task, meter);
             if job.goes_by_place() {
-                job.queue.line_up(&mut self.stack);
-                self.make_up_if_many(pace);
+                job.queue.enqueue_sorted(&mut self.stack);
+                self.make_up_if_many(meter);
             } else {
                 job.queue.share(&mut self.stack);
             }
             self.count();
-            pace.tick();
+            meter.tick();
         }
         self.outcome
     }
 
-    pub(crate) fn work(&mut self, task: Task, pace: &mut Pace<'_>) {
+    pub(crate) fn work(&mut self, task: Task, meter: &mut WaitMeter<'_>) {
         match task {
             // What was begun is brought to an end also then.
             Task::Enter { .. } if self.stopped() => {}
-            Task::Enter { node, .. } => self.enter(&node, pace),
-            Task::Help(shared) => self.help(&shared, pace),
-            Task::Copy(put_off) => self.make_up(&put_off, pace),
+            Task::Enter { node, .. } => self.enter(&node, meter),
+            Task::Help(shared) => self.help(&shared, meter),
+            Task::Copy(put_off) => self.make_up(&put_off, meter),
             Task::Arrived { what, .. } => {
                 if let Some(far) = self.job.far.clone() {
-                    self.deal_with_arrival(&far, &what, pace);
+                    self.deal_with_arrival(&far, &what, meter);
                 }
             }
         }
@@ -127,7 +128,7 @@ impl<'a> Worker<'a> {
 
     /// Passes on how many names were dealt with to who shows progress.
     pub(crate) fn count(&mut self) {
-        self.job.watch.files_done.fetch_add(self.outcome.names - self.counted, Relaxed);
+        self.job.progress.files_done.fetch_add(self.outcome.names - self.counted, Relaxed);
         self.counted = self.outcome.names;
         if let Some(so_far) = self.job.so_far {
             let now = self.outcome.summary();
@@ -137,7 +138,8 @@ impl<'a> Worker<'a> {
     }
 
     pub(crate) fn stopped(&self) -> bool {
-        Watch::stopped(self.job.watch) || self.job.far.as_ref().is_some_and(|far| far.is_broken())
+        Progress::poll_stop(self.job.progress)
+            || self.job.far.as_ref().is_some_and(|far| far.is_broken())
     }
 
     pub(crate) fn push(&mut self, inode: u64, node: Arc<Node>) {
@@ -227,11 +229,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Mirrors a directory, but for directories in it.
-    fn enter(&mut self, node: &Arc<Node>, pace: &mut Pace<'_>) {
+    fn enter(&mut self, node: &Arc<Node>, meter: &mut WaitMeter<'_>) {
         match self.begin(node) {
             Ok(Some(site)) => {
                 if node.facts().is_some_and(|facts| facts.is_entered) {
-                    self.list(&site, pace);
+                    self.list(&site, meter);
                 }
                 self.leave(&site);
             }
@@ -244,7 +246,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Lists the source, and deals with the names, together with others that have nothing to do.
-    fn list(&mut self, site: &Arc<Site>, pace: &mut Pace<'_>) {
+    fn list(&mut self, site: &Arc<Site>, meter: &mut WaitMeter<'_>) {
         let dir = match self.open(Side::Source, &site.node) {
             Ok(dir) => dir,
             Err(source) => {
@@ -261,8 +263,8 @@ impl<'a> Worker<'a> {
                 Window::fill(&dir, &site.node, self.job.options, listing, leave_out);
             site.put_in_order(&mut window);
             let shared = Shared::new(site, window);
-            self.take_part(&shared, pace);
-            self.make_up_if_many(pace);
+            self.take_part(&shared, meter);
+            self.make_up_if_many(meter);
             match more {
                 Ok(true) if !self.stopped() => {}
                 Ok(more) => return site.whole.store(!more && !self.stopped(), Relaxed),
@@ -283,21 +285,21 @@ impl<'a> Worker<'a> {
         &mut self.listing
     }
 
-    fn help(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
+    fn help(&mut self, shared: &Arc<Shared>, meter: &mut WaitMeter<'_>) {
         shared.is_helped();
-        self.take_part(shared, pace);
+        self.take_part(shared, meter);
         self.leave(&shared.site);
     }
 
-    pub(crate) fn take_part(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
+    pub(crate) fn take_part(&mut self, shared: &Arc<Shared>, meter: &mut WaitMeter<'_>) {
         self.sure = None;
         // What another host has sent is for one worker after the other.
         self.at = self.job.far.is_none().then(|| Arc::clone(shared));
-        self.take_names(shared, pace);
+        self.take_names(shared, meter);
         self.at = None;
     }
 
-    fn take_names(&mut self, shared: &Arc<Shared>, pace: &mut Pace<'_>) {
+    fn take_names(&mut self, shared: &Arc<Shared>, meter: &mut WaitMeter<'_>) {
         while let Some(taken) = shared.window.take() {
             for index in taken {
                 if self.stopped() {
@@ -309,7 +311,7 @@ impl<'a> Worker<'a> {
             }
             self.count();
             self.flush();
-            pace.tick();
+            meter.tick();
         }
     }
 

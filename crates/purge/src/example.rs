@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use device::{Io, Lanes, Threads};
+use device::{Disks, Io, Threads};
 use fsops::Dir;
 
 use crate::job::Top;
@@ -20,7 +20,7 @@ pub(crate) fn options(io: Io) -> Options {
         cross_mounts: false,
         guarded: HashSet::new(),
         threads: Threads { first: 1, grows: false },
-        lanes: Arc::new(Lanes::new(io)),
+        disks: Arc::new(Disks::new(io)),
         open_dirs: 3,
         throttle: Arc::default(),
     }

@@ -156,7 +156,7 @@ impl Guard {
             mounts: Mounts::read(),
             holders: HashMap::new(),
             // The other half is for the removal.
-            room: fsops::raise_descriptor_limit() / 2,
+            room: runtime::raise_descriptor_limit() / 2,
         };
         for catalog in catalogs {
             // It may not be there yet, and it may be a link.

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use device::{Crew, Lane, Queue, Threads};
-use fsops::{Dir, Stat, Watch};
+use device::{Disk, Queue, Threads, WorkerPool};
+use fsops::{Dir, Stat};
+use runtime::Progress;
 use walk::push_component;
 
 use crate::linked::Linked;
@@ -35,8 +36,8 @@ pub(crate) enum Task {
 /// One tree that is being removed.
 pub(crate) struct Job<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a Watch,
-    pub(crate) lane: Arc<Lane>,
+    pub(crate) progress: &'a Progress,
+    pub(crate) disk: Arc<Disk>,
     pub(crate) top: Dir,
     /// The path of the top directory, as it was given.
     pub(crate) given: &'a [u8],
@@ -75,7 +76,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Takes in what all workers of a crew came to.
+    /// Takes in what all workers of a pool came to.
     pub(crate) fn add(&mut self, all: Vec<Tally>) {
         self.outcome.threads = self.outcome.threads.max(all.len());
         for other in all {
@@ -96,7 +97,11 @@ pub(crate) struct Top<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn new(top: Top<'a>, options: &'a Options, watch: &'a Watch) -> io::Result<Job<'a>> {
+    pub(crate) fn new(
+        top: Top<'a>,
+        options: &'a Options,
+        progress: &'a Progress,
+    ) -> io::Result<Job<'a>> {
         let volume = top.dir.volume()?;
         let begin = Start::on(volume, options.threads);
         let stays = options.selection.is_too_new(top.stat.mtime_ns());
@@ -106,9 +111,9 @@ impl<'a> Job<'a> {
         }
         let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
         queue.limit(begin.workers);
-        let start = Sample { at: Instant::now(), done: 0, cpu: fsops::process_cpu() };
+        let start = Sample { at: Instant::now(), done: 0, cpu: runtime::process_cpu() };
         Ok(Job {
-            lane: options.lanes.of(top.stat.device),
+            disk: options.disks.of(top.stat.device),
             btrfs: volume.is_btrfs(),
             can_put_off: volume.keeps_places() && !options.cross_mounts,
             whole_subvolumes: options.deed == Deed::Remove
@@ -126,19 +131,19 @@ impl<'a> Job<'a> {
             secret: RandomState::new(),
             windows: Mutex::default(),
             options,
-            watch,
+            progress,
         })
     }
 
     /// Empties the directory as far as it goes; returns whether nothing in it stays.
     pub(crate) fn run(&self, tally: &mut Tally) -> bool {
         let mut rest = self.queue.drain();
-        while !rest.is_empty() && !self.watch.stopped() {
+        while !rest.is_empty() && !self.progress.poll_stop() {
             self.queue.restart(rest);
             if self.sweeps() {
                 sweep::round(self, tally);
             } else {
-                tally.add(self.crew().run(|pace| Worker::new(self).run(pace)));
+                tally.add(self.pool().run(|meter| Worker::new(self).run(meter)));
             }
             rest = std::mem::take(&mut tally.rest);
             rest.extend(self.queue.drain());
@@ -148,21 +153,21 @@ impl<'a> Job<'a> {
         !self.nodes().stays(TOP)
     }
 
-    pub(crate) fn crew(&self) -> Crew<'_> {
-        Crew { lane: &self.lane, threads: self.options.threads, pieces: None }
+    pub(crate) fn pool(&self) -> WorkerPool<'_> {
+        WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
     }
 
     /// Returns whether to go by the order of the disk rather than by that of the tree, or to find out
     /// whether to do so.
     pub(crate) fn sweeps(&self) -> bool {
-        if !self.lane.is_cold() {
+        if !self.disk.is_cold() {
             return false;
         }
-        if self.lane.is_settled() {
-            return self.lane.has_arm();
+        if self.disk.is_classified() {
+            return self.disk.is_seek_bound();
         }
         // Of others the kernel does not count what is fetched.
-        self.lane.is_block_device() && self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
+        self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
     }
 
     /// Puts the next trial off, should that have come to nothing.
@@ -192,13 +197,13 @@ impl<'a> Job<'a> {
     /// Counts entries that were done, and now and then has more or fewer workers go on.
     pub(crate) fn count(&self, entries: u64) {
         let done = self.done.fetch_add(entries, Relaxed) + entries;
-        self.watch.removed_done.fetch_add(entries, Relaxed);
+        self.progress.removed_done.fetch_add(entries, Relaxed);
         let Threads { first, grows } = self.options.threads;
         if !grows {
             return;
         }
-        let most = if self.lane.is_cold() { self.lane.depth(first) } else { first };
-        if let Some(workers) = self.tuner.look(done, fsops::process_cpu, Instant::now(), most) {
+        let most = if self.disk.is_cold() { self.disk.depth(first) } else { first };
+        if let Some(workers) = self.tuner.look(done, runtime::process_cpu, Instant::now(), most) {
             self.queue.limit(workers);
         }
     }

@@ -35,9 +35,9 @@ mod removal;
 mod select;
 mod subvolume;
 mod sweep;
-mod throttle;
+
+mod probe;
 mod tree;
-mod trial;
 mod tuner;
 mod window;
 mod worker;
@@ -45,13 +45,14 @@ mod worker;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use device::{Lanes, Threads};
+use device::{Disks, Threads};
 use fsops::FileKey;
+use runtime::Throttle;
 
 pub use guard::{Guard, Refusal, Target, Why};
 pub use outcome::{Outcome, Problem, Reason};
 pub use select::Selection;
-pub use throttle::Throttle;
+
 pub use tree::purge;
 
 /// How to remove.
@@ -73,7 +74,7 @@ pub struct Options {
     /// Workers on each device.
     pub threads: Threads,
     /// The devices, and what is known of them.
-    pub lanes: Arc<Lanes>,
+    pub disks: Arc<Disks>,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
     /// How many entries may go in a second, of all trees together.

@@ -4,7 +4,7 @@
 //! A directory has a record from when its parent's listing names it until it is gone, so there are as
 //! many as a depth-first way through the tree leaves open: never its whole breadth. A record takes 32
 //! bytes and its name. Both are kept in pieces of a mebibyte, which is what the bound on memory can put
-//! into files ([`fsops::memory`]), and used as a stack mostly, which is what that is fast for. So a chain
+//! into files ([`runtime::memory`]), and used as a stack mostly, which is what that is fast for. So a chain
 //! of a million directories needs neither memory nor stack.
 
 use std::ffi::CString;

@@ -228,7 +228,7 @@ impl Worker<'_> {
         if deed != Deed::Remove {
             return self.took_file(id, name);
         }
-        if !self.job.options.throttle.pass(self.job.watch) {
+        if !self.job.options.throttle.pass(self.job.progress) {
             return;
         }
         let removed = match dir.remove_name(name) {
@@ -338,7 +338,7 @@ impl Worker<'_> {
     }
 
     fn remove_dir(&mut self, id: NodeId) -> End {
-        if self.stopped() || !self.job.options.throttle.pass(self.job.watch) {
+        if self.stopped() || !self.job.options.throttle.pass(self.job.progress) {
             return End::Stopped;
         }
         let name = self.job.nodes().name(id);

@@ -24,7 +24,7 @@ pub(crate) fn remove(
     stat: &Stat,
     outcome: &mut Outcome,
 ) -> bool {
-    let is_it = job.options.throttle.pass(job.watch)
+    let is_it = job.options.throttle.pass(job.progress)
         && above.stat_child(name).is_ok_and(|now| now.key() == stat.key());
     let is_gone = is_it && above.remove_subvolume(name).is_ok();
     outcome.dirs += u64::from(is_gone);

@@ -22,7 +22,7 @@ use crate::Deed;
 use crate::job::{Job, Tally, Task};
 use crate::nodes::NodeId;
 use crate::outcome::Reason;
-use crate::trial;
+use crate::probe;
 use crate::window::Window;
 use crate::worker::{Scratch, Worker};
 
@@ -61,13 +61,13 @@ pub(crate) type Place = (u64, u32, u32);
 /// is an arm, if that is not known.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
-    let is_trial = !job.lane.is_settled();
+    let is_trial = !job.disk.is_classified();
     let windows = list(&mut worker, if is_trial { SOME } else { enough(job) }, LINE);
     if is_trial {
-        trial::run(&mut worker, &windows);
+        probe::run(&mut worker, &windows);
         job.was_tried();
     }
-    if job.lane.is_settled() && job.lane.has_arm() {
+    if job.disk.is_classified() && job.disk.is_seek_bound() {
         // Names alone are counted without it.
         if job.options.deed != Deed::Count {
             for place in places(&windows) {
@@ -93,7 +93,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Window> {
     job.queue.join();
     // What is left of the tree comes in order too.
     worker.stack = job.queue.drain();
-    job.queue.line_up(&mut worker.stack);
+    job.queue.enqueue_sorted(&mut worker.stack);
     while let Some(task) = job.queue.next(&mut worker.stack) {
         if let Task::Empty { dir, place, inode } = task {
             list_one(worker, (dir, place, inode), enough, &mut scratch);
@@ -103,7 +103,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Window> {
             }
         }
         if job.queue.in_line() + worker.stack.len() <= line {
-            job.queue.line_up(&mut worker.stack);
+            job.queue.enqueue_sorted(&mut worker.stack);
         }
         worker.count();
         if worker.stopped() || listed >= enough {
@@ -187,14 +187,14 @@ mod tests {
     use std::sync::Arc;
 
     use device::Io;
-    use fsops::Watch;
+    use runtime::Progress;
     use testkit::{TempTree, TreeBuilder};
 
     use super::{enough, list};
-    use crate::Throttle;
     use crate::example::{options, top};
     use crate::job::{Job, Task};
     use crate::worker::Worker;
+    use runtime::Throttle;
 
     /// Lists a tree of so many directories, with a file in each of the first twenty, until there is anything;
     /// returns how many had something, and what is left on the stack.
@@ -205,8 +205,8 @@ mod tests {
             made = if n < 20 { made.file(format!("{name}/file"), "") } else { made.dir(name) };
         }
         made.make(tree.path());
-        let (options, watch) = (options(Io::Hdd), Watch::default());
-        let mut job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        let (options, progress) = (options(Io::Hdd), Progress::default());
+        let mut job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
         job.can_put_off = true;
         let mut worker = Worker::new(&job);
         let windows = list(&mut worker, 1, 1);
@@ -231,8 +231,8 @@ mod tests {
     fn no_more_is_fetched_in_advance_than_may_be_removed_soon() {
         let mut options = options(Io::Hdd);
         options.throttle = Arc::new(Throttle::new(NonZeroU64::new(10)));
-        let (tree, watch) = (TempTree::new(), Watch::default());
-        let job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        let (tree, progress) = (TempTree::new(), Progress::default());
+        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
         assert_eq!(enough(&job), 10 * 10 * 32);
     }
 }

@@ -3,7 +3,8 @@
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Interrupted, Kind, Op, Stage, Watch};
+use fsops::{Kind, Op};
+use runtime::{Interrupted, Progress, Stage};
 
 use crate::guard::Target;
 use crate::job::{Job, Tally, Top};
@@ -15,40 +16,40 @@ use crate::{Deed, Options, Tell, subvolume};
 const AGAIN: usize = 16;
 
 /// Removes `targets`, or finds out what that would do. Returns what came of it, and whether it went to its
-/// end: `watch` may have asked to stop.
+/// end: `progress` may have asked to stop.
 ///
-/// `watch.removed_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
+/// `progress.removed_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
 /// directories.
 pub fn purge(
     targets: &[Target],
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
     tell: Option<Tell<'_>>,
 ) -> (Outcome, Result<(), Interrupted>) {
-    watch.enter(if options.deed == Deed::Remove { Stage::Purge } else { Stage::Count });
+    progress.enter(if options.deed == Deed::Remove { Stage::Purge } else { Stage::Count });
     let mut tally = Tally::default();
     for target in targets {
-        if watch.stopped() {
+        if progress.poll_stop() {
             break;
         }
         let narrowed = options.selection.of_target(&target.given);
         let narrowed = narrowed.map(|selection| Options { selection, ..options.clone() });
         let options = narrowed.as_ref().unwrap_or(options);
-        let mut removal = Removal { target, options, watch, tell, tally: &mut tally };
+        let mut removal = Removal { target, options, progress, tell, tally: &mut tally };
         if let Err(reason) = removal.run() {
             tally.outcome.fail(|| target.given.clone(), reason);
         }
     }
     let Tally { mut outcome, linked, .. } = tally;
     linked.settle(&mut outcome);
-    (outcome, watch.check())
+    (outcome, progress.check())
 }
 
 /// The removal of one target.
 struct Removal<'r> {
     target: &'r Target,
     options: &'r Options,
-    watch: &'r Watch,
+    progress: &'r Progress,
     tell: Option<Tell<'r>>,
     tally: &'r mut Tally,
 }
@@ -65,7 +66,7 @@ impl Removal<'_> {
     }
 
     fn dir(&mut self) -> Result<(), Reason> {
-        let Removal { target, options, watch, tell, .. } = *self;
+        let Removal { target, options, progress, tell, .. } = *self;
         for _ in 0..AGAIN {
             let open = || target.parent.open_child_within(&target.name);
             let opened = match open() {
@@ -84,21 +85,21 @@ impl Removal<'_> {
             }
             let mounts_below = target.mounts_below;
             let top = Top { dir, stat, given: &target.given, mounts_below, tell };
-            let job = Job::new(top, options, watch).map_err(failed(Op::Stat))?;
+            let job = Job::new(top, options, progress).map_err(failed(Op::Stat))?;
             let at = (&*target.parent, target.name.as_c_str());
             let is_whole = !options.keep_root && subvolume::is_whole(&job, &job.top, &stat);
             if is_whole && subvolume::remove(&job, at, &stat, &mut self.tally.outcome) {
                 return Ok(());
             }
             let goes = job.run(self.tally);
-            if !goes || watch.stopped() {
+            if !goes || progress.poll_stop() {
                 return Ok(());
             }
             if options.deed != Deed::Remove {
                 self.took(true);
                 return Ok(());
             }
-            if !options.throttle.pass(watch) {
+            if !options.throttle.pass(progress) {
                 return Ok(());
             }
             match target.parent.remove_empty_dir(&target.name) {
@@ -127,7 +128,7 @@ impl Removal<'_> {
     }
 
     fn file(&mut self) -> Result<(), Reason> {
-        let Removal { target, options, watch, .. } = *self;
+        let Removal { target, options, progress, .. } = *self;
         let stat = match target.parent.stat_child(&target.name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             stat => stat.map_err(failed(Op::Stat))?,
@@ -141,13 +142,13 @@ impl Removal<'_> {
             self.tally.linked.note(&stat, &mut self.tally.outcome);
             return Ok(());
         }
-        if !options.throttle.pass(watch) {
+        if !options.throttle.pass(progress) {
             return Ok(());
         }
         match target.parent.remove_name(&target.name) {
             Ok(()) => {
                 self.took(false);
-                watch.removed_done.fetch_add(1, Relaxed);
+                progress.removed_done.fetch_add(1, Relaxed);
                 Ok(())
             }
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),

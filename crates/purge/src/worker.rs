@@ -4,8 +4,9 @@ use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::Pace;
-use fsops::{Dir, DirBuffer, DirItem, Kind, Op, Watch};
+use device::WaitMeter;
+use fsops::{Dir, DirBuffer, DirItem, Kind, Op};
+use runtime::Progress;
 
 use crate::held::Held;
 use crate::job::{Job, Tally, Task, joined};
@@ -67,31 +68,31 @@ impl<'a> Worker<'a> {
         }
     }
 
-    pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Tally {
+    pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Tally {
         let job = self.job;
         job.queue.join();
         let _guard = job.queue.close_on_panic();
         let mut scratch = Scratch::default();
         while let Some(task) = self.next() {
-            if job.watch.stopped() {
+            if job.progress.poll_stop() {
                 job.queue.close();
                 break;
             }
-            pace.begin();
+            meter.begin();
             let may_end = match task {
                 Task::Empty { dir, place, .. } => {
-                    self.empty(dir, place, &mut scratch, pace);
+                    self.empty(dir, place, &mut scratch, meter);
                     true
                 }
                 // Whose window it is goes on with that and the next, and wants help.
                 Task::Help(number) => {
-                    self.help(number, pace);
+                    self.help(number, meter);
                     false
                 }
             };
             job.queue.share(&mut self.stack);
             self.count();
-            pace.tick();
+            meter.tick();
             if may_end && job.sweeps() {
                 job.queue.close();
                 break;
@@ -126,20 +127,20 @@ impl<'a> Worker<'a> {
     }
 
     pub(crate) fn stopped(&self) -> bool {
-        Watch::stopped(self.job.watch)
+        Progress::poll_stop(self.job.progress)
     }
 
     /// Lists a directory from a place on and removes what is in it, or puts the rest off if there is too
     /// much.
-    fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, pace: &mut Pace<'_>) {
+    fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, meter: &mut WaitMeter<'_>) {
         let Some(dir) = self.enter(id, from) else { return };
         let bottom = self.stack.len();
-        let mut enough = if self.job.lane.is_cold() { self.large() } else { 0 };
+        let mut enough = if self.job.disk.is_cold() { self.large() } else { 0 };
         loop {
             made.window.clear();
             made.window.dir = id;
             let rest = self.fill(id, &dir, enough, made);
-            self.remove_all(&dir, &mut made.window, pace);
+            self.remove_all(&dir, &mut made.window, meter);
             if self.stopped() {
                 return;
             }
@@ -233,11 +234,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Removes the names of a window, with others if there are any that have nothing to do.
-    fn remove_all(&mut self, dir: &Rc<Dir>, window: &mut Window, pace: &mut Pace<'_>) {
+    fn remove_all(&mut self, dir: &Rc<Dir>, window: &mut Window, meter: &mut WaitMeter<'_>) {
         if window.len() < WORTH || !self.job.queue.has_free() {
             while let Some(taken) = window.take() {
                 self.remove_some(dir, window, taken);
-                pace.tick();
+                meter.tick();
             }
             return;
         }
@@ -245,7 +246,7 @@ impl<'a> Worker<'a> {
         // It is not finished before the last name is.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
-        let is_last = self.take_part(dir, &shared, true, pace);
+        let is_last = self.take_part(dir, &shared, true, meter);
         self.job.withdraw(number);
         if is_last {
             self.settle(shared.dir);
@@ -253,10 +254,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes part in what another worker found.
-    fn help(&mut self, number: u32, pace: &mut Pace<'_>) {
+    fn help(&mut self, number: u32, meter: &mut WaitMeter<'_>) {
         let Some(window) = self.job.window(number) else { return };
         let is_last = match self.open(window.dir) {
-            Ok(dir) => self.take_part(&dir, &window, false, pace),
+            Ok(dir) => self.take_part(&dir, &window, false, meter),
             Err(_) => return,
         };
         if is_last {
@@ -265,10 +266,16 @@ impl<'a> Worker<'a> {
     }
 
     /// Returns whether it removed the last names; who did has to settle that.
-    fn take_part(&mut self, dir: &Dir, window: &Window, is_own: bool, pace: &mut Pace<'_>) -> bool {
+    fn take_part(
+        &mut self,
+        dir: &Dir,
+        window: &Window,
+        is_own: bool,
+        meter: &mut WaitMeter<'_>,
+    ) -> bool {
         while let Some(taken) = window.take() {
             self.remove_some(dir, window, taken.clone());
-            pace.tick();
+            meter.tick();
             if window.is_done(&taken) {
                 return true;
             }
@@ -315,7 +322,7 @@ mod tests {
     use std::sync::Arc;
 
     use device::Io;
-    use fsops::Watch;
+    use runtime::Progress;
     use testkit::TempTree;
 
     use super::Worker;
@@ -328,8 +335,8 @@ mod tests {
     /// of them would be left alone with a directory of millions of names.
     #[test]
     fn who_helps_goes_on_while_a_sweep_is_due() {
-        let (tree, options, watch) = (TempTree::new(), options(Io::Hdd), Watch::default());
-        let job = Job::new(top(tree.path()), &options, &watch).expect("it is open");
+        let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());
+        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
         let _beginning = job.queue.drain();
         for name in [c"a", c"b"] {
             let mut window = Window::new(TOP);
@@ -339,7 +346,7 @@ mod tests {
             job.offer(&Arc::new(window));
         }
         assert!(job.sweeps());
-        let tallies = job.crew().run(|pace| Worker::new(&job).run(pace));
+        let tallies = job.pool().run(|meter| Worker::new(&job).run(meter));
         assert_eq!(tallies[0].outcome.files, 2);
     }
 }

@@ -12,8 +12,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use device::{Crew, Pace};
-use fsops::{Interrupted, Kind, Op, Stat};
+use device::{WaitMeter, WorkerPool};
+use fsops::{Kind, Op, Stat};
+use runtime::Interrupted;
 
 use crate::listing::{Store, record, skip_kind};
 use crate::slots::Slots;
@@ -45,7 +46,7 @@ struct Wanted {
 /// Only that the walk was asked to stop; some records then lack their metadata.
 pub(crate) fn look(
     mount: &Mount<'_>,
-    crew: &Crew<'_>,
+    pool: &WorkerPool<'_>,
     stores: &mut [Store],
 ) -> Result<(), Interrupted> {
     let mut wanted = Vec::with_capacity(stores.iter().map(|store| store.later.len()).sum());
@@ -65,8 +66,8 @@ pub(crate) fn look(
     let mut strays = Vec::new();
     for window in wanted.chunks(WINDOW) {
         let next = AtomicUsize::new(0);
-        let found = crew.run(|pace| look_at(mount, stores, window, &next, pace));
-        mount.watch.check()?;
+        let found = pool.run(|meter| look_at(mount, stores, window, &next, meter));
+        mount.progress.check()?;
         for (wanted, stat) in found.into_iter().flatten() {
             let store = &mut stores[wanted.store as usize];
             fill_in(mount, store, wanted, stat, &mut strays);
@@ -85,21 +86,21 @@ fn look_at(
     stores: &[Store],
     window: &[Wanted],
     next: &AtomicUsize,
-    pace: &mut Pace<'_>,
+    meter: &mut WaitMeter<'_>,
 ) -> Found {
     let mut open = Slots::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
         let start = next.fetch_add(STEP, Relaxed);
-        if start >= window.len() || mount.watch.stopped() {
+        if start >= window.len() || mount.progress.poll_stop() {
             return found;
         }
-        pace.begin();
+        meter.begin();
         for &wanted in &window[start..window.len().min(start + STEP)] {
             let store = &stores[wanted.store as usize];
             found.push((wanted, stat(mount, &mut open, store, wanted.file)));
         }
-        pace.tick();
+        meter.tick();
     }
 }
 
@@ -146,7 +147,7 @@ fn fill_in(
             return;
         }
     };
-    mount.watch.bytes_seen.fetch_add(stat.size, Relaxed);
+    mount.progress.bytes_seen.fetch_add(stat.size, Relaxed);
     let volume = || Some(mount.volume);
     if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
         let name = cstr_at(&store.names, name).to_bytes();

@@ -7,7 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, FileKey, Interrupted, Kind, Op, Stage, Stat, Volume, Watch};
+use fsops::{Dir, FileKey, Kind, Op, Stat, Volume};
+use runtime::{Interrupted, Progress, Stage};
 
 use crate::filter::Filter;
 use crate::listing::{Store, record, skip_kind};
@@ -23,21 +24,21 @@ use crate::walker::assemble;
 ///
 /// # Errors
 ///
-/// Only that `watch` asked to stop.
+/// Only that `progress` asked to stop.
 pub fn from_list(
     paths: impl Iterator<Item = PathBuf>,
     filter: &Filter,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Tree, Interrupted> {
-    watch.enter(Stage::Walk);
+    progress.enter(Stage::Walk);
     let (mut list, table) = (FileList::default(), Table::default());
     let mut stores = vec![Store::new(0)];
     for path in paths {
-        watch.check()?;
+        progress.check()?;
         let before = stores[0].bytes;
         list.add(&path, filter, &mut stores[0], &table);
-        watch.entries.fetch_add(1, Relaxed);
-        watch.bytes_seen.fetch_add(stores[0].bytes - before, Relaxed);
+        progress.entries.fetch_add(1, Relaxed);
+        progress.bytes_seen.fetch_add(stores[0].bytes - before, Relaxed);
     }
     let mut tree = Tree::default();
     list.finish(&mut tree, &mut stores, &table, &HashMap::new());

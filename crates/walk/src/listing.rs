@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use device::{Lane, Pace};
+use device::{Disk, WaitMeter};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
 use crate::filter::{Filter, STORE_PREFIX};
@@ -93,7 +93,7 @@ pub(crate) struct Listing<'a> {
     /// Builds its path as printed, for a problem.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
-    pub(crate) lane: &'a Lane,
+    pub(crate) disk: &'a Disk,
 }
 
 /// Entries after which the time is noted, within one directory: on a cold disk, where each may take
@@ -121,12 +121,12 @@ impl Listing<'_> {
         &self,
         buffer: &mut DirBuffer,
         store: &mut Store,
-        pace: &mut Pace<'_>,
+        meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
         self.dir.for_each(buffer, |item| {
             self.entry(&item, store);
             if store.entries.is_multiple_of(STRIDE) {
-                pace.tick();
+                meter.tick();
             }
         })
     }
@@ -148,7 +148,7 @@ impl Listing<'_> {
                 }
             }
             // Many at once, or in the order of the disk, is faster than one after the other.
-            Kind::File if self.lane.is_cold() && stat.is_none() => self.file_later(item, store),
+            Kind::File if self.disk.is_cold() && stat.is_none() => self.file_later(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }
@@ -179,7 +179,7 @@ impl Listing<'_> {
         };
         let record = record(&stat, self.id, at);
         if stat.device == self.stat.device {
-            if let Some(visitor) = self.visitor.filter(|_| !self.lane.is_cold()) {
+            if let Some(visitor) = self.visitor.filter(|_| !self.disk.is_cold()) {
                 store.notes.resize(store.files.len(), 0);
                 store.notes.push(visitor.file(self.dir, name, &stat));
             }

@@ -1,7 +1,7 @@
 //! Names that are needed for a while.
 //!
 //! They are kept in pieces of a mebibyte, which is what the bound on memory can put into files
-//! ([`fsops::memory`]).
+//! ([`runtime::memory`]).
 
 /// Bytes of a page of names, and pages in a piece.
 const PAGE: usize = 4096;

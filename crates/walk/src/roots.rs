@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use fsops::{Dir, Interrupted, Watch};
+use fsops::Dir;
+use runtime::{Interrupted, Progress};
 
 use crate::tree::{DirId, Root};
 
@@ -54,12 +55,12 @@ impl Looks {
     }
 
     /// Returns what is known of those that answer in time, in the order given.
-    pub(crate) fn soon(&mut self, watch: &Watch) -> Result<Vec<Answer>, Interrupted> {
+    pub(crate) fn soon(&mut self, progress: &Progress) -> Result<Vec<Answer>, Interrupted> {
         let mut known = Vec::with_capacity(self.open.len());
         let (mut helpers, mut since) = (1, Instant::now());
         self.help();
         while !self.open.is_empty() {
-            watch.check()?;
+            progress.check()?;
             if let Some(answer) = self.answer() {
                 known.push(answer);
                 since = Instant::now();
@@ -81,10 +82,10 @@ impl Looks {
     pub(crate) fn late(
         &mut self,
         end: Instant,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Option<Answer>, Interrupted> {
         while !self.open.is_empty() {
-            watch.check()?;
+            progress.check()?;
             if let Some(answer) = self.answer() {
                 return Ok(Some(answer));
             }
@@ -122,7 +123,7 @@ pub fn silent(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
     let end = Instant::now() + patience;
     let mut looks = Looks::at(paths);
     // Nobody stops it.
-    let _answers = looks.soon(&Watch::default());
+    let _answers = looks.soon(&Progress::default());
     while !looks.open.is_empty() && Instant::now() < end {
         looks.answer();
     }

@@ -1,12 +1,13 @@
-//! What is walked in one lane: its roots and mounts, one after the other, with all of its workers.
+//! What is walked in one disk: its roots and mounts, one after the other, with all of its workers.
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{Crew, Lane, Queue};
-use fsops::{Dir, FileKey, Interrupted, Op, Stat, Watch};
+use device::{Disk, Queue, WorkerPool};
+use fsops::{Dir, FileKey, Op, Stat};
+use runtime::{Interrupted, Progress};
 
 use crate::filter::Filter;
 use crate::later;
@@ -14,14 +15,14 @@ use crate::listing::{Automount, Store, Visitor};
 use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
 use crate::walker::Options;
-use crate::worker::{Mount, Waiting, Worker};
+use crate::worker::{BlockedThread, Mount, Worker};
 
 /// What the turns of a walk share.
 pub(crate) struct Common<'a> {
     pub(crate) options: &'a Options,
     pub(crate) automounts: Vec<Automount>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
-    pub(crate) watch: &'a Watch,
+    pub(crate) progress: &'a Progress,
     pub(crate) table: Table,
     pub(crate) roots: Mutex<Vec<Root>>,
     /// The number of the next store.
@@ -58,8 +59,8 @@ pub(crate) struct Listed {
 /// A turn, and what came of it.
 pub(crate) struct Turn<'a> {
     pub(crate) common: &'a Common<'a>,
-    pub(crate) lane: Arc<Lane>,
-    /// What was listed in this lane before.
+    pub(crate) disk: Arc<Disk>,
+    /// What was listed in this disk before.
     pub(crate) listed: Listed,
     pub(crate) stores: Vec<Store>,
     pub(crate) found: Vec<Found>,
@@ -86,10 +87,10 @@ impl Listed {
 }
 
 impl<'a> Turn<'a> {
-    pub(crate) fn new(common: &'a Common<'a>, lane: Arc<Lane>, listed: Listed) -> Turn<'a> {
+    pub(crate) fn new(common: &'a Common<'a>, disk: Arc<Disk>, listed: Listed) -> Turn<'a> {
         Turn {
             common,
-            lane,
+            disk,
             listed,
             stores: Vec::new(),
             found: Vec::new(),
@@ -198,10 +199,10 @@ impl<'a> Turn<'a> {
             own: &common.options.own,
             automounts: &common.automounts,
             visitor: common.visitor,
-            watch: common.watch,
+            progress: common.progress,
             table: &common.table,
-            queue: Queue::new(Waiting { inode: 0, dir: found.id }),
-            lane: &self.lane,
+            queue: Queue::new(BlockedThread { inode: 0, dir: found.id }),
+            disk: &self.disk,
             listed: &self.listed.keys,
             root_given: &found.root.given,
             top: found.id,
@@ -212,12 +213,12 @@ impl<'a> Turn<'a> {
             volume: common.table.read().devices[usize::from(device_index)].volume,
             others: Mutex::default(),
         };
-        let crew = Crew { lane: &self.lane, threads: common.options.threads, pieces: None };
-        let mut stores = crew.run(|pace| {
+        let pool = WorkerPool { disk: &self.disk, threads: common.options.threads, pieces: None };
+        let mut stores = pool.run(|meter| {
             let store = Store::new(common.shards.fetch_add(1, Relaxed));
-            Worker::new(&mount, store).run(pace)
+            Worker::new(&mount, store).run(meter)
         });
-        later::look(&mount, &crew, &mut stores)?;
+        later::look(&mount, &pool, &mut stores)?;
         let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.found.extend(others.into_iter().map(|(id, device)| Found {
             root: Arc::clone(&found.root),
@@ -229,7 +230,7 @@ impl<'a> Turn<'a> {
         self.stores.extend(stores);
         // Its record may have come before the mount's turn, so that `update` has passed it by.
         self.listed.keys.insert(stat.key(), found.id);
-        common.watch.check()
+        common.progress.check()
     }
 
     fn problem(&mut self, found: &Found, op: Op, source: io::Error) {

@@ -1,4 +1,4 @@
-//! Walks the roots and the mounts below them: in each lane one after the other, the lanes side by side.
+//! Walks the roots and the mounts below them: in each disk one after the other, the disks side by side.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use device::{Lanes, Threads};
-use fsops::{Interrupted, Mounts, Op, Stage, Watch, own_descriptor_table};
+use device::{Disks, Threads};
+use fsops::{Mounts, Op};
+use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
 
 use crate::filter::Filter;
 use crate::list::FileList;
@@ -31,7 +32,7 @@ pub struct Options {
     /// Workers on each device.
     pub threads: Threads,
     /// The devices, and what is known of them.
-    pub lanes: Arc<Lanes>,
+    pub disks: Arc<Disks>,
     /// Descriptors a worker may keep open.
     pub open_dirs: usize,
     /// How long to wait for roots that do not answer when all others have been walked.
@@ -47,19 +48,19 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// Only that `watch` asked to stop.
+/// Only that `progress` asked to stop.
 pub fn walk(
     roots: &[PathBuf],
     options: &Options,
     visitor: Option<&dyn Visitor>,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Tree, Interrupted> {
-    watch.enter(Stage::Walk);
+    progress.enter(Stage::Walk);
     let common = Common {
         options,
         automounts: if options.filter.pseudo { Vec::new() } else { automounts() },
         visitor,
-        watch,
+        progress,
         table: Table::default(),
         roots: Mutex::default(),
         shards: AtomicU32::new(0),
@@ -75,19 +76,19 @@ pub fn walk(
         list: FileList::default(),
     };
     let mut looks = Looks::at(roots);
-    let (apart, nested) = walker.sort_roots(looks.soon(watch)?);
+    let (apart, nested) = walker.sort_roots(looks.soon(progress)?);
     walker.walk_all(apart)?;
     for root in nested {
         walker.walk_all(vec![root])?;
     }
     walker.take_files();
     let end = Instant::now() + options.patience;
-    while let Some(answer) = looks.late(end, watch)? {
+    while let Some(answer) = looks.late(end, progress)? {
         let root = walker.start(answer);
         walker.walk_all(root.into_iter().collect())?;
         walker.take_files();
     }
-    watch.enter(Stage::Sort);
+    progress.enter(Stage::Sort);
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let Common { table, roots, .. } = common;
     tree.roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +116,7 @@ struct Walker<'a> {
     tree: Tree,
     /// Finished workers' stores; each has a shard number of its own.
     stores: Vec<Store>,
-    /// What was listed in the lanes, by the names of their disks.
+    /// What was listed in the disks, by the names of their disks.
     listed: HashMap<String, Listed>,
     list: FileList,
 }
@@ -158,16 +159,16 @@ impl<'a> Walker<'a> {
     }
 
     /// Walks roots and then the mounts found below them, those found below these, and so on. What is
-    /// in different lanes is walked side by side, what is in one in order of path: so which of two
-    /// paths a directory is found under does not depend on which lane was faster.
+    /// in different disks is walked side by side, what is in one in order of path: so which of two
+    /// paths a directory is found under does not depend on which disk was faster.
     fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
         let mut tasks: Vec<Task> =
             roots.into_iter().map(|(root, device)| Task::Root(root, device)).collect();
         while !tasks.is_empty() {
             let mut found = Vec::new();
             for turn in self.round(tasks) {
-                let Turn { lane, listed, stores, found: more, skipped, problems, .. } = turn?;
-                self.listed.insert(lane.name().to_string(), listed);
+                let Turn { disk, listed, stores, found: more, skipped, problems, .. } = turn?;
+                self.listed.insert(disk.name().to_string(), listed);
                 self.stores.extend(stores);
                 self.tree.skipped.add(&skipped);
                 self.tree.problems.extend(problems);
@@ -183,25 +184,25 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Walks what there is to walk in all lanes side by side.
+    /// Walks what there is to walk in all disks side by side.
     fn round(&mut self, tasks: Vec<Task>) -> Vec<Result<Turn<'a>, Interrupted>> {
-        let mut by_lane: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
+        let mut by_disk: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
         for task in tasks {
             let device = match &task {
                 Task::Root(_, device) => *device,
                 Task::Mount(found) => found.device,
             };
-            let lane = self.common.options.lanes.of(device);
-            let known = by_lane.iter_mut().find(|(turn, _)| Arc::ptr_eq(&turn.lane, &lane));
+            let disk = self.common.options.disks.of(device);
+            let known = by_disk.iter_mut().find(|(turn, _)| Arc::ptr_eq(&turn.disk, &disk));
             if let Some((_, tasks)) = known {
                 tasks.push(task);
             } else {
-                let listed = self.listed.remove(lane.name()).unwrap_or_default();
-                by_lane.push((Turn::new(self.common, lane, listed), vec![task]));
+                let listed = self.listed.remove(disk.name()).unwrap_or_default();
+                by_disk.push((Turn::new(self.common, disk, listed), vec![task]));
             }
         }
-        if by_lane.len() == 1 {
-            return by_lane.into_iter().map(|(turn, tasks)| turn.run(tasks)).collect();
+        if by_disk.len() == 1 {
+            return by_disk.into_iter().map(|(turn, tasks)| turn.run(tasks)).collect();
         }
         std::thread::scope(|scope| {
             let run = |(turn, tasks): (Turn<'a>, Vec<Task>)| {
@@ -210,7 +211,7 @@ impl<'a> Walker<'a> {
                     turn.run(tasks)
                 })
             };
-            let running: Vec<_> = by_lane.into_iter().map(run).collect();
+            let running: Vec<_> = by_disk.into_iter().map(run).collect();
             let join = |turn: ScopedJoinHandle<'_, _>| {
                 turn.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };

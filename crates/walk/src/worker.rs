@@ -5,8 +5,9 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use device::{Lane, Pace, Queue};
-use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume, Watch};
+use device::{Disk, Queue, WaitMeter};
+use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
+use runtime::Progress;
 
 use crate::filter::Filter;
 use crate::listing::{Automount, Listing, Store, Visitor};
@@ -17,7 +18,7 @@ use crate::walker::Options;
 
 /// A directory to be listed, and its inode number as its parent has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Waiting {
+pub(crate) struct BlockedThread {
     pub(crate) inode: u64,
     pub(crate) dir: DirId,
 }
@@ -30,10 +31,10 @@ pub(crate) struct Mount<'a> {
     pub(crate) own: &'a Own,
     pub(crate) automounts: &'a [Automount],
     pub(crate) visitor: Option<&'a dyn Visitor>,
-    pub(crate) watch: &'a Watch,
+    pub(crate) progress: &'a Progress,
     pub(crate) table: &'a Table,
-    pub(crate) queue: Queue<Waiting>,
-    pub(crate) lane: &'a Lane,
+    pub(crate) queue: Queue<BlockedThread>,
+    pub(crate) disk: &'a Disk,
     /// Directories listed before this mount's turn.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
     pub(crate) root_given: &'a [u8],
@@ -50,7 +51,7 @@ pub(crate) struct Mount<'a> {
 impl Mount<'_> {
     /// Returns whether to go by the order of the disk rather than by that of the tree.
     fn in_order(&self) -> bool {
-        self.lane.is_cold() && self.lane.has_arm()
+        self.disk.is_cold() && self.disk.is_seek_bound()
     }
 
     /// Opens a directory of the mount.
@@ -74,7 +75,7 @@ impl Mount<'_> {
 pub(crate) struct Worker<'a> {
     mount: &'a Mount<'a>,
     store: Store,
-    stack: Vec<Waiting>,
+    stack: Vec<BlockedThread>,
     /// Ancestors of the directory at hand that are still open, outermost first.
     open: Vec<(DirId, Dir)>,
     buffer: DirBuffer,
@@ -85,31 +86,31 @@ impl<'a> Worker<'a> {
         Worker { mount, store, stack: Vec::new(), open: Vec::new(), buffer: DirBuffer::default() }
     }
 
-    pub(crate) fn run(mut self, pace: &mut Pace<'_>) -> Store {
+    pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Store {
         self.mount.queue.join();
         let _guard = self.mount.queue.close_on_panic();
-        while let Some(Waiting { dir: id, .. }) = self.mount.queue.next(&mut self.stack) {
-            if self.mount.watch.stopped() {
+        while let Some(BlockedThread { dir: id, .. }) = self.mount.queue.next(&mut self.stack) {
+            if self.mount.progress.poll_stop() {
                 self.mount.queue.close();
                 break;
             }
-            pace.begin();
-            if let Err(e) = self.directory(id, pace) {
+            meter.begin();
+            if let Err(e) = self.directory(id, meter) {
                 let path = self.mount.dir_path(id);
                 let reason = Reason::Failed { op: Op::List, source: e };
                 self.store.problems.push(Problem { path, reason });
             }
             if self.mount.in_order() {
-                self.mount.queue.line_up(&mut self.stack);
+                self.mount.queue.enqueue_sorted(&mut self.stack);
             } else {
                 self.mount.queue.share(&mut self.stack);
             }
-            pace.tick();
+            meter.tick();
         }
         self.store
     }
 
-    fn directory(&mut self, id: DirId, pace: &mut Pace<'_>) -> io::Result<()> {
+    fn directory(&mut self, id: DirId, meter: &mut WaitMeter<'_>) -> io::Result<()> {
         let dir = self.open_dir(id)?;
         let stat = dir.stat()?;
         if stat.mount != self.mount.id || stat.device != self.mount.device {
@@ -121,12 +122,18 @@ impl<'a> Worker<'a> {
             self.store.skipped.seen_before += 1;
             return Ok(());
         }
-        let listed = self.list(id, &dir, &stat, pace);
+        let listed = self.list(id, &dir, &stat, meter);
         self.open.push((id, dir));
         listed
     }
 
-    fn list(&mut self, id: DirId, dir: &Dir, stat: &Stat, pace: &mut Pace<'_>) -> io::Result<()> {
+    fn list(
+        &mut self,
+        id: DirId,
+        dir: &Dir,
+        stat: &Stat,
+        meter: &mut WaitMeter<'_>,
+    ) -> io::Result<()> {
         let first = count(self.store.files.len());
         let (entries, bytes) = (self.store.entries, self.store.bytes);
         let filter = self.mount.filter;
@@ -135,7 +142,7 @@ impl<'a> Worker<'a> {
             let mount = self.mount;
             move || mount.dir_path(id)
         };
-        let Mount { own, automounts, visitor, lane, volume, .. } = *self.mount;
+        let Mount { own, automounts, visitor, disk, volume, .. } = *self.mount;
         let path = &path;
         let listing = Listing {
             filter,
@@ -148,13 +155,13 @@ impl<'a> Worker<'a> {
             below_root,
             path,
             visitor,
-            lane,
+            disk,
         };
-        let done = listing.run(&mut self.buffer, &mut self.store, pace);
+        let done = listing.run(&mut self.buffer, &mut self.store, meter);
         self.hand_in(id, dir, stat, first, done.is_ok())?;
-        let watch = self.mount.watch;
-        watch.entries.fetch_add(self.store.entries - entries, Relaxed);
-        watch.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
+        let progress = self.mount.progress;
+        progress.entries.fetch_add(self.store.entries - entries, Relaxed);
+        progress.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
         done
     }
 
@@ -177,7 +184,8 @@ impl<'a> Worker<'a> {
         let child = table.add_children(id, &self.store.children);
         self.store.children.clear();
         let inodes = self.store.child_inodes.drain(..);
-        let waiting = (child.0..).zip(inodes).map(|(n, inode)| Waiting { inode, dir: DirId(n) });
+        let waiting =
+            (child.0..).zip(inodes).map(|(n, inode)| BlockedThread { inode, dir: DirId(n) });
         let bottom = self.stack.len();
         self.stack.extend(waiting);
         self.stack[bottom..].reverse();

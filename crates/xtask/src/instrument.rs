@@ -13,11 +13,11 @@ pub(crate) fn run(root: &Path, args: impl Iterator<Item = OsString>) -> ExitCode
         cargo
     };
     let mut build = cargo("build");
-    build.args(["--package", "lop", "--package", "bench"]);
+    build.args(["--package", "lop", "--package", "lop-bench"]);
     if !build.status().is_ok_and(|status| status.success()) {
         return ExitCode::FAILURE;
     }
-    match cargo("run").args(["--package", "bench", "--"]).args(args).status() {
+    match cargo("run").args(["--package", "lop-bench", "--"]).args(args).status() {
         Ok(status) => ExitCode::from(status.code().and_then(|c| u8::try_from(c).ok()).unwrap_or(1)),
         Err(_) => ExitCode::FAILURE,
     }

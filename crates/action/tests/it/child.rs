@@ -146,7 +146,7 @@ fn does_what_it_is_told() {
         strike(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
             let undone =
-                runs.undo(None, &[], &fsops::Watch::default(), |error| println!("{error}"));
+                runs.undo(None, &[], &runtime::Progress::default(), |error| println!("{error}"));
             println!("{:?}", undone.map(|undone| undone.1));
         }
     }

@@ -175,7 +175,7 @@ fn runs_of_both_kinds_have_numbers_of_their_own() {
     let files = Runs::list(&world.runs).expect("a list").remove(0);
     assert_eq!(files.expect("is read").run, 2);
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
-    let undone = runs.undo(Some(1), &[], &fsops::Watch::default(), |_| {});
+    let undone = runs.undo(Some(1), &[], &runtime::Progress::default(), |_| {});
     assert!(matches!(undone, Err(Error::Final(1))), "{undone:?}");
     assert_eq!(finish(&world), 3);
 }

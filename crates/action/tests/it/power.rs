@@ -88,8 +88,9 @@ fn what_was_purged_does_not_come_back() {
     let done = world.apply(Kind::Quarantine).done;
     sync(&mount);
     let runs = action::Runs::open(&world.runs, |_| {}).expect("opens");
-    let (purged, ended) =
-        runs.purge(i64::MAX, &fsops::Watch::default(), |error| panic!("{error}")).expect("begins");
+    let (purged, ended) = runs
+        .purge(i64::MAX, &runtime::Progress::default(), |error| panic!("{error}"))
+        .expect("begins");
     ended.expect("ends");
     assert_eq!(purged.done, done);
     drop(runs);
@@ -143,7 +144,7 @@ fn a_store_tells_of_every_file_that_the_disk_has_in_it() {
         let unreadable = |error| panic!("{error}");
         let shelf = action::Shelf::open(top.as_os_str().as_encoded_bytes(), unreadable);
         let (restored, ended) =
-            shelf.expect("opens").restore(&[], &fsops::Watch::default()).expect("begins");
+            shelf.expect("opens").restore(&[], &runtime::Progress::default()).expect("begins");
         ended.expect("ends");
         assert!(restored.refused.is_empty(), "{:?}", restored.refused);
         assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);

@@ -6,8 +6,8 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use action::{Amount, How, Kind, Lot, Outcome, Plan, Runs};
-use device::{Io, Lanes, Threads};
-use fsops::{Stage, Watch};
+use device::{Disks, Io, Threads};
+use runtime::{Progress, Stage};
 use testkit::{TreeBuilder, without_forks};
 
 use crate::world::{World, plans};
@@ -25,18 +25,18 @@ fn world() -> World {
 }
 
 /// Returns the files and bytes that a watch counts as done, and its totals.
-fn counters(watch: &Watch) -> [(u64, u64); 2] {
+fn counters(progress: &Progress) -> [(u64, u64); 2] {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     [
-        (load(&watch.files_done), load(&watch.bytes_done)),
-        (load(&watch.files_total), load(&watch.bytes_total)),
+        (load(&progress.files_done), load(&progress.bytes_done)),
+        (load(&progress.files_total), load(&progress.bytes_total)),
     ]
 }
 
-fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Watch, Outcome) {
+fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, Outcome) {
     let _quiet = without_forks();
-    let watch = Watch::default();
-    plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&watch);
+    let progress = Progress::default();
+    plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&progress);
     let how = How {
         kind,
         directory_times: false,
@@ -48,10 +48,10 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Watch, Outcome) {
     };
     let device = plans[0].keep.stat.device;
     let groups = Box::new(plans.into_iter().map(Into::into));
-    let lots = vec![Lot { lane: Lanes::new(Io::Cached).of(device), groups }];
-    let (_, outcome, ended) = runs.apply(&how, lots, &watch).expect("runs");
+    let lots = vec![Lot { disk: Disks::new(Io::Cached).of(device), groups }];
+    let (_, outcome, ended) = runs.apply(&how, lots, &progress).expect("runs");
     ended.expect("ends");
-    (watch, outcome)
+    (progress, outcome)
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn all_that_a_run_goes_through_is_known_before_and_counted() {
     ] {
         let world = world();
         let runs = Runs::open(&world.runs, |_| {}).expect("opens");
-        let (watch, outcome) = apply(&runs, kind, plans(&world.tree, kind));
+        let (progress, outcome) = apply(&runs, kind, plans(&world.tree, kind));
         // Not every file system can share extents.
         let is_done = outcome.refused.is_empty() || kind == Kind::Reflink;
         assert!(is_done, "{kind:?}: {outcome:?}");
-        assert_eq!(counters(&watch), [(4, bytes); 2], "{kind:?}");
-        assert_eq!(watch.stage(), Stage::Act);
+        assert_eq!(counters(&progress), [(4, bytes); 2], "{kind:?}");
+        assert_eq!(progress.stage(), Stage::Act);
     }
     let world = world();
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
-    let (watch, _) = apply(&runs, Kind::Separate, plans(&world.tree, Kind::Separate));
-    assert_eq!(counters(&watch), [(1, 100_000); 2]);
+    let (progress, _) = apply(&runs, Kind::Separate, plans(&world.tree, Kind::Separate));
+    assert_eq!(counters(&progress), [(1, 100_000); 2]);
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn files_that_are_refused_count_as_gone_through() {
         let runs = Runs::open(&world.runs, |_| {}).expect("opens");
         let plans = plans(&world.tree, Kind::Hardlink);
         fs::remove_file(world.tree.join(gone)).expect("removed");
-        let (watch, outcome) = apply(&runs, Kind::Hardlink, plans);
+        let (progress, outcome) = apply(&runs, Kind::Hardlink, plans);
         assert!(!outcome.refused.is_empty(), "{gone}: {outcome:?}");
-        assert_eq!(counters(&watch), [(4, 400_060); 2], "{gone}");
+        assert_eq!(counters(&progress), [(4, 400_060); 2], "{gone}");
     }
 }
 
@@ -112,14 +112,14 @@ fn all_that_an_undo_copies_is_known_before_and_counted() {
             if !keeps {
                 fs::remove_file(world.tree.join("large 1")).expect("removed");
             }
-            let watch = Watch::default();
+            let progress = Progress::default();
             let _quiet = without_forks();
-            let undone = runs.undo(None, &[], &watch, |error| panic!("{error}"));
+            let undone = runs.undo(None, &[], &progress, |error| panic!("{error}"));
             undone.expect("undoes").2.expect("ends");
-            let [done, total] = counters(&watch);
+            let [done, total] = counters(&progress);
             assert_eq!(total, (files, bytes), "{kind:?}");
             assert!(done.0 == files && done.1 >= bytes, "{kind:?}, {keeps}: {done:?}");
-            assert_eq!(watch.stage(), Stage::Restore);
+            assert_eq!(progress.stage(), Stage::Restore);
         }
     }
 }

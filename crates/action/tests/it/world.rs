@@ -11,8 +11,9 @@ use action::{
     Amount, Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan,
     separate,
 };
-use device::{Io, Lanes, Threads};
-use fsops::{Dir, FileKey, Lease, Stat, Watch};
+use device::{Disks, Io, Threads};
+use fsops::{Dir, FileKey, Lease, Stat};
+use runtime::Progress;
 use testkit::{
     FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
@@ -185,15 +186,15 @@ pub(crate) fn apply_groups(
         distinct: Vec::new(),
         own: walk::Own::default(),
     };
-    let lanes = Lanes::new(Io::Cached);
+    let disks = Disks::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);
-    let watch = Watch::default();
-    groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&watch);
+    let progress = Progress::default();
+    groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&progress);
     let groups = Box::new(groups.into_iter());
-    match runs.apply(&how, vec![Lot { lane: lanes.of(device), groups }], &watch) {
+    match runs.apply(&how, vec![Lot { disk: disks.of(device), groups }], &progress) {
         Ok((_, outcome, ended)) => {
             if ended.is_ok() {
-                assert_gone_through(&watch);
+                assert_gone_through(&progress);
             }
             (outcome, ended)
         }
@@ -202,22 +203,22 @@ pub(crate) fn apply_groups(
 }
 
 /// Makes sure that a run which ended has counted all that it was expected to go through, whatever came of it.
-fn assert_gone_through(watch: &Watch) {
+fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
-    assert_eq!(load(&watch.files_done), load(&watch.files_total));
+    assert_eq!(load(&progress.files_done), load(&progress.files_total));
     // With few files open the kept one is read more often.
-    assert!(load(&watch.bytes_done) >= load(&watch.bytes_total), "{watch:?}");
+    assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 
 /// Undoes the last run; `None` if there was nothing to undo.
 pub(crate) fn undo(runs: &Path) -> Option<Undone> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
-    let watch = Watch::default();
-    match runs.undo(None, &[], &watch, |error| panic!("{error}")) {
+    let progress = Progress::default();
+    match runs.undo(None, &[], &progress, |error| panic!("{error}")) {
         Ok((_, undone, ended)) => {
             ended.expect("ends");
-            assert_gone_through(&watch);
+            assert_gone_through(&progress);
             Some(undone)
         }
         Err(action::Error::NothingToUndo | action::Error::Shared { .. }) => None,

@@ -4,7 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Stat, Watch};
+use fsops::Stat;
+use runtime::Progress;
 use testkit::{TempTree, TreeBuilder};
 use walk::{FileId, Filter, Tree};
 
@@ -13,13 +14,13 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         filter: Filter::default(),
         one_file_system: false,
         threads: device::Threads { first: 2, grows: true },
-        lanes: std::sync::Arc::default(),
+        disks: std::sync::Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
         own: walk::Own::default(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
-    walk::walk(&roots, &options, None, &Watch::default()).expect("not stopped")
+    walk::walk(&roots, &options, None, &Progress::default()).expect("not stopped")
 }
 
 /// Returns the numbers of all files.

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Scratch, Stretch, head_length, head_of, read_head, read_on, round_length};
-use fsops::Watch;
+use runtime::Progress;
 use testkit::{Content, skipped};
 
 use crate::open::Opened;
@@ -34,17 +34,17 @@ fn seeded(len: u64) -> Content {
 #[test]
 fn a_digest_of_the_whole_is_the_one_b3sum_prints() {
     let opened = Opened::new(&SIZES.map(seeded));
-    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut printed = b3sum(opened.tree.path());
     for (i, size) in SIZES.into_iter().enumerate() {
         let whole = Stretch { size, before: None, to: size };
-        let grown = read_on(opened.file(i), whole, &mut scratch, &watch).expect("readable");
+        let grown = read_on(opened.file(i), whole, &mut scratch, &progress).expect("readable");
         let digest = Digest::from(grown.beginning);
         assert_eq!(digest, Digest::of(&seeded(size).bytes()), "{size} bytes");
         let line = printed.as_mut().map(|lines| lines.remove(0));
         assert!(line.is_none_or(|line| line == digest.to_string()), "{size} bytes");
     }
-    assert_eq!(watch.bytes_read.load(Relaxed), SIZES.iter().sum::<u64>());
+    assert_eq!(progress.bytes_read.load(Relaxed), SIZES.iter().sum::<u64>());
 }
 
 /// Returns what `b3sum` prints for each file, where it is installed.
@@ -72,14 +72,14 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
         sizes.into_iter().enumerate().flat_map(|s| [1024, 4096, 65_536].map(|first| (s, first)))
     {
         for growth in [2, 8] {
-            let watch = Watch::default();
+            let progress = Progress::default();
             let (mut before, mut to) = (None, first.min(size));
             loop {
                 let stretch = Stretch { size, before, to };
-                let grown = read_on(opened.file(i), stretch, &mut scratch, &watch);
+                let grown = read_on(opened.file(i), stretch, &mut scratch, &progress);
                 let grown = grown.expect("readable");
                 let counted =
-                    [&watch.bytes_read, &watch.bytes_done].map(|bytes| bytes.load(Relaxed));
+                    [&progress.bytes_read, &progress.bytes_done].map(|bytes| bytes.load(Relaxed));
                 assert_eq!(counted, [to; 2], "of {size} bytes");
                 let bytes = seeded(size).bytes();
                 let length = usize::try_from(head_length(size)).expect("small");
@@ -100,11 +100,11 @@ fn beginnings_tell_files_apart_as_soon_as_they_differ() {
     let mut bytes = [seeded(300_000).bytes(), seeded(300_000).bytes()];
     bytes[1][70_000] ^= 1;
     let opened = Opened::new(&bytes.map(Content::Bytes));
-    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut beginnings = |before: [_; 2], to| {
         [0, 1].map(|i| {
             let stretch = Stretch { size: 300_000, before: before[i], to };
-            let grown = read_on(opened.file(i), stretch, &mut scratch, &watch);
+            let grown = read_on(opened.file(i), stretch, &mut scratch, &progress);
             grown.expect("readable").beginning
         })
     };
@@ -117,16 +117,16 @@ fn beginnings_tell_files_apart_as_soon_as_they_differ() {
 #[test]
 fn a_head_covers_the_smallest_files_whole_and_the_beginning_of_others() {
     let opened = Opened::new(&SIZES.map(seeded));
-    let (mut scratch, watch) = (Scratch::default(), Watch::default());
+    let (mut scratch, progress) = (Scratch::default(), Progress::default());
     for (i, size) in SIZES.into_iter().enumerate() {
         let length = head_length(size);
         assert!(length <= size && (length == size || length >= 4096), "{size} bytes");
-        let head = read_head(opened.file(i), size, &mut scratch, &watch).expect("readable");
+        let head = read_head(opened.file(i), size, &mut scratch, &progress).expect("readable");
         let bytes = seeded(size).bytes();
         assert_eq!(head, head_of(&bytes[..usize::try_from(length).expect("small")]));
     }
     let read: u64 = SIZES.into_iter().map(head_length).sum();
-    assert_eq!(watch.bytes_read.load(Relaxed), read);
+    assert_eq!(progress.bytes_read.load(Relaxed), read);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::open::manner;
 use content::{Failure, Part, ReadError, Scratch, Stretch, partition, read_head, read_on};
 use fsops::faults::{Fault, inject};
-use fsops::{File, Interrupted, Op, Watch};
+use fsops::{File, Op};
+use runtime::{Interrupted, Progress};
 use testkit::{Content, TreeBuilder};
 
 use crate::open::Opened;
@@ -21,9 +22,14 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
     let mut contents = equal(4, len);
     contents[1] = Content::Seeded { seed: 1, len: 2_999_999 };
     let opened = Opened::new(&contents);
-    let (parts, failures) =
-        partition(&opened.files(), len, manner(true), &mut Scratch::default(), &Watch::default())
-            .expect("not stopped");
+    let (parts, failures) = partition(
+        &opened.files(),
+        len,
+        manner(true),
+        &mut Scratch::default(),
+        &Progress::default(),
+    )
+    .expect("not stopped");
     let members: Vec<_> = parts.iter().map(|p| p.members.clone()).collect();
     assert_eq!(members, [vec![0, 2, 3]]);
     assert!(matches!(failures[..], [Failure { member: 1, error: ReadError::Short }]));
@@ -37,7 +43,7 @@ fn files_that_all_are_too_short_are_in_no_part() {
         100_001,
         manner(false),
         &mut Scratch::default(),
-        &Watch::default(),
+        &Progress::default(),
     )
     .expect("not stopped");
     assert_eq!((parts.len(), failures.len()), (0, 3));
@@ -46,12 +52,12 @@ fn files_that_all_are_too_short_are_in_no_part() {
 #[test]
 fn heads_and_digests_of_files_that_are_too_short_are_refused() {
     let opened = Opened::new(&equal(1, 1000));
-    let (mut scratch, watch) = (Scratch::default(), Watch::default());
-    let head = read_head(opened.file(0), 1001, &mut scratch, &watch);
+    let (mut scratch, progress) = (Scratch::default(), Progress::default());
+    let head = read_head(opened.file(0), 1001, &mut scratch, &progress);
     assert!(matches!(head, Err(ReadError::Short)));
-    let digest = read_on(opened.file(0), whole(1001), &mut scratch, &watch);
+    let digest = read_on(opened.file(0), whole(1001), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Short)));
-    assert_eq!(watch.bytes_done.load(Relaxed), 1001, "what failed counts as done");
+    assert_eq!(progress.bytes_done.load(Relaxed), 1001, "what failed counts as done");
 }
 
 fn whole(size: u64) -> Stretch {
@@ -71,7 +77,7 @@ fn a_bad_block_drops_one_file_of_a_set() {
     let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
     inject(vec![fault]);
     let answer =
-        partition(&files, 200_000, manner(false), &mut Scratch::default(), &Watch::default());
+        partition(&files, 200_000, manner(false), &mut Scratch::default(), &Progress::default());
     inject(Vec::new());
     drop(alone);
     let (parts, failures) = answer.expect("not stopped");
@@ -86,10 +92,10 @@ fn a_bad_block_drops_one_file_of_a_set() {
 #[test]
 fn a_stop_ends_the_comparison_and_the_digest() {
     let opened = Opened::new(&equal(2, 300_000));
-    let (mut scratch, watch) = (Scratch::default(), Watch::default());
-    watch.stop();
-    let parts = partition(&opened.files(), 300_000, manner(true), &mut scratch, &watch);
+    let (mut scratch, progress) = (Scratch::default(), Progress::default());
+    progress.stop();
+    let parts = partition(&opened.files(), 300_000, manner(true), &mut scratch, &progress);
     assert!(matches!(parts, Err(Interrupted)));
-    let digest = read_on(opened.file(0), whole(300_000), &mut scratch, &watch);
+    let digest = read_on(opened.file(0), whole(300_000), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Interrupted(_))));
 }

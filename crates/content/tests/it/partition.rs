@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
 use content::{Digest, Head, Part, Scratch, head_of, partition, partition_bytes};
-use fsops::Watch;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 use proptest::sample::select;
+use runtime::Progress;
 use testkit::Content;
 
 use crate::open::Opened;
@@ -34,14 +34,14 @@ fn sorted(mut parts: Vec<Part>) -> Vec<Part> {
     parts
 }
 
-fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<Part>, Watch) {
+fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<Part>, Progress) {
     let opened = Opened::new(contents);
-    let watch = Watch::default();
+    let progress = Progress::default();
     let (parts, failures) =
-        partition(&opened.files(), size, manner(sparse), &mut Scratch::default(), &watch)
+        partition(&opened.files(), size, manner(sparse), &mut Scratch::default(), &progress)
             .expect("not stopped");
     assert!(failures.is_empty(), "{failures:?}");
-    (sorted(parts), watch)
+    (sorted(parts), progress)
 }
 
 /// Contents of one size that are alike up to a first, a middle, any or the last byte, or holes.
@@ -69,12 +69,12 @@ proptest! {
     #[test]
     fn parts_are_those_of_a_comparison_in_memory((size, contents) in contents(), sparse in any::<bool>()) {
         let bytes: Vec<Vec<u8>> = contents.iter().map(Content::bytes).collect();
-        let (parts, watch) = split(&contents, size, sparse);
+        let (parts, progress) = split(&contents, size, sparse);
         prop_assert_eq!(&parts, &naive(&bytes));
-        let (read, total) = (watch.bytes_read.load(Relaxed), size * contents.len() as u64);
+        let (read, total) = (progress.bytes_read.load(Relaxed), size * contents.len() as u64);
         // Probes come on top.
         proptest::prop_assert!(read <= total + total / 10, "{read} bytes read of {total}");
-        prop_assert_eq!(watch.bytes_done.load(Relaxed), total);
+        prop_assert_eq!(progress.bytes_done.load(Relaxed), total);
     }
 
     #[test]
@@ -94,28 +94,28 @@ fn a_hundred_files_split_at_their_last_byte() {
     let len = 150_000;
     let content = |i: u8| Content::Differing { seed: 1, len, at: len - 1, variant: i % 7 };
     let contents: Vec<Content> = (0..100).map(content).collect();
-    let (parts, watch) = split(&contents, len, false);
+    let (parts, progress) = split(&contents, len, false);
     let bytes: Vec<Vec<u8>> = contents.iter().map(Content::bytes).collect();
     assert_eq!(parts, naive(&bytes));
-    assert_eq!(watch.bytes_read.load(Relaxed), 100 * len);
+    assert_eq!(progress.bytes_read.load(Relaxed), 100 * len);
 }
 
 #[test]
 fn files_that_differ_early_are_not_read_to_their_end() {
     let len = 8 << 20;
     let content = |i: u8| Content::Differing { seed: 1, len, at: 5, variant: i };
-    let (parts, watch) = split(&[0, 1, 2, 3].map(content), len, false);
+    let (parts, progress) = split(&[0, 1, 2, 3].map(content), len, false);
     assert_eq!(parts.len(), 4);
-    assert!(watch.bytes_read.load(Relaxed) <= 4 << 20);
-    assert_eq!(watch.bytes_done.load(Relaxed), 4 * len);
+    assert!(progress.bytes_read.load(Relaxed) <= 4 << 20);
+    assert_eq!(progress.bytes_done.load(Relaxed), 4 * len);
 }
 
 #[test]
 fn no_file_and_a_lone_file_are_not_read() {
     assert_eq!(split(&[], 1000, true).0, []);
-    let (parts, watch) = split(&[Content::Seeded { seed: 1, len: 1000 }], 1000, true);
+    let (parts, progress) = split(&[Content::Seeded { seed: 1, len: 1000 }], 1000, true);
     assert_eq!(parts, [Part { members: vec![0], digest: None }]);
-    assert_eq!(watch.bytes_read.load(Relaxed), 0);
+    assert_eq!(progress.bytes_read.load(Relaxed), 0);
 }
 
 #[test]

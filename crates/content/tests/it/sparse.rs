@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
 use content::{Digest, Part, Scratch, partition};
-use fsops::Watch;
+use runtime::Progress;
 use testkit::Content;
 
 use crate::open::Opened;
@@ -19,14 +19,14 @@ fn sparse(len: u64, islands: &[(u64, &[u8])]) -> Content {
 /// Splits sparse files; returns the parts, by first member, and the bytes read.
 fn split(contents: &[Content], size: u64) -> (Vec<Part>, u64) {
     let opened = Opened::new(contents);
-    let watch = Watch::default();
+    let progress = Progress::default();
     let (mut parts, failures) =
-        partition(&opened.files(), size, manner(true), &mut Scratch::default(), &watch)
+        partition(&opened.files(), size, manner(true), &mut Scratch::default(), &progress)
             .expect("not stopped");
     assert!(failures.is_empty(), "{failures:?}");
     parts.sort_by_key(|part| part.members[0]);
-    assert_eq!(watch.bytes_done.load(Relaxed), size * contents.len() as u64);
-    (parts, watch.bytes_read.load(Relaxed))
+    assert_eq!(progress.bytes_done.load(Relaxed), size * contents.len() as u64);
+    (parts, progress.bytes_read.load(Relaxed))
 }
 
 fn members(parts: &[Part]) -> Vec<Vec<usize>> {
@@ -85,9 +85,14 @@ fn a_digest_goes_on_across_holes() {
 fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
     let len = 1 << 20;
     let opened = Opened::new(&[sparse(len, &[]), sparse(len / 2, &[]), sparse(len, &[(1, b"x")])]);
-    let (parts, failures) =
-        partition(&opened.files(), len, manner(true), &mut Scratch::default(), &Watch::default())
-            .expect("not stopped");
+    let (parts, failures) = partition(
+        &opened.files(),
+        len,
+        manner(true),
+        &mut Scratch::default(),
+        &Progress::default(),
+    )
+    .expect("not stopped");
     // A short file may fail or, being checked by its metadata later, look like a hole; it must
     // not drag a file along that has data.
     let together = |part: &Part| part.members.contains(&1) && part.members.contains(&2);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use walk::Tree;
 
 use super::holdings::{Holdings, NONE, number};
@@ -20,7 +20,7 @@ type Entry = (u32, u32, bool);
 pub(super) fn shapes(
     tree: &Tree,
     holdings: &Holdings,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<u32>, Interrupted> {
     let mut names: HashMap<&[u8], u32> = HashMap::new();
     let mut name = |bytes| {
@@ -31,7 +31,7 @@ pub(super) fn shapes(
     let mut shapes = vec![NONE; holdings.dirs.len()];
     let mut listing: Vec<Entry> = Vec::new();
     for place in (0..number(holdings.dirs.len())).rev() {
-        watch.check()?;
+        progress.check()?;
         let dir = &holdings.dirs[place as usize];
         if !dir.may_be_spare() {
             continue;

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use content::ContentId;
-use fsops::{FileKey, Interrupted, Watch};
+use fsops::FileKey;
+use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId};
 
 use super::Remembered;
@@ -84,18 +85,18 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn new(from: &Remembered<'_>, watch: &Watch) -> Result<Holdings, Interrupted> {
+    pub(super) fn new(from: &Remembered<'_>, progress: &Progress) -> Result<Holdings, Interrupted> {
         let layout = Layout::new(from.tree);
         let mut tour = Tour { from, layout: &layout, dirs: Vec::new(), files: Vec::new() };
         let aliases = layout.aliases(from.tree);
         for &root in layout.children_of(None) {
-            watch.check()?;
-            tour.go_from(root, &aliases, watch)?;
+            progress.check()?;
+            tour.go_from(root, &aliases, progress)?;
         }
         let Tour { mut dirs, mut files, .. } = tour;
-        watch.check()?;
+        progress.check()?;
         let inodes = number_inodes(from, &mut files);
-        watch.check()?;
+        progress.check()?;
         let (starts, positions) = number_items(&mut files);
         sum_up(&mut dirs, &files);
         let mut place_of = vec![NONE; from.tree.dirs().len()];
@@ -207,10 +208,15 @@ struct Tour<'a> {
 
 impl Tour<'_> {
     /// Numbers a root and everything below it.
-    fn go_from(&mut self, root: DirId, aliases: &[bool], watch: &Watch) -> Result<(), Interrupted> {
+    fn go_from(
+        &mut self,
+        root: DirId,
+        aliases: &[bool],
+        progress: &Progress,
+    ) -> Result<(), Interrupted> {
         let mut waiting = vec![(root, NONE)];
         while let Some((dir, parent)) = waiting.pop() {
-            watch.check()?;
+            progress.check()?;
             // What was numbered since the directory before was all below that.
             let place = number(self.dirs.len());
             self.enter(dir, parent, aliases[dir.0 as usize]);

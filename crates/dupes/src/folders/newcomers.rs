@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, DirBuffer, Interrupted, Kind, Op, is_gone};
+use fsops::{Dir, DirBuffer, Kind, Op, is_gone};
+use runtime::Interrupted;
 use walk::{DirId, FileId, Problem, Reason, Tree, is_system_name};
 
 use super::layout::Layout;
@@ -84,7 +85,7 @@ impl Listing<'_> {
             let new = self.names.iter().filter(|name| is_new(dir, name, device));
             Ok(u32::try_from(new.count()).unwrap_or(u32::MAX))
         });
-        worker.work.watch.entries.fetch_add(1, Relaxed);
+        worker.work.progress.entries.fetch_add(1, Relaxed);
         match found {
             Ok(count) => Some(count),
             Err(source) if is_gone(&source) => Some(0),

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 
 use super::figures::shared;
 use super::holdings::{Holdings, NONE, number};
@@ -31,15 +31,15 @@ struct Hint {
 pub(super) fn pairs(
     holdings: &Holdings,
     standing: &Standing,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<(u32, u32)>, Interrupted> {
-    let mut hints = hints(holdings, standing, watch)?;
-    hints.sort_unstable_by(|a, b| watch.compare(a, b));
+    let mut hints = hints(holdings, standing, progress)?;
+    hints.sort_unstable_by(|a, b| progress.compare(a, b));
     hints.dedup();
     let mut found = Vec::new();
     let mut start = 0;
     while let Some(dirs) = hints.get(start).map(|hint| hint.dirs) {
-        watch.check()?;
+        progress.check()?;
         let end = start + hints[start..].partition_point(|hint| hint.dirs == dirs);
         let search = Search { holdings, standing };
         found.extend(search.both_ways(dirs, &mut hints[start..end]));
@@ -51,13 +51,13 @@ pub(super) fn pairs(
 fn hints(
     holdings: &Holdings,
     standing: &Standing,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<Hint>, Interrupted> {
     let mut hints = Vec::new();
     let mut hint = |one: u32, other: u32| hints.extend(hint(holdings, one, other));
     let mut standing_files = Vec::new();
     for item in 0..holdings.items() {
-        watch.check()?;
+        progress.check()?;
         let slots = holdings.slots(item);
         let near = if slots.len() <= NEAR { NEAR } else { 2 };
         for slot in slots.clone() {

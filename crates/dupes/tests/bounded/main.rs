@@ -10,7 +10,7 @@ use std::sync::Arc;
 use content::Facts;
 use device::Threads;
 use dupes::EagerHeads;
-use fsops::{Watch, memory};
+use runtime::{Progress, memory};
 use testkit::{Rules, TempTree, assert_groups, naive_truth};
 use walk::Filter;
 
@@ -42,26 +42,26 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         filter,
         one_file_system: false,
         threads,
-        lanes: Arc::default(),
+        disks: Arc::default(),
         open_dirs: 16,
         patience: std::time::Duration::from_secs(60),
         own: walk::Own::default(),
     };
     let compare = dupes::Options {
         threads,
-        lanes: Arc::clone(&options.lanes),
+        disks: Arc::clone(&options.disks),
         open_dirs: 16,
         open_files: 32,
         digests: true,
         hardlinks: false,
     };
-    let watch = Watch::default();
-    let eager = EagerHeads::new(&watch);
+    let progress = Progress::default();
+    let eager = EagerHeads::new(&progress);
     let roots = [tree.path().to_path_buf()];
-    let mut found = walk::walk(&roots, &options, Some(&eager), &watch).expect("not stopped");
+    let mut found = walk::walk(&roots, &options, Some(&eager), &progress).expect("not stopped");
     let facts = Facts::new(found.files().len());
     EagerHeads::collect(&mut found, &facts);
-    let groups = dupes::find(&found, &facts, &compare, &watch).expect("not stopped").groups;
+    let groups = dupes::find(&found, &facts, &compare, &progress).expect("not stopped").groups;
     assert!(memory::spilled().most > 0, "nothing was put into files");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });

@@ -23,6 +23,6 @@ fn reads_what_somebody_else_owns() {
     let setup = setup();
     let scan = setup.scan_once(&[child::tree()]);
     assert_eq!(scan.groups().len(), 100);
-    let conclusions = setup.find.lanes.conclusions();
+    let conclusions = setup.find.disks.profiles();
     assert!(conclusions.iter().all(|device| !device.cold), "{conclusions:?}");
 }

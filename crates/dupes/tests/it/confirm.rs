@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::Digest;
 use dupes::{Claim, Confirmed, Finding, Verdict, Work, confirm};
-use fsops::{Op, Watch};
+use fsops::Op;
+use runtime::Progress;
 use testkit::{TempTree, TreeBuilder};
 use walk::FileId;
 
@@ -62,17 +63,17 @@ fn find(scan: &Scan, wanted: &str) -> FileId {
 fn ask(scan: &Scan, setup: &Setup, files: &[&str], copies: &[&str]) -> Answer {
     let ids = |names: &[&str]| names.iter().map(|name| find(scan, name)).collect();
     let claim = Claim { files: ids(files), copies: ids(copies) };
-    let (watch, found) = (Watch::default(), Mutex::new(Vec::new()));
-    let work = Work::new(&scan.tree, &scan.facts, &setup.find, &watch);
+    let (progress, found) = (Progress::default(), Mutex::new(Vec::new()));
+    let work = Work::new(&scan.tree, &scan.facts, &setup.find, &progress);
     let confirmed = confirm(&work, &[claim], &|file, finding| {
         found.lock().expect("no panic").push((name(scan, file), finding));
     });
     let confirmed = confirmed.expect("not stopped");
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
-    assert_eq!(load(&watch.bytes_done), load(&watch.bytes_total));
-    assert_eq!(load(&watch.files_done), load(&watch.files_total));
+    assert_eq!(load(&progress.bytes_done), load(&progress.bytes_total));
+    assert_eq!(load(&progress.files_done), load(&progress.files_total));
     let found = found.into_inner().expect("no panic");
-    Answer { confirmed, found, bytes_read: load(&watch.bytes_read) }
+    Answer { confirmed, found, bytes_read: load(&progress.bytes_read) }
 }
 
 fn without_digests() -> Setup {
@@ -188,9 +189,9 @@ fn what_changed_is_neither_damaged_nor_a_copy() {
 fn it_stops_on_request() {
     let tree = tree(SIZES[1]);
     let scan = setup().scan_once(&[&tree]);
-    let (watch, options) = (Watch::default(), setup().find);
-    watch.stop();
-    let work = Work::new(&scan.tree, &scan.facts, &options, &watch);
+    let (progress, options) = (Progress::default(), setup().find);
+    progress.stop();
+    let work = Work::new(&scan.tree, &scan.facts, &options, &progress);
     let claim = Claim { files: vec![find(&scan, "one")], copies: vec![find(&scan, "copy")] };
     assert!(confirm(&work, &[claim], &|_, _| ()).is_err());
 }

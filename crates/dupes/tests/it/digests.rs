@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::Digest;
 use dupes::{Digested, Work, digest};
-use fsops::{Op, Watch};
+use fsops::Op;
+use runtime::Progress;
 use testkit::{TempTree, TreeBuilder};
 use walk::FileId;
 
@@ -25,10 +26,10 @@ fn tree() -> TempTree {
 }
 
 fn digested(scan: &Scan, wanted: impl Fn(FileId) -> bool) -> (Digested, u64) {
-    let (options, watch) = (setup().find, Watch::default());
-    let work = Work::new(&scan.tree, &scan.facts, &options, &watch);
+    let (options, progress) = (setup().find, Progress::default());
+    let work = Work::new(&scan.tree, &scan.facts, &options, &progress);
     let digested = digest(&work, wanted).expect("not stopped");
-    (digested, watch.bytes_read.load(Relaxed))
+    (digested, progress.bytes_read.load(Relaxed))
 }
 
 fn known(scan: &Scan, id: FileId) -> Option<Digest> {

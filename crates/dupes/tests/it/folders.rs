@@ -4,12 +4,13 @@ use std::ffi::CString;
 
 use content::Facts;
 use dupes::{Folders, NEAR, PLACES, Related, Relation, Remembered, State};
-use fsops::{FileKey, Volume, Watch};
+use fsops::{FileKey, Volume};
 use proptest::collection::vec;
 use proptest::prelude::{
     ProptestConfig, Strategy, TestCaseError, any, prop_assert, prop_assert_eq, proptest,
 };
 use proptest::sample::select;
+use runtime::Progress;
 use walk::Tree;
 
 use crate::imagined::{Known, World, known, size};
@@ -295,7 +296,7 @@ fn a_directory_is_no_duplicate_of_itself() {
         facts.set_content(id.0, content);
     }
     let (states, counts) = ([State::Same; 3], [0; 4]);
-    let (all, watch) = (|_| u64::MAX, Watch::default());
+    let (all, progress) = (|_| u64::MAX, Progress::default());
     let remembered = Remembered {
         tree: &tree,
         facts: &facts,
@@ -303,8 +304,8 @@ fn a_directory_is_no_duplicate_of_itself() {
         newcomers: &counts,
         reclaimable: &all,
     };
-    let folders = Folders::new(&remembered, &watch).expect("not stopped");
-    let related = folders.related(&watch).expect("not stopped");
+    let folders = Folders::new(&remembered, &progress).expect("not stopped");
+    let related = folders.related(&progress).expect("not stopped");
     let paths: Vec<_> = related[0].folders.iter().map(|f| tree.dir_path(f.dir)).collect();
     assert_eq!((related.len(), paths), (1, vec![b"/a".to_vec(), b"/z".to_vec()]));
 }
@@ -331,7 +332,7 @@ fn a_content_of_many_files_costs_no_more_than_its_files() {
             }
         }
     }
-    let (counts, watch) = (vec![0; tree.dirs().len()], Watch::default());
+    let (counts, progress) = (vec![0; tree.dirs().len()], Progress::default());
     let remembered = Remembered {
         tree: &tree,
         facts: &facts,
@@ -339,6 +340,6 @@ fn a_content_of_many_files_costs_no_more_than_its_files() {
         newcomers: &counts,
         reclaimable: &|_| u64::MAX,
     };
-    let folders = Folders::new(&remembered, &watch).expect("not stopped");
-    assert_eq!(folders.related(&watch).expect("not stopped").len(), 0);
+    let folders = Folders::new(&remembered, &progress).expect("not stopped");
+    assert_eq!(folders.related(&progress).expect("not stopped").len(), 0);
 }

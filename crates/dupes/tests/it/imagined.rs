@@ -6,7 +6,8 @@ use std::ffi::CString;
 
 use content::{ContentId, Facts};
 use dupes::{Folders, Related, Relation, Remembered, State};
-use fsops::{FileKey, Volume, Watch};
+use fsops::{FileKey, Volume};
+use runtime::Progress;
 use walk::{DirId, FileId, Tree};
 
 /// A file as the catalog knows it.
@@ -108,7 +109,7 @@ impl World {
         for (id, _) in (0u32..).zip(self.tree.dirs()) {
             counts[id as usize] = u32::from(self.newcomers.contains(&self.path(DirId(id))));
         }
-        let (watch, all) = (Watch::default(), |_: ContentId| u64::MAX);
+        let (progress, all) = (Progress::default(), |_: ContentId| u64::MAX);
         let remembered = Remembered {
             tree: &self.tree,
             facts: &self.facts,
@@ -116,8 +117,8 @@ impl World {
             newcomers: &counts,
             reclaimable: &all,
         };
-        let folders = Folders::new(&remembered, &watch).expect("not stopped");
-        let related = folders.related(&watch).expect("not stopped");
+        let folders = Folders::new(&remembered, &progress).expect("not stopped");
+        let related = folders.related(&progress).expect("not stopped");
         then(&folders, related)
     }
 

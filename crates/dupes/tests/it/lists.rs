@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use content::Facts;
-use fsops::Watch;
+use runtime::Progress;
 use testkit::{TempTree, TreeBuilder, assert_groups, groups_of, relative_to};
 use walk::{Filter, from_list};
 
@@ -12,7 +12,7 @@ use crate::properties::relative;
 use crate::scan::{Scan, Setup, Walked, setup};
 
 fn scan(paths: impl IntoIterator<Item = PathBuf>, setup: &Setup) -> Scan {
-    let tree = from_list(paths.into_iter(), &Filter::default(), &Watch::default());
+    let tree = from_list(paths.into_iter(), &Filter::default(), &Progress::default());
     let tree = tree.expect("not stopped");
     let facts = Facts::new(tree.files().len());
     Walked { tree, facts }.try_find(setup, Arc::default()).ok().expect("not stopped")

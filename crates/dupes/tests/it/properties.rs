@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use content::Facts;
-use fsops::Watch;
 use proptest::prelude::{ProptestConfig, Strategy, TestCaseError, any, prop_assert_eq, proptest};
 use proptest::sample::select;
+use runtime::Progress;
 use testkit::{
     Groups, Rules, TempTree, collapse_links, groups_match, jdupes, naive_truth, random_tree,
 };
@@ -181,7 +181,7 @@ proptest! {
         let temp = in_memory();
         tree.make(&temp);
         let walked = setup.walk(&[&temp]);
-        let scan = match stopped_after(after, |watch| walked.try_find(&setup, watch)) {
+        let scan = match stopped_after(after, |progress| walked.try_find(&setup, progress)) {
             Ok(scan) => scan,
             Err(walked) => walked.find(&setup),
         };
@@ -201,16 +201,16 @@ fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
 }
 
 /// Runs `work` with a watch that another thread stops once so many files were opened.
-fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Watch>) -> T) -> T {
-    let (watch, done) = (Arc::new(Watch::default()), AtomicBool::new(false));
+fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Progress>) -> T) -> T {
+    let (progress, done) = (Arc::new(Progress::default()), AtomicBool::new(false));
     thread::scope(|scope| {
         let _stop = SetOnDrop(&done);
         scope.spawn(|| {
-            while watch.opened.load(Relaxed) < files && !done.load(Relaxed) {
+            while progress.opened.load(Relaxed) < files && !done.load(Relaxed) {
                 thread::yield_now();
             }
-            watch.stop();
+            progress.stop();
         });
-        work(watch.clone())
+        work(progress.clone())
     })
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
-use device::{Io, Lanes, Threads};
+use device::{Disks, Io, Threads};
 use dupes::{EagerHeads, Found, Group, Set, find};
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
 
@@ -31,14 +31,14 @@ pub(crate) fn setup() -> Setup {
             filter: Filter::default(),
             one_file_system: false,
             threads: Threads { first: 2, grows: true },
-            lanes: Arc::default(),
+            disks: Arc::default(),
             open_dirs: 16,
             patience: std::time::Duration::from_secs(60),
             own: walk::Own::default(),
         },
         find: dupes::Options {
             threads: Threads { first: 2, grows: true },
-            lanes: Arc::default(),
+            disks: Arc::default(),
             open_dirs: 16,
             open_files: 32,
             digests: true,
@@ -82,18 +82,18 @@ impl Setup {
     /// Walks; what is done to the files afterwards happens between walk and find.
     pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
         let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
-        let watch = Watch::default();
-        let eager = self.eager.then(|| EagerHeads::new(&watch));
+        let progress = Progress::default();
+        let eager = self.eager.then(|| EagerHeads::new(&progress));
         let visitor = eager.as_ref().map(|heads| heads as &dyn walk::Visitor);
-        let mut tree = walk(&roots, &self.walk, visitor, &watch).expect("not stopped");
+        let mut tree = walk(&roots, &self.walk, visitor, &progress).expect("not stopped");
         let facts = Facts::new(tree.files().len());
         EagerHeads::collect(&mut tree, &facts);
         Walked { tree, facts }
     }
 
     pub(crate) fn io(mut self, io: Io) -> Setup {
-        let lanes = Arc::new(Lanes::new(io));
-        (self.walk.lanes, self.find.lanes) = (Arc::clone(&lanes), lanes);
+        let disks = Arc::new(Disks::new(io));
+        (self.walk.disks, self.find.disks) = (Arc::clone(&disks), disks);
         self
     }
 
@@ -127,12 +127,16 @@ impl Walked {
         self.try_find(setup, Arc::default()).ok().expect("not stopped")
     }
 
-    /// Finds the groups, or gives itself back, with what was found out, if `watch` was stopped.
-    pub(crate) fn try_find(self, setup: &Setup, watch: Arc<Watch>) -> Result<Scan, Box<Walked>> {
+    /// Finds the groups, or gives itself back, with what was found out, if `progress` was stopped.
+    pub(crate) fn try_find(
+        self,
+        setup: &Setup,
+        progress: Arc<Progress>,
+    ) -> Result<Scan, Box<Walked>> {
         let Walked { tree, facts } = self;
-        match find(&tree, &facts, &setup.find, &watch) {
+        match find(&tree, &facts, &setup.find, &progress) {
             Ok(found) => {
-                let scan = Scan { tree, facts, found, watch };
+                let scan = Scan { tree, facts, found, progress };
                 scan.check(setup);
                 Ok(scan)
             }
@@ -168,7 +172,7 @@ pub(crate) struct Scan {
     pub(crate) tree: Tree,
     pub(crate) facts: Facts,
     pub(crate) found: Found,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl Scan {
@@ -212,12 +216,12 @@ impl Scan {
 
     /// Returns how many files were opened to be read.
     pub(crate) fn opened(&self) -> u64 {
-        self.watch.opened.load(Relaxed)
+        self.progress.opened.load(Relaxed)
     }
 
     /// Returns how many bytes were read.
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.watch.bytes_read.load(Relaxed)
+        self.progress.bytes_read.load(Relaxed)
     }
 
     /// Finds again with what was found out.

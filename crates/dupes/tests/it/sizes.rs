@@ -169,8 +169,8 @@ fn every_fate() -> TempTree {
 
 fn work_adds_up(scan: &Scan) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
-    assert_eq!(load(&scan.watch.files_done), load(&scan.watch.files_total));
-    assert_eq!(load(&scan.watch.bytes_done), load(&scan.watch.bytes_total));
+    assert_eq!(load(&scan.progress.files_done), load(&scan.progress.files_total));
+    assert_eq!(load(&scan.progress.bytes_done), load(&scan.progress.bytes_total));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn work_done_adds_up_to_the_work_there_was() {
         let setup = setup().open_files(open_files).eager(eager).empty(true);
         let scan = setup.scan(&[&tree]);
         work_adds_up(&scan);
-        assert_eq!(scan.watch.files_done.load(Relaxed), scan.found.candidates);
+        assert_eq!(scan.progress.files_done.load(Relaxed), scan.found.candidates);
         work_adds_up(&scan.again(&setup));
     }
 }

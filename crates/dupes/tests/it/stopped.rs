@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use device::Io;
 use dupes::Candidates;
-use fsops::Watch;
+use runtime::Progress;
 use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
 
 use crate::scan::{Setup, Walked, ids, in_memory, setup};
@@ -37,12 +37,12 @@ fn tree() -> TempTree {
 
 /// Searches until about so many bytes were read; returns what is known then, if it was not done.
 fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked>, u64> {
-    let watch = Arc::new(Watch::default());
+    let progress = Arc::new(Progress::default());
     std::thread::scope(|scope| {
-        let looker = Arc::clone(&watch);
+        let looker = Arc::clone(&progress);
         let search = scope.spawn({
-            let watch = Arc::clone(&watch);
-            move || walked.try_find(setup, watch)
+            let progress = Arc::clone(&progress);
+            move || walked.try_find(setup, progress)
         });
         while !search.is_finished() && looker.bytes_read.load(Relaxed) < bytes {
             std::hint::spin_loop();
@@ -88,14 +88,14 @@ fn what_is_known_is_true_and_the_rest_is_pending() {
         let all = 9_000_000;
         let walked = setup.walk(&[&tree]);
         let Ok(walked) = stopped_after(walked, all * round / 40, &setup) else { continue };
-        let watch = Watch::default();
-        let candidates = Candidates::new(&walked.tree, &watch);
-        let pending = candidates.pending(&walked.tree, &walked.facts, &watch);
+        let progress = Progress::default();
+        let candidates = Candidates::new(&walked.tree, &progress);
+        let pending = candidates.pending(&walked.tree, &walked.facts, &progress);
         stopped += u32::from(pending.iter().any(|&waits| waits));
         assert_true(&walked, &pending);
         let scan = walked.find(&setup);
         assert_groups(&truth, &scan.groups());
-        let pending = candidates.pending(&scan.tree, &scan.facts, &watch);
+        let pending = candidates.pending(&scan.tree, &scan.facts, &progress);
         assert!(!pending.iter().any(|&waits| waits), "nothing is left to do");
     }
     assert!(stopped > 0, "no search was stopped in time to leave anything");
@@ -125,9 +125,9 @@ fn of_a_tree_of_which_nothing_is_known_all_candidates_are_pending() {
         .file("e", "alone with its size")
         .make_temp();
     let walked = setup().walk(&[&tree]);
-    let watch = Watch::default();
+    let progress = Progress::default();
     let pending =
-        Candidates::new(&walked.tree, &watch).pending(&walked.tree, &walked.facts, &watch);
+        Candidates::new(&walked.tree, &progress).pending(&walked.tree, &walked.facts, &progress);
     for id in ids(&walked.tree) {
         let waits =
             [b"a", b"b"].contains(&&walked.tree.name(id).to_bytes()[..1].try_into().expect("one"));

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use content::{Digest, head_of};
 use dupes::{Expected, Finding, State, Validated, Work, states, validate};
-use fsops::{Interrupted, Op, Watch};
+use fsops::Op;
+use runtime::{Interrupted, Progress};
 use testkit::{PathBytes, TempTree, TreeBuilder};
 use walk::FileId;
 
@@ -31,33 +32,33 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-fn with_work<T>(scan: &Scan, watch: &Watch, answer: impl FnOnce(&Work<'_>) -> T) -> T {
+fn with_work<T>(scan: &Scan, progress: &Progress, answer: impl FnOnce(&Work<'_>) -> T) -> T {
     let options = setup().find;
-    answer(&Work::new(&scan.tree, &scan.facts, &options, watch))
+    answer(&Work::new(&scan.tree, &scan.facts, &options, progress))
 }
 
 /// Reads every file again; also returns the finding for each inode, by its first name.
 fn examined(
     scan: &Scan,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<(Validated, Vec<(String, Finding)>), Interrupted> {
     let found = Mutex::new(Vec::new());
-    let validated = with_work(scan, watch, |work| {
+    let validated = with_work(scan, progress, |work| {
         validate(work, &|file| Expected::of(&scan.facts, file), &|file, finding| {
             let name = scan.tree.name(file).to_string_lossy().into_owned();
             found.lock().expect("no panic").push((name, finding));
         })
     })?;
     let load = |counter: &AtomicU64| counter.load(Relaxed);
-    assert_eq!(load(&watch.files_done), load(&watch.files_total), "whatever came of them");
-    assert_eq!(load(&watch.bytes_done), load(&watch.bytes_total), "whatever came of them");
+    assert_eq!(load(&progress.files_done), load(&progress.files_total), "whatever came of them");
+    assert_eq!(load(&progress.bytes_done), load(&progress.bytes_total), "whatever came of them");
     let mut found = found.into_inner().expect("no panic");
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok((validated, found))
 }
 
 fn validated(scan: &Scan) -> Validated {
-    examined(scan, &Watch::default()).expect("not stopped").0
+    examined(scan, &Progress::default()).expect("not stopped").0
 }
 
 fn names(scan: &Scan, files: &[FileId]) -> Vec<String> {
@@ -77,7 +78,7 @@ fn an_unchanged_tree_matches_what_is_known_of_it() {
     assert!(answer.changed.is_empty() && answer.gone.is_empty() && answer.differing.is_empty());
     assert!(answer.problems.is_empty());
     let all: Vec<_> = ids(&scan.tree).collect();
-    let same = with_work(&scan, &Watch::default(), |work| states(work, &all));
+    let same = with_work(&scan, &Progress::default(), |work| states(work, &all));
     assert!(same.expect("not stopped").iter().all(|&state| state == State::Same));
 }
 
@@ -98,7 +99,7 @@ fn files_that_changed_or_are_gone_are_told_from_those_that_are_the_same() {
     assert_eq!(names(&scan, &answer.gone), ["large 1", "small 2"]);
     assert_eq!((answer.matching, answer.unchecked, answer.differing.len()), (2, 3, 0));
     let asked = ["small 1", "large 1", "large 2"].map(|name| find(&scan, &tree.join(name)));
-    let answer = with_work(&scan, &Watch::default(), |work| states(work, &asked));
+    let answer = with_work(&scan, &Progress::default(), |work| states(work, &asked));
     assert_eq!(answer, Ok(vec![State::Changed, State::Gone, State::Same]));
 }
 
@@ -111,7 +112,7 @@ fn bytes_that_are_not_what_was_known_are_found() {
     let content = scan.facts.content(small.0).expect("it was compared");
     scan.facts.set_digest(content, Digest::of(b"other bytes"));
     scan.facts.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
-    let (answer, found) = examined(&scan, &Watch::default()).expect("not stopped");
+    let (answer, found) = examined(&scan, &Progress::default()).expect("not stopped");
     assert_eq!(names(&scan, &answer.differing), ["head only 1", "small 1", "small 2"]);
     assert_eq!((answer.matching, answer.unchecked), (3, 4));
     let expected = [
@@ -133,7 +134,7 @@ fn files_that_cannot_be_read_are_problems_and_not_changes() {
     let scan = setup().scan(&[&tree]);
     for (op, errno) in [(Op::Read, libc::EIO), (Op::Open, libc::EACCES)] {
         let rules = Rules::new(op, "with a bad spot", errno);
-        let (answer, found) = examined(&scan, &Watch::default()).expect("not stopped");
+        let (answer, found) = examined(&scan, &Progress::default()).expect("not stopped");
         drop(rules);
         assert_eq!((answer.problems.len(), answer.matching), (1, 5));
         assert!(found.contains(&("large with a bad spot".to_string(), Finding::Unreadable)));
@@ -146,9 +147,9 @@ fn files_that_cannot_be_read_are_problems_and_not_changes() {
 fn a_stopped_validation_is_interrupted() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
-    let watch = Watch::default();
-    watch.stop();
-    assert!(matches!(examined(&scan, &watch), Err(Interrupted)));
+    let progress = Progress::default();
+    progress.stop();
+    assert!(matches!(examined(&scan, &progress), Err(Interrupted)));
     let all: Vec<_> = ids(&scan.tree).collect();
-    assert_eq!(with_work(&scan, &watch, |work| states(work, &all)), Err(Interrupted));
+    assert_eq!(with_work(&scan, &progress, |work| states(work, &all)), Err(Interrupted));
 }

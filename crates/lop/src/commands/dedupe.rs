@@ -7,7 +7,7 @@ use catalog::{Rows, Writer};
 use device::Io;
 
 use self::saved::{of_saved, save, save_to};
-use crate::acting::{Planned, Work, by_lane, carry_out};
+use crate::acting::{Planned, Work, by_disk, carry_out};
 use crate::args::{By, DedupeArgs};
 use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
@@ -284,10 +284,10 @@ fn apply(
     }
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
-        let lane = workers.compare.lanes.of(device.number);
-        vec![Lot { lane, groups: Box::new(plans.map(Into::into)) }]
+        let disk = workers.compare.disks.of(device.number);
+        vec![Lot { disk, groups: Box::new(plans.map(Into::into)) }]
     } else {
-        by_lane(plans.map(Into::into), &workers)
+        by_disk(plans.map(Into::into), &workers)
     };
     let work = work(kind, (lots, totals.amount), args)?;
     carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {

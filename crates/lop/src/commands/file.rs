@@ -17,7 +17,7 @@ use crate::formats::{JsonListed, Listed, document};
 use crate::look::{Looker, state_of};
 use crate::output;
 use crate::quantity::{counted, size};
-use crate::remembered::{Waiting, mark, open};
+use crate::remembered::{BlockedThread, mark, open};
 use crate::settings::Settings;
 use crate::unknown::{Standing, Unknown};
 use crate::views::{Distinct, may_show_others};
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     let mut asker = Asker {
         catalog: &catalog,
         looker: Looker::default(),
-        waiting: Waiting::new(&catalog)?,
+        waiting: BlockedThread::new(&catalog)?,
         distinct: Distinct::new(&args.distinct.dirs)?,
     };
     let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
 struct Asker<'a> {
     catalog: &'a Catalog,
     looker: Looker,
-    waiting: Waiting,
+    waiting: BlockedThread,
     distinct: Distinct,
 }
 

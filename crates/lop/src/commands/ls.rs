@@ -20,7 +20,7 @@ use crate::formats::{JsonListed, JsonPath, Listed, document};
 use crate::look::state_of;
 use crate::output;
 use crate::quantity::{count, counted, size};
-use crate::remembered::{Sharers, Waiting, open};
+use crate::remembered::{BlockedThread, Sharers, open};
 use crate::settings::{Settings, Verbosity};
 use crate::unknown::{Standing, Unknown};
 use crate::views::Distinct;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
         listings: Vec::new(),
         standings: Vec::new(),
         sharers: Sharers::new(Distinct::new(&args.distinct.dirs)?),
-        waiting: Waiting::new(&catalog)?,
+        waiting: BlockedThread::new(&catalog)?,
         failed: 0,
     };
     while let Some((dir, absolute)) = waiting.pop() {
@@ -185,7 +185,7 @@ struct Lister<'a> {
     /// What is known of those files that are not empty.
     standings: Vec<Standing>,
     sharers: Sharers,
-    waiting: Waiting,
+    waiting: BlockedThread,
     failed: u64,
 }
 

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use fsops::Watch;
 use mirror::{Options, Refusal, Removal, Roots, Source};
-use purge::Throttle;
+use runtime::Progress;
+use runtime::Throttle;
 
 use self::account::{Account, Figures, conclude};
 use self::listing::{Consents, Work, listed, listed_as_json};
@@ -46,7 +46,7 @@ struct Run<'r> {
     settings: &'r Settings,
     patterns: Patterns,
     options: Options,
-    watch: Arc<Watch>,
+    progress: Arc<Progress>,
     /// Whether each change is to be listed.
     lists: bool,
     /// Whether somebody can be asked before much is removed.
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
         settings,
         options: options(args, &patterns, settings),
         patterns,
-        watch: Arc::new(Watch::default()),
+        progress: Arc::new(Progress::default()),
         lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
         asks: args.delete && !args.dry_run && can_ask(args.yes),
     };
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
 
 impl Run<'_> {
     fn here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
-        let Run { args, watch, .. } = self;
+        let Run { args, progress, .. } = self;
         let base = args.link_dest.as_deref();
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;
         let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
@@ -91,13 +91,13 @@ impl Run<'_> {
         }
         let options = self.with_memory(roots.source().map(Source::absolute), roots.destination());
         self.carry_out(roots.source(), &mut |user| {
-            let (outcome, ended) = mirror::mirror(&roots, &options, watch, user);
+            let (outcome, ended) = mirror::mirror(&roots, &options, progress, user);
             (outcome, ended.map_err(CommandError::from))
         })
     }
 
     fn push(&self, source: &Path, host: &Host) -> Result<Exit, CommandError> {
-        let watch = &self.watch;
+        let progress = &self.progress;
         let source = Source::open(source).map_err(refused)?;
         self.refuse_empty(&source)?;
         let options = self.with_memory(Some(source.absolute()), None);
@@ -108,13 +108,13 @@ impl Run<'_> {
         self.carry_out(Some(&source), &mut |user| {
             let talk = connection.talk();
             let (outcome, ended) =
-                mirror::push(&source, not_into, &options, watch, user, (talk.0, talk.1));
+                mirror::push(&source, not_into, &options, progress, user, (talk.0, talk.1));
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
 
     fn pull(&self, host: &Host, destination: &Path) -> Result<Exit, CommandError> {
-        let Run { args, watch, .. } = self;
+        let Run { args, progress, .. } = self;
         let base = args.link_dest.as_deref();
         let roots = Roots::of_far(destination, base, args.dry_run).map_err(refused)?;
         let options = self.with_memory(None, roots.destination());
@@ -122,7 +122,7 @@ impl Run<'_> {
         let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
         self.carry_out(None, &mut |user| {
             let talk = connection.talk();
-            let (outcome, ended) = mirror::receive(&roots, &options, watch, user, talk);
+            let (outcome, ended) = mirror::receive(&roots, &options, progress, user, talk);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -166,8 +166,8 @@ impl Run<'_> {
 
     /// Counts what there is to mirror, for a line of progress that says how long it will take.
     fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
-        fsops::own_descriptor_table();
-        mirror::survey(source, &self.options, &self.watch, &|| is_done.load(Relaxed));
+        runtime::own_descriptor_table();
+        mirror::survey(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
     /// Refuses a source without files, which would have all files of the destination removed.
@@ -217,9 +217,9 @@ impl Run<'_> {
     }
 
     fn carry_out_alone(&self, work: Work<'_>) -> Result<Exit, CommandError> {
-        let Run { args, settings, options, patterns, watch, lists, .. } = self;
+        let Run { args, settings, options, patterns, progress, lists, .. } = self;
         let start = Instant::now();
-        let monitor = Monitor::begin(watch, settings)?;
+        let monitor = Monitor::begin(progress, settings)?;
         let asked = Cell::new(Ok(()));
         let consent = |removal: &Removal, out: &Lines<'_>| {
             out.flush();
@@ -291,7 +291,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
         own: settings.own(),
         memory: None,
         threads: workers.compare.threads,
-        lanes: workers.compare.lanes,
+        disks: workers.compare.disks,
         open_dirs: workers.walk_dirs.min(64),
     }
 }

@@ -12,8 +12,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use catalog::Catalog;
 use device::Threads;
-use fsops::{Interrupted, Watch};
-use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Selection, Target, Tell, Throttle};
+use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Selection, Target, Tell};
+use runtime::Throttle;
+use runtime::{Interrupted, Progress};
 use walk::Top;
 
 use self::account::{Account, Figures, conclude};
@@ -36,7 +37,7 @@ type Ended = (Outcome, Result<(), Interrupted>);
 /// Runs the command.
 pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     if args.idle {
-        fsops::idle_io_class()
+        runtime::set_idle_io_class()
             .map_err(|e| CommandError::failed("cannot set the idle I/O class").because(e))?;
     }
     if let Some(run) = args.background {
@@ -55,12 +56,12 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
         patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
     }
     let options = options(args, &patterns, &guard);
-    let watch = Arc::new(Watch::default());
+    let progress = Arc::new(Progress::default());
     let asks = !args.dry_run && can_ask(args.yes);
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
         let ahead = Ahead::count(&targets, &options, settings)?;
-        watch.removed_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
+        progress.removed_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
         if asks && !ahead.may_go(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     if args.instant {
         return background::begin(&targets, missing, args, settings);
     }
-    let removal = Removal { targets, missing, options, patterns, watch };
+    let removal = Removal { targets, missing, options, patterns, progress };
     removal.carry_out(args, settings)
 }
 
@@ -79,13 +80,13 @@ struct Removal {
     missing: Vec<Problem>,
     options: Options,
     patterns: Patterns,
-    watch: Arc<Watch>,
+    progress: Arc<Progress>,
 }
 
 impl Removal {
     /// Removes it, or finds out what that would do, and says what came of it.
     fn carry_out(self, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-        let Removal { targets, missing, mut options, patterns, watch } = self;
+        let Removal { targets, missing, mut options, patterns, progress } = self;
         let is_verbose = settings.verbosity == Verbosity::Verbose;
         let lists = args.dry_run && (settings.json || is_verbose);
         options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
@@ -95,9 +96,9 @@ impl Removal {
         }
         let start = Instant::now();
         let no_progress = settings.without_progress();
-        let monitor = Monitor::begin(&watch, if lists { &no_progress } else { settings })?;
+        let monitor = Monitor::begin(&progress, if lists { &no_progress } else { settings })?;
         let work = |tell: Option<Tell<'_>>| {
-            let (mut outcome, ended) = purge::purge(&targets, &options, &watch, tell);
+            let (mut outcome, ended) = purge::purge(&targets, &options, &progress, tell);
             outcome.failed += missing.len() as u64;
             outcome.problems.extend(missing);
             (outcome, ended)
@@ -107,7 +108,7 @@ impl Removal {
             Account::new(outcome, args.dry_run, unmatched, start.elapsed())
         };
         let ((outcome, ended), account) = if lists {
-            listed(&watch, settings, |tell| work(Some(tell)), account)?
+            listed(&progress, settings, |tell| work(Some(tell)), account)?
         } else {
             let ended = work(None);
             let account = account(&ended);
@@ -188,7 +189,7 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
         threads: Threads { first, grows },
-        lanes: workers.compare.lanes,
+        disks: workers.compare.disks,
         open_dirs: workers.walk_dirs.min(64),
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
     }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use action::{Quarantined, Runs, Shelf};
 use catalog::Catalog;
-use fsops::Watch;
+use runtime::Progress;
 use serde::Serialize;
 
 use crate::aftermath;
@@ -81,18 +81,18 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         CommandError::from(error).tell(settings);
         unreadable += 1;
     };
-    let watch = Arc::new(Watch::default());
+    let progress = Arc::new(Progress::default());
     let folder = Catalog::runs(&settings.catalog()?);
     let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
-        let monitor = Monitor::begin(&watch, settings)?;
-        let (restored, ended) = shelf.restore(&paths, &watch)?;
+        let monitor = Monitor::begin(&progress, settings)?;
+        let (restored, ended) = shelf.restore(&paths, &progress)?;
         let deeds = shelf.restored(&restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
         let runs = refusals::open_runs(&folder, settings)?;
-        let monitor = Monitor::begin(&watch, settings)?;
-        let (restored, ended) = runs.restore(&paths, &watch, &mut skip)?;
+        let monitor = Monitor::begin(&progress, settings)?;
+        let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
         let deeds = Runs::restored(&folder, &restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
@@ -139,16 +139,16 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         CommandError::from(error).tell(settings);
         unreadable += 1;
     };
-    let watch = Arc::new(Watch::default());
+    let progress = Arc::new(Progress::default());
     let (purged, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
-        let monitor = Monitor::begin(&watch, settings)?;
-        let (purged, ended) = shelf.purge(before_ms, &watch)?;
+        let monitor = Monitor::begin(&progress, settings)?;
+        let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
         let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
-        let monitor = Monitor::begin(&watch, settings)?;
-        let (purged, ended) = runs.purge(before_ms, &watch, &mut skip)?;
+        let monitor = Monitor::begin(&progress, settings)?;
+        let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;
         (purged, ended, monitor)
     };
     let ended = ended.and(monitor.finish().map_err(Into::into));

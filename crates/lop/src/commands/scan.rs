@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use catalog::{Copies, Recall, ScanRecord, Writer};
 use dupes::{EagerHeads, Found, Group};
-use fsops::{Stage, Watch};
+use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
 use crate::args::ScanArgs;
@@ -39,10 +39,10 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         None => None,
     };
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let Examined { tree, searched, offline, uncommitted } =
-        examine(&scan, settings, writer, &watch, &mut clock)?;
+        examine(&scan, settings, writer, &progress, &mut clock)?;
     if monitor.finish().is_err() {
         let is_complete = scan.catalog.is_some() && uncommitted.is_none();
         let text = "interrupted, but the scan is complete and its result is in the catalog";
@@ -54,7 +54,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     summary.offline = offline;
     summary.hollow = searched.hollow;
     summary.unmatched_patterns = scan.patterns.unmatched();
-    let heard = print_results(&scan, settings, &tree, found, &summary, &watch)?;
+    let heard = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     problems::print(&all, settings);
@@ -62,14 +62,14 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         output::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if settings.verbosity == Verbosity::Verbose {
-        for device in scan.compare.lanes.conclusions() {
+        for device in scan.compare.disks.profiles() {
             settings.note(&Device::from(device).text());
         }
     }
     scan.patterns.tell_unmatched(settings);
     memory::tell(scan.memory, settings);
     if scan.stats {
-        let stats = Stats::new(&watch, summary.files, found, &clock, &scan.compare);
+        let stats = Stats::new(&progress, summary.files, found, &clock, &scan.compare);
         settings.note(&document(&stats));
     }
     if let Some(error) = uncommitted {
@@ -102,13 +102,13 @@ fn examine(
     scan: &ScanSettings,
     settings: &Settings,
     mut writer: Option<Writer>,
-    watch: &Watch,
+    progress: &Progress,
     clock: &mut Clock,
 ) -> Result<Examined, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.reread);
-    let mut tree = find_files(scan, trusts, watch)?;
+    let mut tree = find_files(scan, trusts, progress)?;
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
@@ -123,18 +123,18 @@ fn examine(
     let offline = recall.offline();
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
-    let begun = record(scan, &tree, started, watch);
+    let begun = record(scan, &tree, started, progress);
     let both = (&mut recall, writer.as_mut());
-    let mut searched = look_for(scan, settings, &tree, both, begun, watch)?;
+    let mut searched = look_for(scan, settings, &tree, both, begun, progress)?;
     if is_first {
         // What the walk read on its way looks known to the engine.
         searched.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
     let found = &searched.found;
-    let record = record(scan, &tree, started, watch);
+    let record = record(scan, &tree, started, progress);
     let uncommitted =
-        writer.and_then(|writer| commit(writer, &tree, recall, found, &record, watch).err());
+        writer.and_then(|writer| commit(writer, &tree, recall, found, &record, progress).err());
     clock.end(|s| &mut s.commit);
     Ok(Examined { tree, searched, offline, uncommitted })
 }
@@ -146,14 +146,14 @@ fn look_for(
     tree: &Tree,
     (recall, writer): (&mut Recall, Option<&mut Writer>),
     record: ScanRecord,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Searched, CommandError> {
     let suspects = recall.suspects().to_vec();
     let Recall { facts, memory } = recall;
     let facts = &*facts;
-    let search = || search(scan, tree, facts, &suspects, watch);
+    let search = || search(scan, tree, facts, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
-    let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, watch);
+    let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, progress);
     saver.rereads = scan.reread;
     saver.beside(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
@@ -163,13 +163,18 @@ fn look_for(
 }
 
 /// Returns what is remembered of the scan itself.
-fn record(scan: &ScanSettings, tree: &Tree, started: SystemTime, watch: &Watch) -> ScanRecord {
+fn record(
+    scan: &ScanSettings,
+    tree: &Tree,
+    started: SystemTime,
+    progress: &Progress,
+) -> ScanRecord {
     ScanRecord {
         started_ms: milliseconds(started),
         finished_ms: milliseconds(SystemTime::now()),
         options: scan.options.clone(),
         files: tree.files().len() as u64,
-        bytes: watch.bytes_seen.load(Relaxed),
+        bytes: progress.bytes_seen.load(Relaxed),
     }
 }
 
@@ -179,10 +184,10 @@ fn commit(
     recall: Recall,
     found: &Found,
     record: &ScanRecord,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<(), CommandError> {
-    watch.enter(Stage::Commit);
-    watch.saving.store(true, Relaxed);
+    progress.enter(Stage::Commit);
+    progress.saving.store(true, Relaxed);
     let copies = found.groups.iter().filter_map(|group| {
         let Group { content, inodes, reclaimable, .. } = *group.of;
         content.map(|content| Copies { content, inodes, reclaimable })
@@ -199,15 +204,15 @@ fn milliseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn find_files(scan: &ScanSettings, known: bool, watch: &Watch) -> Result<Tree, CommandError> {
+fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {
     match &scan.source {
         Source::Paths(roots) => {
             // Heads are read on the way only where the catalog cannot know them already.
-            let eager = (!known).then(|| EagerHeads::new(watch));
+            let eager = (!known).then(|| EagerHeads::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
-            walk::walk(roots, &scan.walk, visitor, watch).map_err(|_interrupted| unlisted(scan))
+            walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
         }
-        Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, watch),
+        Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, progress),
     }
 }
 
@@ -228,12 +233,12 @@ fn print_results(
     tree: &Tree,
     found: &Found,
     summary: &Summary,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<bool, CommandError> {
     match scan.format {
         Some(format) => output::print(|out| {
             let mut writer = writer(format, out, settings.stdout);
-            write_groups(&mut *writer, tree, found, watch)?;
+            write_groups(&mut *writer, tree, found, progress)?;
             writer.finish(&to_json(summary))
         }),
         None if settings.json => output::print_summary(summary),
@@ -246,11 +251,11 @@ fn write_groups(
     writer: &mut dyn GroupWriter,
     tree: &Tree,
     found: &Found,
-    watch: &Watch,
+    progress: &Progress,
 ) -> io::Result<()> {
     let mut path = Vec::new();
     for group in found.groups.iter() {
-        watch.make_room();
+        progress.make_room();
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use action::{Kind, Member, Plan, Target, Version, Why, separate};
 use content::Facts;
 use device::Io;
-use fsops::{FileKey, Watch};
+use fsops::FileKey;
+use runtime::Progress;
 use walk::{Problem, Tree};
 
-use crate::acting::{Planned, Work, by_lane, carry_out};
+use crate::acting::{Planned, Work, by_disk, carry_out};
 use crate::aftermath;
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
@@ -22,12 +23,12 @@ use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let workers = Workers::new(None, Io::Auto);
     let options = workers.walk(walk::Filter::default(), false, settings.own());
-    let tree = walk::walk(&args.paths, &options, None, &watch)?;
-    let plans = plans(&tree, &workers, &watch)?;
+    let tree = walk::walk(&args.paths, &options, None, &progress)?;
+    let plans = plans(&tree, &workers, &progress)?;
     monitor.finish()?;
     let all: Vec<&Problem> = tree.problems.iter().collect();
     problems::print(&all, settings);
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
         let elsewhere = plans.iter().filter(|plan| plan.why == Why::Elsewhere);
         let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
         let amount = plans.iter().map(|plan| plan.amount(Kind::Separate)).sum();
-        let lots = by_lane(plans.into_iter().map(Into::into), &workers);
+        let lots = by_disk(plans.into_iter().map(Into::into), &workers);
         let directory_times = args.preserve_dir_times;
         let (kind, distinct) = (Kind::Separate, Vec::new());
         let work = Work { kind, lots, amount, directory_times, distinct, one_way };
@@ -56,10 +57,10 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
 }
 
 /// Returns a plan for each file with several names.
-fn plans(tree: &Tree, workers: &Workers, watch: &Watch) -> Result<Vec<Plan>, CommandError> {
+fn plans(tree: &Tree, workers: &Workers, progress: &Progress) -> Result<Vec<Plan>, CommandError> {
     let files = files(tree);
     let facts = Facts::default();
-    let work = dupes::Work::new(tree, &facts, &workers.compare, watch);
+    let work = dupes::Work::new(tree, &facts, &workers.compare, progress);
     let now = dupes::unchanged(&work, &files)?;
     let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
     for (file, now) in files.into_iter().zip(now) {

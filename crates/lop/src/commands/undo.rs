@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use action::{NothingLeft, Reason, Refusal, Runs, Undone};
 use catalog::Catalog;
-use fsops::Watch;
+use runtime::Progress;
 use serde::Serialize;
 
 use crate::aftermath;
@@ -28,10 +28,10 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = refusals::open_runs(&folder, settings)?;
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let mut unreadable = 0;
-    let (run, undone, ended) = runs.undo(args.run, &paths, &watch, |error| {
+    let (run, undone, ended) = runs.undo(args.run, &paths, &progress, |error| {
         CommandError::from(error).tell(settings);
         unreadable += 1;
     })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::{Loaded, Mark, Rows};
 use dupes::{Expected, Validated};
-use fsops::Watch;
+use runtime::Progress;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
@@ -25,12 +25,12 @@ use crate::{output, problems};
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let loaded = load(args, settings)?;
-    let watch = Arc::new(Watch::default());
-    let monitor = Monitor::begin(&watch, settings)?;
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
     let options = Workers::new(None, device::Io::Auto).compare;
     let (tree, facts) = (&loaded.tree, &loaded.facts);
     let (validated, marked) = while_marking(settings, |marks| {
-        let work = dupes::Work::new(tree, facts, &options, &watch);
+        let work = dupes::Work::new(tree, facts, &options, &progress);
         let expected = |file| expected(&loaded, file);
         let found = |file, finding| {
             let mark = state_after(loaded.state(file), finding);

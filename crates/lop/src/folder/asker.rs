@@ -11,7 +11,7 @@ use super::Copies;
 use super::bounds::Bounds;
 use crate::error::CommandError;
 use crate::look::Looker;
-use crate::remembered::Waiting;
+use crate::remembered::BlockedThread;
 use crate::unknown::Standing;
 use crate::verifying::Place;
 use crate::views::Distinct;
@@ -44,7 +44,7 @@ pub(super) struct Asker<'a> {
     bounds: Bounds<'a>,
     contents: HashMap<i64, Content>,
     looker: Looker,
-    waiting: Waiting,
+    waiting: BlockedThread,
 }
 
 impl Content {
@@ -70,7 +70,7 @@ impl<'a> Asker<'a> {
         distinct: &'a Distinct,
     ) -> Result<Self, CommandError> {
         let (contents, looker) = (HashMap::new(), Looker::default());
-        let (bounds, waiting) = (Bounds::new(tree, distinct), Waiting::new(catalog)?);
+        let (bounds, waiting) = (Bounds::new(tree, distinct), BlockedThread::new(catalog)?);
         Ok(Asker { catalog, tree, distinct, bounds, contents, looker, waiting })
     }
 

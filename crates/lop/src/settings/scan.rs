@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use device::{Io, Lanes, Threads};
+use device::{Disks, Io, Threads};
 use walk::{Filter, Own};
 
 use crate::args::{self, Format, ScanArgs};
@@ -149,12 +149,12 @@ impl Workers {
     pub(crate) fn new(threads: Option<std::num::NonZeroUsize>, io: Io) -> Workers {
         let grows = threads.is_none();
         let threads = threads.or_else(|| std::thread::available_parallelism().ok());
-        let limits = Limits::of(fsops::raise_descriptor_limit());
+        let limits = Limits::of(runtime::raise_descriptor_limit());
         Workers {
             walk_dirs: limits.walk_dirs,
             compare: dupes::Options {
                 threads: Threads { first: threads.map_or(1, std::num::NonZeroUsize::get), grows },
-                lanes: Arc::new(Lanes::new(io)),
+                disks: Arc::new(Disks::new(io)),
                 open_dirs: limits.compare_dirs,
                 open_files: limits.compare_files,
                 digests: true,
@@ -175,7 +175,7 @@ impl Workers {
             filter,
             one_file_system,
             threads: self.compare.threads,
-            lanes: Arc::clone(&self.compare.lanes),
+            disks: Arc::clone(&self.compare.disks),
             open_dirs: self.walk_dirs,
             patience: PATIENCE,
             own,

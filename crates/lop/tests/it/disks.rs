@@ -281,12 +281,13 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
         filter: walk::Filter::default(),
         one_file_system: false,
         threads: device::Threads { first: 2, grows: true },
-        lanes: std::sync::Arc::default(),
+        disks: std::sync::Arc::default(),
         open_dirs: 8,
         patience: Duration::from_millis(500),
         own: walk::Own::default(),
     };
-    let tree = walk::walk(&roots, &options, None, &fsops::Watch::default()).expect("not stopped");
+    let tree =
+        walk::walk(&roots, &options, None, &runtime::Progress::default()).expect("not stopped");
     assert_eq!(tree.files().len(), 82);
     let problems: Vec<String> = tree
         .problems

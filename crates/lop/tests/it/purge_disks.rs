@@ -33,7 +33,7 @@ fn purged_before_an_arm(io: &str) -> Option<Value> {
 #[test]
 fn a_disk_with_an_arm_is_gone_through_in_its_order() {
     let Some(figures) = purged_before_an_arm("hdd") else { return };
-    assert_eq!(figures["devices"][0]["arm"], true, "{figures}");
+    assert_eq!(figures["devices"][0]["seek_bound"], true, "{figures}");
     assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
 }
 
@@ -43,7 +43,7 @@ fn an_arm_is_told_by_how_long_reads_take() {
     let mut tries = Vec::new();
     while tries.len() < 5 {
         let Some(figures) = purged_before_an_arm("auto") else { return };
-        if figures["devices"][0]["arm"] == true && figures["sweeps"].as_u64() > Some(0) {
+        if figures["devices"][0]["seek_bound"] == true && figures["sweeps"].as_u64() > Some(0) {
             return;
         }
         tries.push(figures);

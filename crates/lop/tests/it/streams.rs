@@ -384,7 +384,7 @@ fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
             panic!("one device: {figures}");
         };
         assert!(device["name"].is_string() && device["waited_seconds"].is_number(), "{figures}");
-        (device["cold"].as_bool(), device["arm"].as_bool(), output.stdout.clone())
+        (device["cold"].as_bool(), device["seek_bound"].as_bool(), output.stdout.clone())
     };
     let (hdd, ssd, cached, auto) = (stats("hdd"), stats("ssd"), stats("cached"), stats("auto"));
     assert_eq!((hdd.0, hdd.1), (Some(true), Some(true)));

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mirror::{Options, Reason};
-use purge::Throttle;
+use runtime::Throttle;
 use testkit::{PATIENCE, TempTree, TreeBuilder};
 
 use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};

@@ -11,8 +11,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
 use mirror::{Options, Roots, Source};
+use runtime::Progress;
 use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{
     Broken, Enter, Facts, FromReceiver, FromSender, Have, Incoming, Item, Loss, Meta, Names,
@@ -76,9 +76,9 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
     let ((asks, to_sender), (says, heard), (again, to_receiver)) = (pipe(), pipe(), pipe());
     let bytes = thread::scope(|scope| {
         scope.spawn(move || {
-            let (out, watch, mut asks) =
-                (Outgoing::new(heard), Watch::default(), Incoming::new(asks));
-            mirror::send(&source, None, &one(), &watch, (&mut asks, &out)).expect("sent");
+            let (out, progress, mut asks) =
+                (Outgoing::new(heard), Progress::default(), Incoming::new(asks));
+            mirror::send(&source, None, &one(), &progress, (&mut asks, &out)).expect("sent");
         });
         let listener = scope.spawn(move || {
             let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
@@ -94,7 +94,7 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
         let (_, ended) = mirror::receive(
             &roots,
             &one(),
-            &Watch::default(),
+            &Progress::default(),
             mirror::User::default(),
             (&mut again, &out),
         );
@@ -208,9 +208,9 @@ fn replay_with(
             let _gone = to_receiver.shutdown(Shutdown::Write);
         });
         let mut says = Incoming::new(OwnedFd::from(says).into());
-        let watch = Watch::default();
+        let progress = Progress::default();
         let (_, ended) =
-            mirror::receive(&roots, options, &watch, mirror::User::default(), (&mut says, &out));
+            mirror::receive(&roots, options, &progress, mirror::User::default(), (&mut says, &out));
         drop(says);
         ended
     });
@@ -387,9 +387,9 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let (asks, to_sender) = UnixStream::pair().expect("there are sockets");
     let end = to_sender.try_clone().expect("copied");
     let sender = thread::spawn(move || {
-        let (out, watch, mut asks) =
-            (Outgoing::new(heard), Watch::default(), Incoming::new(OwnedFd::from(asks).into()));
-        mirror::send(&source, None, &one(), &watch, (&mut asks, &out))
+        let (out, progress, mut asks) =
+            (Outgoing::new(heard), Progress::default(), Incoming::new(OwnedFd::from(asks).into()));
+        mirror::send(&source, None, &one(), &progress, (&mut asks, &out))
     });
     let listener = thread::spawn(move || {
         let mut all = Vec::new();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fsops::{Dir, Mark};
 use mirror::{Options, Reason, Refusal, Roots};
-use purge::Throttle;
+use runtime::Throttle;
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
 use walk::Globs;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mirror::{Options, Refusal, Roots, What};
-use purge::Throttle;
+use runtime::Throttle;
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped,
 };

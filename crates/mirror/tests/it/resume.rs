@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use mirror::Options;
-use purge::Throttle;
+use runtime::Throttle;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::world::{assert_alike, deleting, from_afar, part_of, parts_in, run, sent, usual};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use fsops::Watch;
 use mirror::{Roots, Source};
+use runtime::Progress;
 use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{Broken, Enter, Facts, FromSender, Incoming, Meta, Outgoing};
 
@@ -31,25 +31,25 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     // Threads have copies of descriptors, by which a pipe would stay open.
     let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
     let mut said = Incoming::new(OwnedFd::from(said).into());
-    let (send_watch, watch) = (Watch::default(), Watch::default());
+    let (send_progress, progress) = (Progress::default(), Progress::default());
     thread::scope(|scope| {
         let sender = scope.spawn(|| {
             let end = to_receiver.try_clone().expect("copied");
             let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
             let talk = (&mut asked, &out);
-            let sent = mirror::send(&source, None, &with(1), &send_watch, talk);
+            let sent = mirror::send(&source, None, &with(1), &send_progress, talk);
             end.shutdown(Shutdown::Write).expect("it is open");
             sent.is_err()
         });
         scope.spawn(|| {
             thread::sleep(delay);
-            send_watch.stop();
+            send_progress.stop();
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let (_, ended) = mirror::receive(
             &roots,
             &deleting(),
-            &watch,
+            &progress,
             mirror::User::default(),
             (&mut said, &out),
         );
@@ -92,14 +92,15 @@ fn nothing_is_removed_because_the_sender_stops() {
 fn received(
     place: &TempTree,
     (mut said, to_sender): (Incoming<File>, File),
-    meanwhile: impl FnOnce(&Watch) + Send,
+    meanwhile: impl FnOnce(&Progress) + Send,
 ) -> Result<(), Broken> {
     let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
-    let watch = Watch::default();
+    let progress = Progress::default();
     thread::scope(|scope| {
-        scope.spawn(|| meanwhile(&watch));
+        scope.spawn(|| meanwhile(&progress));
         let out = Arc::new(Outgoing::new(to_sender));
-        mirror::receive(&roots, &deleting(), &watch, mirror::User::default(), (&mut said, &out)).1
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
+            .1
     })
 }
 
@@ -128,13 +129,14 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
-            let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
+            let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
             let talk = (&mut asked, &out);
-            mirror::send(&source, None, &with(1), &watch, talk).expect("sent");
+            mirror::send(&source, None, &with(1), &progress, talk).expect("sent");
         });
         let out = Arc::new(Outgoing::new(to_sender));
-        let watch = Watch::default();
-        mirror::receive(&roots, &deleting(), &watch, mirror::User::default(), (&mut said, &out)).0
+        let progress = Progress::default();
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
+            .0
     });
     assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
@@ -159,14 +161,14 @@ fn what_had_come_of_a_file_stays_when_one_stops() {
         let (said, to_receiver) = pipe();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
-                let (out, watch) = (Outgoing::new(to_receiver), Watch::default());
+                let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
                 let talk = (&mut asked, &out);
-                let _ended = mirror::send(&source, None, &with(1), &watch, talk);
+                let _ended = mirror::send(&source, None, &with(1), &progress, talk);
             });
             let end = to_sender.try_clone().expect("copied");
-            let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |watch| {
+            let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |progress| {
                 thread::sleep(delay);
-                watch.stop();
+                progress.stop();
             });
             end.shutdown(Shutdown::Write).expect("it is open");
             ended

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use device::{Io, Lanes, Threads};
-use fsops::Watch;
+use device::{Disks, Io, Threads};
 use mirror::{Change, Options, Outcome, Roots, Source, mirror};
+use runtime::Progress;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
 use walk::Globs;
 use wire::{Incoming, Outgoing};
@@ -32,7 +32,7 @@ pub(crate) fn with(threads: usize) -> Options {
         own: walk::Own::default(),
         memory: None,
         threads: Threads { first: threads, grows: false },
-        lanes: Arc::new(Lanes::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),
+        disks: Arc::new(Disks::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),
         open_dirs: 8,
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn tell(
         let roots = Roots::check(from.as_ref(), to.as_ref(), base, options.dry_run);
         let roots = roots.expect("may be mirrored");
         let (outcome, ended) =
-            mirror(&roots, options, &Watch::default(), mirror::User::told(&tell));
+            mirror(&roots, options, &Progress::default(), mirror::User::told(&tell));
         ended.expect("not interrupted");
         outcome
     };
@@ -237,15 +237,20 @@ fn through_pipes(
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let out = Outgoing::new(to_receiver);
-            let watch = Watch::default();
+            let progress = Progress::default();
             let talk = (&mut asked, &out);
-            mirror::send(&source, place, options, &watch, talk)
-                .map(|()| watch.bytes_read.load(Relaxed))
+            mirror::send(&source, place, options, &progress, talk)
+                .map(|()| progress.bytes_read.load(Relaxed))
         });
         let out = Arc::new(Outgoing::new(to_sender));
-        let watch = Watch::default();
-        let (outcome, ended) =
-            mirror::receive(&roots, options, &watch, mirror::User::told(tell), (&mut said, &out));
+        let progress = Progress::default();
+        let (outcome, ended) = mirror::receive(
+            &roots,
+            options,
+            &progress,
+            mirror::User::told(tell),
+            (&mut said, &out),
+        );
         out.close();
         let sent = sender.join().expect("no panic");
         assert!(ended.is_ok() && sent.is_ok(), "{ended:?} {sent:?}");

@@ -92,8 +92,8 @@ fn several_at_one_tree_are_no_failure() {
         let removed: u64 = thread::scope(|scope| {
             let way = &way;
             let remove = |target| {
-                let watch = fsops::Watch::default();
-                let (outcome, _) = purge::purge(&[target], way, &watch, None);
+                let progress = runtime::Progress::default();
+                let (outcome, _) = purge::purge(&[target], way, &progress, None);
                 assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
                 outcome.files
             };

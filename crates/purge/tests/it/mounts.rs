@@ -166,7 +166,7 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
     // With a pattern no subvolume goes as a whole.
     let exclude = walk::Globs::new(&["nothing".to_string()]).expect("a pattern");
     let selection = Selection { exclude, ..Selection::default() };
-    let throttle = std::sync::Arc::new(purge::Throttle::new(100.try_into().ok()));
+    let throttle = std::sync::Arc::new(runtime::Throttle::new(100.try_into().ok()));
     let options = Options { throttle, selection, ..ways().swap_remove(0) };
     std::thread::scope(|scope| {
         let purging = scope.spawn(|| remove(&tree, &options));

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use device::{Io, Lanes, Threads};
-use fsops::Watch;
+use device::{Disks, Io, Threads};
 use purge::{Deed, Guard, Options, Outcome, Selection, Target, purge};
+use runtime::Progress;
 
 /// Returns the ways to remove a tree that may make a difference: threads, and what the disk is said to be.
 pub(crate) fn ways() -> Vec<Options> {
@@ -17,7 +17,7 @@ pub(crate) fn ways() -> Vec<Options> {
         cross_mounts: false,
         guarded: Guard::new(None, &[]).keys(),
         threads: Threads { first, grows },
-        lanes: Arc::new(Lanes::new(io)),
+        disks: Arc::new(Disks::new(io)),
         open_dirs: 3,
         throttle: Arc::default(),
     };
@@ -40,7 +40,7 @@ pub(crate) fn target(path: impl AsRef<Path>) -> Target {
 
 /// Removes a tree.
 pub(crate) fn remove(path: impl AsRef<Path>, options: &Options) -> Outcome {
-    let (outcome, ended) = purge(&[target(path)], options, &Watch::default(), None);
+    let (outcome, ended) = purge(&[target(path)], options, &Progress::default(), None);
     ended.expect("not interrupted");
     outcome
 }

@@ -6,8 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use device::{Io, Lanes, Threads};
-use fsops::{FileKey, Watch};
+use device::{Disks, Io, Threads};
+use fsops::FileKey;
+use runtime::Progress;
 use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
 
@@ -17,7 +18,7 @@ pub(crate) fn options() -> Options {
         filter: filter(|f| f.empty = true),
         one_file_system: false,
         threads: Threads { first: 2, grows: true },
-        lanes: Arc::default(),
+        disks: Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
         own: walk::Own::default(),
@@ -25,8 +26,8 @@ pub(crate) fn options() -> Options {
 }
 
 /// Returns devices that are as the user says.
-pub(crate) fn lanes(io: Io) -> Arc<Lanes> {
-    Arc::new(Lanes::new(io))
+pub(crate) fn disks(io: Io) -> Arc<Disks> {
+    Arc::new(Disks::new(io))
 }
 
 /// Returns this many threads, and more where they wait.
@@ -51,7 +52,7 @@ pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
 /// Walks the roots with these options, in every order, and checks the tree.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let trees = [Io::Auto, Io::Hdd, Io::Ssd]
-        .map(|io| found_once(roots, &Options { lanes: lanes(io), ..options.clone() }));
+        .map(|io| found_once(roots, &Options { disks: disks(io), ..options.clone() }));
     let [auto, others @ ..] = trees;
     for other in &others {
         assert!(actual(&auto) == actual(other), "not the same files in another order");
@@ -64,7 +65,7 @@ pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree
 /// Walks the roots with these options and checks the tree.
 pub(crate) fn found_once<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
-    let tree = walk(&roots, options, None, &Watch::default()).expect("not stopped");
+    let tree = walk(&roots, options, None, &Progress::default()).expect("not stopped");
     check(&tree);
     tree
 }

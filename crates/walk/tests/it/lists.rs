@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use testkit::{PathBytes, TempTree, TreeBuilder};
 use walk::{Filter, Tree, from_list};
 
@@ -10,7 +10,7 @@ use crate::found::{filter, ids, in_memory, paths, problems};
 
 fn listed(tree: &TempTree, names: &[&str], filter: &Filter) -> Tree {
     let paths = names.iter().map(|name| tree.join(*name));
-    from_list(paths, filter, &Watch::default()).expect("not stopped")
+    from_list(paths, filter, &Progress::default()).expect("not stopped")
 }
 
 #[test]
@@ -74,25 +74,25 @@ fn ten_thousand_folders_are_told_apart() {
         std::fs::write(dir.join("file"), i.to_string()).expect("room");
     }
     let paths = (0..10_000).map(|i| tree.join(format!("{i}/file")));
-    let found = from_list(paths, &Filter::default(), &Watch::default()).expect("not stopped");
+    let found = from_list(paths, &Filter::default(), &Progress::default()).expect("not stopped");
     assert_eq!((found.files().len(), found.roots().len()), (10_000, 10_000));
 }
 
 #[test]
 fn a_stopped_list_is_interrupted() {
-    let watch = Watch::default();
+    let progress = Progress::default();
     let mut left = 10;
     let endless = std::iter::repeat_with(|| {
         left -= 1;
         if left == 0 {
-            watch.stop();
+            progress.stop();
         }
         PathBuf::from("Cargo.toml")
     });
-    assert!(matches!(from_list(endless, &Filter::default(), &watch), Err(Interrupted)));
+    assert!(matches!(from_list(endless, &Filter::default(), &progress), Err(Interrupted)));
     let none = std::iter::empty();
     assert_eq!(
-        from_list(none, &Filter::default(), &watch).expect("nothing to stop").files().len(),
+        from_list(none, &Filter::default(), &progress).expect("nothing to stop").files().len(),
         0
     );
 }

@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex};
 
 use device::Io;
-use fsops::{Dir, Stat, Volume, Watch};
+use fsops::{Dir, Stat, Volume};
+use runtime::Progress;
 use testkit::{FileSystem, Mount, PATIENCE, PathBytes, TempTree, TreeBuilder, skipped};
 use walk::{Filter, Options, Tree, from_list, walk};
 
-use crate::found::{actual, expected, found_with, ids, lanes, names, options, problems, workers};
+use crate::found::{actual, disks, expected, found_with, ids, names, options, problems, workers};
 
 fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
     let mut mounts = Vec::new();
@@ -166,7 +167,7 @@ fn mounted_files_have_their_own_device_and_file_system() {
     let listed = from_list(
         ["covered", "d/covered", "d/plain"].map(|p| tree.join(p)).into_iter(),
         &Filter::default(),
-        &Watch::default(),
+        &Progress::default(),
     );
     let listed = listed.expect("not stopped");
     assert_eq!(listed.files().len(), 3);
@@ -206,9 +207,9 @@ fn devices_are_walked_side_by_side() {
     tree.make(&one);
     tree.make(&other);
     let meeting = Meeting { met: Mutex::default(), come: Condvar::new() };
-    let options = Options { threads: workers(1), lanes: lanes(Io::Cached), ..options() };
+    let options = Options { threads: workers(1), disks: disks(Io::Cached), ..options() };
     let roots = [one.path().to_path_buf(), other.path().to_path_buf()];
-    let walked = walk(&roots, &options, Some(&meeting), &Watch::default()).expect("not stopped");
+    let walked = walk(&roots, &options, Some(&meeting), &Progress::default()).expect("not stopped");
     assert_eq!(walked.files().len(), 4);
     assert_eq!(*meeting.met.lock().expect("not poisoned"), 2);
 }

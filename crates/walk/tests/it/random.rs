@@ -4,9 +4,10 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{Dir, Stat, Watch};
+use fsops::{Dir, Stat};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use proptest::sample::select;
+use runtime::Progress;
 use testkit::{TempTree, random_tree};
 use walk::{Visitor, walk};
 
@@ -44,12 +45,12 @@ proptest! {
     ) {
         let temp = TempTree::new();
         tree.make(&temp);
-        let (visitor, watch) = (Sizes::default(), Watch::default());
+        let (visitor, progress) = (Sizes::default(), Progress::default());
         let options = walk::Options { threads: workers(threads), ..options() };
         // A file as a root is not visited, but must not shift the notes of the others.
         let outside = testkit::TreeBuilder::new().file("lone", "lone").make_temp();
         let roots = [outside.join("lone"), temp.path().to_path_buf()];
-        let tree = walk(&roots, &options, Some(&visitor), &watch).expect("not stopped");
+        let tree = walk(&roots, &options, Some(&visitor), &progress).expect("not stopped");
         let mut seen = visitor.0.into_inner().expect("no panic");
         seen.sort_unstable();
         let mut sizes: Vec<u64> = expected(temp.path()).into_values().map(|(size, _)| size).collect();
@@ -60,7 +61,7 @@ proptest! {
             let lone = tree.path(id).ends_with(b"/lone");
             prop_assert_eq!(note, if lone { 0 } else { tree.file(id).size + 1 });
         }
-        prop_assert_eq!(watch.bytes_seen.load(Relaxed), sizes.iter().sum::<u64>());
+        prop_assert_eq!(progress.bytes_seen.load(Relaxed), sizes.iter().sum::<u64>());
     }
 }
 

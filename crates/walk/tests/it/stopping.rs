@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use fsops::{Dir, Interrupted, Stat, Watch};
+use fsops::{Dir, Stat};
+use runtime::{Interrupted, Progress};
 use testkit::TreeBuilder;
 use walk::{Visitor, walk};
 
@@ -12,13 +13,13 @@ use crate::found::{options, workers};
 /// Stops the walk at its so-manieth file.
 struct StopAt<'a> {
     left: AtomicU64,
-    watch: &'a Watch,
+    progress: &'a Progress,
 }
 
 impl Visitor for StopAt<'_> {
     fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
         if self.left.fetch_sub(1, Relaxed) == 1 {
-            self.watch.stop();
+            self.progress.stop();
         }
         0
     }
@@ -33,24 +34,24 @@ fn a_walk_stopped_at_any_file_is_interrupted() {
     let tree = builder.make_temp();
     for threads in [1, 2, 8] {
         for at in (1..=150).step_by(7) {
-            let watch = Watch::default();
-            let visitor = StopAt { left: AtomicU64::new(at), watch: &watch };
+            let progress = Progress::default();
+            let visitor = StopAt { left: AtomicU64::new(at), progress: &progress };
             let options = walk::Options { threads: workers(threads), ..options() };
             let roots = [tree.join("0"), tree.path().to_path_buf(), tree.join("0/0/0")];
-            let answer = walk(&roots, &options, Some(&visitor), &watch);
+            let answer = walk(&roots, &options, Some(&visitor), &progress);
             assert!(matches!(answer, Err(Interrupted)), "{threads} threads, stopped at {at}");
-            assert!(watch.entries.load(Relaxed) <= 200);
+            assert!(progress.entries.load(Relaxed) <= 200);
         }
     }
 }
 
 #[test]
 fn a_walk_stopped_before_it_begins_looks_at_nothing() {
-    let watch = Watch::default();
-    watch.stop();
-    let answer = walk(&[".".into()], &options(), None, &watch);
+    let progress = Progress::default();
+    progress.stop();
+    let answer = walk(&[".".into()], &options(), None, &progress);
     assert!(matches!(answer, Err(Interrupted)));
-    assert_eq!(watch.entries.load(Relaxed), 0);
+    assert_eq!(progress.entries.load(Relaxed), 0);
 }
 
 /// Panics at the first file.
@@ -68,7 +69,7 @@ fn a_panic_in_one_worker_ends_the_walk_instead_of_leaving_the_others_waiting() {
     let roots = [tree.path().to_path_buf()];
     let options = walk::Options { threads: workers(4), ..options() };
     let walked = std::panic::catch_unwind(|| {
-        walk(&roots, &options, Some(&Panic), &Watch::default()).is_ok()
+        walk(&roots, &options, Some(&Panic), &Progress::default()).is_ok()
     });
     assert!(walked.is_err());
 }

@@ -5,8 +5,9 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may use those of lower layers.
-const LAYERS: [(&str, u8); 11] = [
+const LAYERS: [(&str, u8); 12] = [
     ("fsops", 0),
+    ("runtime", 0),
     ("wire", 0),
     ("device", 1),
     ("walk", 2),

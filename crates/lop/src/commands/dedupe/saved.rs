@@ -8,7 +8,7 @@ use action::{Kind, Looks, Plan, Saved, SavedError};
 use device::Io;
 
 use super::{OPEN_DIRS, may_act, show, work};
-use crate::acting::{Planned, by_lane, carry_out};
+use crate::acting::{Planned, by_disk, carry_out};
 use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -104,7 +104,7 @@ pub(super) fn of_saved(
     may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let workers = Workers::new(None, Io::Auto);
-    let lots = by_lane(saved.groups.into_iter().map(|saved| saved.group), &workers);
+    let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &workers);
     carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, outcome| {
         aftermath::follow_run(run, &outcome.statuses, settings)
     })

@@ -164,8 +164,8 @@ impl<'a> Figures<'a> {
         Figures {
             account,
             peak_memory_bytes: peak_memory_bytes(),
-            spilled_bytes: fsops::memory::spilled().most,
-            devices: options.lanes.conclusions().into_iter().map(Device::from).collect(),
+            spilled_bytes: runtime::memory::spilled().most,
+            devices: options.disks.profiles().into_iter().map(Device::from).collect(),
         }
     }
 }

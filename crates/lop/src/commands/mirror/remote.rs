@@ -177,7 +177,7 @@ impl Connection {
     pub(super) fn lost(&self, broken: &Broken) -> CommandError {
         let host = &self.host;
         match broken {
-            Broken::Stopped => CommandError::from(fsops::Interrupted),
+            Broken::Stopped => CommandError::from(runtime::Interrupted),
             Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
             Broken::StoppedThere => CommandError::failed(format!("the lop on {host} was stopped")),
             Broken::Failed(e) => {

@@ -7,10 +7,10 @@ use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use device::{Io, Lanes};
-use fsops::Watch;
+use device::{Disks, Io};
 use mirror::{Options, Reason, Refusal, Reports, Roots, Source};
-use purge::Throttle;
+use runtime::Progress;
+use runtime::Throttle;
 use walk::Globs;
 use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
 
@@ -24,10 +24,10 @@ use crate::settings::{Settings, Workers};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
-    let watch = Arc::new(Watch::default());
+    let progress = Arc::new(Progress::default());
     // The terminal may be that of the other side.
-    let monitor = Monitor::begin(&watch, &settings.without_progress())?;
-    let spoken = serve(&watch, settings);
+    let monitor = Monitor::begin(&progress, &settings.without_progress())?;
+    let spoken = serve(&progress, settings);
     monitor.finish()?;
     match spoken {
         Ok(()) => Ok(Exit::Done),
@@ -36,31 +36,31 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     }
 }
 
-fn serve(watch: &Watch, settings: &Settings) -> Result<(), Broken> {
+fn serve(progress: &Progress, settings: &Settings) -> Result<(), Broken> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let out = Arc::new(Outgoing::new(stdout));
     let mut incoming = Incoming::new(stdin);
     out.greet(env!("CARGO_PKG_VERSION"))?;
-    let greeting = wire::read_greeting(&mut incoming, &|| watch.stopped())?;
+    let greeting = wire::read_greeting(&mut incoming, &|| progress.poll_stop())?;
     if greeting.said.is_none_or(|(protocol, _)| protocol != wire::VERSION) {
         return Err(Broken::Nonsense("no greeting"));
     }
-    let (open, _) = wire::decode::<Open>(incoming.next(&|| watch.stopped())?)?;
+    let (open, _) = wire::decode::<Open>(incoming.next(&|| progress.poll_stop())?)?;
     let options = match options(&open) {
         Ok(options) => options,
         Err(text) => return answer(&out, &Answer::Refused { on_purpose: false, text }),
     };
     match open.role {
-        Role::Send => send(&open, (options, settings), watch, &mut incoming, &out),
-        Role::Receive => receive(&open, (options, settings), watch, &mut incoming, &out),
+        Role::Send => send(&open, (options, settings), progress, &mut incoming, &out),
+        Role::Receive => receive(&open, (options, settings), progress, &mut incoming, &out),
     }
 }
 
 fn send(
     open: &Open,
     (mut options, settings): (Options, &Settings),
-    watch: &Watch,
+    progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
@@ -77,13 +77,13 @@ fn send(
     };
     options.memory = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
     answer(out, &Answer::Ready(None))?;
-    mirror::send(&source, not_into, &options, watch, (incoming, out))
+    mirror::send(&source, not_into, &options, progress, (incoming, out))
 }
 
 fn receive(
     open: &Open,
     (mut options, settings): (Options, &Settings),
-    watch: &Watch,
+    progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
@@ -97,7 +97,7 @@ fn receive(
     answer(out, &Answer::Ready(roots.place()))?;
     let text = |reason: &Reason| reason_text(reason);
     let reports = Reports { lists: open.lists, asks: open.asks };
-    mirror::receive_and_report(&roots, &options, watch, (reports, &text), (incoming, out))
+    mirror::receive_and_report(&roots, &options, progress, (reports, &text), (incoming, out))
 }
 
 fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
@@ -140,7 +140,7 @@ fn options(open: &Open) -> Result<Options, String> {
         memory: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
         threads: workers.compare.threads,
-        lanes: Arc::new(Lanes::new(Io::Auto)),
+        disks: Arc::new(Disks::new(Io::Auto)),
         open_dirs: workers.walk_dirs.min(64),
     })
 }

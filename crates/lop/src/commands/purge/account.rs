@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fsops::Interrupted;
 use purge::{Options, Outcome, Problem, Reason};
+use runtime::Interrupted;
 use serde::Serialize;
 
 use crate::devices::Device;
@@ -118,8 +118,8 @@ impl<'a> Figures<'a> {
             sweeps: outcome.sweeps,
             threads: outcome.threads,
             peak_memory_bytes: peak_memory_bytes(),
-            spilled_bytes: fsops::memory::spilled().most,
-            devices: options.lanes.conclusions().into_iter().map(Device::from).collect(),
+            spilled_bytes: runtime::memory::spilled().most,
+            devices: options.disks.profiles().into_iter().map(Device::from).collect(),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fsops::Watch;
 use purge::{Deed, Options, Target};
+use runtime::Progress;
 
 use crate::consent::{MANY, Question};
 use crate::error::CommandError;
@@ -32,9 +32,9 @@ impl Ahead {
         options: &Options,
         settings: &Settings,
     ) -> Result<Ahead, CommandError> {
-        let watch = Arc::new(Watch::default());
-        let monitor = Monitor::begin(&watch, settings)?;
-        let bell = Arc::clone(&watch);
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
+        let bell = Arc::clone(&progress);
         // Where no thread can be started it takes as long as it takes.
         let _unstarted = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(PATIENCE);
@@ -42,7 +42,7 @@ impl Ahead {
         });
         let throttle = Arc::default();
         let options = Options { deed: Deed::Count, throttle, ..options.clone() };
-        let (outcome, ended) = purge::purge(targets, &options, &watch, None);
+        let (outcome, ended) = purge::purge(targets, &options, &progress, None);
         monitor.finish()?;
         Ok(Ahead { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
     }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use action::{Begun, Discard, Left, Missing, Refusal, Taken, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
-use fsops::{Interrupted, Watch};
 use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
+use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
 use super::account::{self, Account, Figures, conclude};
@@ -136,7 +136,7 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     }
     // The idle class goes on to it, and nothing that is open here: no file system is kept busy by it but those
     // of the trees, and no lock is kept that somebody holds around this command.
-    fsops::keep_open_files_to_itself();
+    runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let mut said = String::new();
@@ -152,10 +152,10 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
-    let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
-    let monitor = Monitor::begin(&watch, settings)?;
+    let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
+    let monitor = Monitor::begin(&progress, settings)?;
     let Removed { outcome, refused, unmoved, ended } =
-        remove(*discard, &options, settings, &watch)?;
+        remove(*discard, &options, settings, &progress)?;
     ended.and(monitor.finish())?;
     let all_gone = outcome.failed == 0 && refused.is_empty() && unmoved == 0;
     Ok(if all_gone { Exit::Done } else { Exit::Partial })
@@ -165,8 +165,8 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;
-    let (options, watch) = (removal(args, settings), Arc::new(Watch::default()));
-    let (start, monitor) = (Instant::now(), Monitor::begin(&watch, settings)?);
+    let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
+    let (start, monitor) = (Instant::now(), Monitor::begin(&progress, settings)?);
     let (mut outcome, mut unknown, mut ended, mut any) = (Outcome::default(), 0, Ok(()), false);
     let mut to_user = 0;
     for run in runs {
@@ -188,7 +188,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             }
         };
         any = true;
-        let removed = remove(*discard, &options, settings, &watch)?;
+        let removed = remove(*discard, &options, settings, &progress)?;
         refusals::print(&removed.refused, settings);
         outcome.add(removed.outcome);
         to_user += removed.unmoved + removed.refused.len() as u64;
@@ -231,7 +231,7 @@ fn remove(
     discard: Discard,
     options: &Options,
     settings: &Settings,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Removed, CommandError> {
     let missing = discard.settle().map_err(explained)?;
     for missing in &missing {
@@ -241,7 +241,7 @@ fn remove(
     let (left, refused) = discard.left().map_err(explained)?;
     let guard = guard(settings);
     let (mut outcome, ended) =
-        telling(&discard, watch, || remove_trees(&discard, left, &guard, options, watch));
+        telling(&discard, progress, || remove_trees(&discard, left, &guard, options, progress));
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note(outcome.files + outcome.dirs, Some(failed));
     // Stopped or not: it may be all gone.
@@ -264,14 +264,14 @@ fn told(missing: &Missing) -> Vec<u8> {
 }
 
 /// Does work, and notes in the journal every few seconds how far it is.
-fn telling<T>(discard: &Discard, watch: &Watch, work: impl FnOnce() -> T) -> T {
-    let before = watch.removed_done.load(Relaxed);
+fn telling<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) -> T {
+    let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let tell = move || {
             while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // What cannot be noted now is noted with what comes next.
-                let _noted = discard.note(watch.removed_done.load(Relaxed) - before, None);
+                let _noted = discard.note(progress.removed_done.load(Relaxed) - before, None);
             }
         };
         // Where no thread can be started it is told at the end.
@@ -287,7 +287,7 @@ fn remove_trees(
     left: Vec<Left>,
     guard: &Guard,
     options: &Options,
-    watch: &Watch,
+    progress: &Progress,
 ) -> (Outcome, Result<(), Interrupted>) {
     let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
     for tree in left {
@@ -295,7 +295,7 @@ fn remove_trees(
         let target = parent.and_then(|parent| guard.check_in(Arc::new(parent), &tree.at, &tree.at));
         let mut of_tree = Outcome::default();
         match target {
-            Ok(target) => (of_tree, ended) = purge::purge(&[target], options, watch, None),
+            Ok(target) => (of_tree, ended) = purge::purge(&[target], options, progress, None),
             Err(refusal) => {
                 of_tree.failed = 1;
                 of_tree.problems.push(Problem { path: tree.at.clone(), reason: refusal.into() });

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use fsops::Watch;
 use purge::Tell;
+use runtime::Progress;
 use serde::Serialize;
 
 use super::Ended;
@@ -24,7 +24,7 @@ struct Entry<'a> {
 /// Does `work`, and prints what it tells of. `account` says what came of it, which a document ends with. If
 /// nobody reads on, the work is stopped.
 pub(super) fn listed(
-    watch: &Watch,
+    progress: &Progress,
     settings: &Settings,
     work: impl FnOnce(Tell<'_>) -> Ended,
     account: impl FnOnce(&Ended) -> Account,
@@ -43,7 +43,7 @@ pub(super) fn listed(
                 lines.write(&[&settings.stdout.names.show_line(path), slash].concat())
             };
             if !is_read {
-                watch.stop();
+                progress.stop();
             }
         };
         let ended = work(&tell);

@@ -40,8 +40,8 @@ pub(super) fn run(
             newcomers: &new.counts,
             reclaimable: &|content| loaded.content(content).1,
         };
-        let folders = Folders::new(&remembered, work.watch)?;
-        let mut related = folders.related(work.watch)?;
+        let folders = Folders::new(&remembered, work.progress)?;
+        let mut related = folders.related(work.progress)?;
         let is_wanted = |related: &Related| {
             let mut folders = related.folders.iter();
             folders.any(|folder| scope.has(&loaded.tree.absolute_dir_path(folder.dir)))

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use catalog::{Findings, Memory, ScanRecord, Writer};
 use content::Facts;
 use dupes::Candidates;
-use fsops::{Interrupted, Watch, own_descriptor_table};
+use runtime::{Interrupted, Progress, own_descriptor_table};
 use walk::{Problem, Tree};
 
 use crate::error::CommandError;
@@ -37,7 +37,7 @@ pub(super) struct Saver<'a> {
     pub(super) record: ScanRecord,
     /// How often, if a search takes long.
     pub(super) every: Duration,
-    pub(super) watch: &'a Watch,
+    pub(super) progress: &'a Progress,
     candidates: Option<Candidates>,
     /// Whether the scan reads files again whatever is known of them: the next one then does so from the start.
     pub(super) rereads: bool,
@@ -51,7 +51,7 @@ impl<'a> Saver<'a> {
         (tree, facts): (&'a Tree, &'a Facts),
         record: ScanRecord,
         every: Duration,
-        watch: &'a Watch,
+        progress: &'a Progress,
     ) -> Saver<'a> {
         Saver {
             writer,
@@ -60,7 +60,7 @@ impl<'a> Saver<'a> {
             facts,
             record,
             every,
-            watch,
+            progress,
             candidates: None,
             rereads: false,
             has_told: false,
@@ -86,7 +86,7 @@ impl<'a> Saver<'a> {
             let (mut next, mut stopping) = (Instant::now() + self.every, None);
             let look = LOOK.min(self.every);
             while ended.recv_timeout(look) == Err(RecvTimeoutError::Timeout) {
-                if self.watch.stopped() {
+                if self.progress.poll_stop() {
                     if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                         self.give_up().tell(settings);
                         self.has_told = true;
@@ -110,7 +110,7 @@ impl<'a> Saver<'a> {
 
     /// Keeps what is known when the search was interrupted; returns what to say about it.
     pub(super) fn give_up(&mut self) -> CommandError {
-        let bytes = self.watch.bytes_read.load(Relaxed);
+        let bytes = self.progress.bytes_read.load(Relaxed);
         if bytes == 0 || self.has_told {
             return Interrupted.into();
         }
@@ -143,16 +143,16 @@ impl<'a> Saver<'a> {
 
     /// Commits what is known; returns how many files are still to be compared.
     fn save(&mut self) -> Result<u64, catalog::Error> {
-        self.watch.saving.store(true, Relaxed);
+        self.progress.saving.store(true, Relaxed);
         let saved = self.save_now();
-        self.watch.saving.store(false, Relaxed);
+        self.progress.saving.store(false, Relaxed);
         saved
     }
 
     fn save_now(&mut self) -> Result<u64, catalog::Error> {
-        let (tree, facts, watch) = (self.tree, self.facts, self.watch);
-        let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, watch));
-        let pending = candidates.pending(tree, facts, watch);
+        let (tree, facts, progress) = (self.tree, self.facts, self.progress);
+        let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, progress));
+        let pending = candidates.pending(tree, facts, progress);
         self.record.finished_ms = super::milliseconds(SystemTime::now());
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let record = &self.record;

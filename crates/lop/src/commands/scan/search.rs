@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use catalog::Suspect;
 use content::Facts;
 use dupes::{Found, Work};
-use fsops::{Interrupted, Watch};
+use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem, Reason, Tree};
 
 use crate::settings::ScanSettings;
@@ -25,14 +25,14 @@ pub(super) fn search(
     tree: &Tree,
     facts: &Facts,
     suspects: &[Suspect],
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Searched, Interrupted> {
-    let found = dupes::find(tree, facts, &scan.compare, watch)?;
+    let found = dupes::find(tree, facts, &scan.compare, progress)?;
     let mut searched = Searched { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
     if scan.hash_all || !had_one.is_empty() {
-        let work = Work::new(tree, facts, &scan.compare, watch);
+        let work = Work::new(tree, facts, &scan.compare, progress);
         let is_wanted = |file| scan.hash_all || had_one.contains(&file);
         let digested = dupes::digest(&work, is_wanted)?;
         searched.hollow = digested.hollow;

@@ -1,4 +1,4 @@
-//! The progress line: what is being done, how far it is, how long it will take, and how fast.
+//! The line line: what is being done, how far it is, how long it will take, and how fast.
 //!
 //! A line begins with what people look for, the percentage and the time left, and goes on with counts.
 //! On a narrow terminal the last counts are left out, so that nothing is ever cut in the middle.
@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use fsops::{Stage, Watch};
+use runtime::{Progress, Stage};
 
 use crate::quantity::{clock, count, size};
 
@@ -22,7 +22,7 @@ const WINDOW: Duration = Duration::from_secs(3);
 const SETTLED: Duration = Duration::from_millis(500);
 
 /// Makes the text of the line, remembering what the counters were a while ago.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     stage: Option<Stage>,
     /// When the stage began.
     since: Sample,
@@ -44,16 +44,16 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(watch: &Watch, at: Instant) -> Sample {
+    fn of(progress: &Progress, at: Instant) -> Sample {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         Sample {
             at,
-            entries: load(&watch.entries),
-            heads: load(&watch.heads_done),
-            files: load(&watch.files_done),
-            removed: load(&watch.removed_done),
-            bytes: load(&watch.bytes_done),
-            bytes_read: load(&watch.bytes_read),
+            entries: load(&progress.entries),
+            heads: load(&progress.heads_done),
+            files: load(&progress.files_done),
+            removed: load(&progress.removed_done),
+            bytes: load(&progress.bytes_done),
+            bytes_read: load(&progress.bytes_read),
         }
     }
 }
@@ -70,31 +70,31 @@ struct Line {
     parts: Vec<String>,
 }
 
-impl Progress {
-    pub(crate) fn new() -> Progress {
-        let start = Sample::of(&Watch::default(), Instant::now());
-        Progress { stage: None, since: start, older: start, newer: start }
+impl ProgressLine {
+    pub(crate) fn new() -> ProgressLine {
+        let start = Sample::of(&Progress::default(), Instant::now());
+        ProgressLine { stage: None, since: start, older: start, newer: start }
     }
 
     /// Returns the line for this moment, no wider than the terminal.
-    pub(crate) fn text(&mut self, watch: &Watch, at: Instant) -> String {
-        self.text_within(watch, at, columns().saturating_sub(1))
+    pub(crate) fn text(&mut self, progress: &Progress, at: Instant) -> String {
+        self.text_within(progress, at, columns().saturating_sub(1))
     }
 
     /// Returns the line for this moment, however long.
-    pub(crate) fn log_text(&mut self, watch: &Watch, at: Instant) -> String {
-        self.text_within(watch, at, usize::MAX)
+    pub(crate) fn log_text(&mut self, progress: &Progress, at: Instant) -> String {
+        self.text_within(progress, at, usize::MAX)
     }
 
-    fn text_within(&mut self, watch: &Watch, at: Instant, columns: usize) -> String {
-        let (now, stage) = (Sample::of(watch, at), watch.stage());
+    fn text_within(&mut self, progress: &Progress, at: Instant, columns: usize) -> String {
+        let (now, stage) = (Sample::of(progress, at), progress.stage());
         if self.stage != Some(stage) {
             // The first step is timed from the start of the program, later ones from their first look.
             self.since = if self.stage.is_some() { now } else { self.since };
             (self.older, self.newer) = (self.since, self.since);
             self.stage = Some(stage);
         }
-        let line = self.line(stage, watch, &now);
+        let line = self.line(stage, progress, &now);
         let left = line.goal.and_then(|(counter, all)| self.left(&now, counter, all));
         let text = line.fit(&now, left, columns);
         if now.at - self.newer.at >= WINDOW / 2 {
@@ -103,7 +103,7 @@ impl Progress {
         text
     }
 
-    fn line(&self, stage: Stage, watch: &Watch, now: &Sample) -> Line {
+    fn line(&self, stage: Stage, progress: &Progress, now: &Sample) -> Line {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let alone = |doing| Line { doing, goal: None, parts: Vec::new() };
         match stage {
@@ -111,14 +111,14 @@ impl Progress {
             Stage::Walk => Line {
                 parts: vec![
                     format!("{} entries", count(now.entries)),
-                    size(load(&watch.bytes_seen)),
+                    size(load(&progress.bytes_seen)),
                     self.per_second(now, |sample| sample.entries, count),
                 ],
                 ..alone("Finding files")
             },
             Stage::Sort => alone("Sorting files by size"),
             Stage::Heads => {
-                let all = load(&watch.heads_total);
+                let all = load(&progress.heads_total);
                 let goal: (Counter, u64) = (|sample| sample.heads, all);
                 let read = of(now.heads, all, count);
                 Line {
@@ -129,10 +129,10 @@ impl Progress {
             }
             Stage::Compare => {
                 let rate = self.per_second(now, |sample| sample.bytes_read, size);
-                contents(("Comparing", "files"), watch, now, rate)
+                contents(("Comparing", "files"), progress, now, rate)
             }
             Stage::Look => {
-                let files = load(&watch.files_total);
+                let files = load(&progress.files_total);
                 let goal: (Counter, u64) = (|sample| sample.files, files);
                 let looked = of(now.files, files, count);
                 Line { goal: Some(goal), parts: vec![looked + " files"], doing: "Looking at files" }
@@ -141,17 +141,17 @@ impl Progress {
             Stage::Commit => alone("Writing the catalog"),
             Stage::Act => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Changing files", "files"), watch, now, rate)
+                contents(("Changing files", "files"), progress, now, rate)
             }
             Stage::Restore => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Restoring files", "files"), watch, now, rate)
+                contents(("Restoring files", "files"), progress, now, rate)
             }
             Stage::Count => {
                 Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
             }
             Stage::Purge => {
-                let all = load(&watch.removed_total);
+                let all = load(&progress.removed_total);
                 let goal: (Counter, u64) = (|sample| sample.removed, all.max(now.removed));
                 let rate = self.per_second(now, |sample| sample.removed, count);
                 let parts = vec![of(now.removed, all, count) + " entries", rate];
@@ -159,7 +159,7 @@ impl Progress {
             }
             Stage::Mirror => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Mirroring", "names"), watch, now, rate)
+                contents(("Mirroring", "names"), progress, now, rate)
             }
         }
     }
@@ -172,7 +172,7 @@ impl Progress {
         text(rate) + "/s"
     }
 
-    /// Returns the time that is left at the pace kept since the step began, once there is one.
+    /// Returns the time that is left at the meter kept since the step began, once there is one.
     fn left(&self, now: &Sample, counter: Counter, all: u64) -> Option<Duration> {
         let done = counter(now).checked_sub(counter(&self.since)).filter(|&done| done > 0)?;
         let elapsed = now.at - self.since.at;
@@ -209,12 +209,12 @@ impl Line {
 /// Returns the line of a step that goes through files and their bytes.
 fn contents(
     (doing, noun): (&'static str, &str),
-    watch: &Watch,
+    progress: &Progress,
     now: &Sample,
     rate: String,
 ) -> Line {
-    let (files, bytes) = (watch.files_total.load(Relaxed), watch.bytes_total.load(Relaxed));
-    let grows = watch.totals_grow.load(Relaxed);
+    let (files, bytes) = (progress.files_total.load(Relaxed), progress.bytes_total.load(Relaxed));
+    let grows = progress.totals_grow.load(Relaxed);
     // Some may have been added since they were counted.
     let all = weight(files.max(now.files), bytes.max(now.bytes));
     let goal: (Counter, u64) = (|sample| weight(sample.files, sample.bytes), all);
@@ -223,7 +223,7 @@ fn contents(
     if bytes > 0 || now.bytes > 0 {
         parts.push(of(now.bytes, bytes, size));
     }
-    // Bytes that are read but not dealt with are no progress yet.
+    // Bytes that are read but not dealt with are no line yet.
     parts.extend(Some(rate).filter(|_| now.bytes > 0));
     Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
 }
@@ -254,33 +254,33 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
     use std::time::Duration;
 
-    use fsops::{Stage, Watch};
+    use runtime::{Progress, Stage};
 
-    use super::Progress;
+    use super::ProgressLine;
 
     fn comparing(columns: usize) -> String {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        let start = progress.since.at;
-        watch.enter(Stage::Walk);
-        progress.text_within(&watch, start, columns);
-        watch.enter(Stage::Compare);
-        watch.files_total.store(2000, Relaxed);
-        watch.bytes_total.store(4 << 30, Relaxed);
-        progress.text_within(&watch, start, columns);
-        watch.files_done.store(500, Relaxed);
-        watch.bytes_done.store(1 << 30, Relaxed);
-        watch.bytes_read.store(1 << 28, Relaxed);
-        progress.text_within(&watch, start + Duration::from_secs(3600), columns)
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        let start = line.since.at;
+        progress.enter(Stage::Walk);
+        line.text_within(&progress, start, columns);
+        progress.enter(Stage::Compare);
+        progress.files_total.store(2000, Relaxed);
+        progress.bytes_total.store(4 << 30, Relaxed);
+        line.text_within(&progress, start, columns);
+        progress.files_done.store(500, Relaxed);
+        progress.bytes_done.store(1 << 30, Relaxed);
+        progress.bytes_read.store(1 << 28, Relaxed);
+        line.text_within(&progress, start + Duration::from_secs(3600), columns)
     }
 
     #[test]
     fn a_walk_shows_entries_bytes_and_rate() {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        watch.enter(Stage::Walk);
-        watch.entries.store(20_000, Relaxed);
-        watch.bytes_seen.store(3 << 30, Relaxed);
-        let at = progress.since.at + Duration::from_secs(2);
-        let text = progress.text_within(&watch, at, 79);
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Walk);
+        progress.entries.store(20_000, Relaxed);
+        progress.bytes_seen.store(3 << 30, Relaxed);
+        let at = line.since.at + Duration::from_secs(2);
+        let text = line.text_within(&progress, at, 79);
         assert_eq!(text, "Finding files: 20,000 entries, 3.0 GiB, 10,000/s");
     }
 
@@ -306,14 +306,14 @@ mod tests {
 
     #[test]
     fn nothing_done_has_no_rate() {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        watch.enter(Stage::Compare);
-        watch.files_total.store(2000, Relaxed);
-        watch.bytes_total.store(4 << 30, Relaxed);
-        let start = progress.since.at;
-        progress.text_within(&watch, start, 79);
-        watch.bytes_read.store(1 << 30, Relaxed);
-        let text = progress.text_within(&watch, start + Duration::from_secs(1), 79);
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Compare);
+        progress.files_total.store(2000, Relaxed);
+        progress.bytes_total.store(4 << 30, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 79);
+        progress.bytes_read.store(1 << 30, Relaxed);
+        let text = line.text_within(&progress, start + Duration::from_secs(1), 79);
         assert_eq!(text, "Comparing: 0%, 0 of 2,000 files, 0 B of 4.0 GiB");
     }
 
@@ -321,16 +321,16 @@ mod tests {
     fn changes_and_their_undo_have_totals() {
         for (stage, doing) in [(Stage::Act, "Changing files"), (Stage::Restore, "Restoring files")]
         {
-            let (watch, mut progress) = (Watch::default(), Progress::new());
-            let start = progress.since.at;
-            assert_eq!(progress.text_within(&watch, start, 79), "Starting");
-            watch.files_total.store(10, Relaxed);
-            watch.bytes_total.store(8 << 30, Relaxed);
-            watch.enter(stage);
-            progress.text_within(&watch, start, 79);
-            watch.files_done.store(3, Relaxed);
-            watch.bytes_done.store(2 << 30, Relaxed);
-            let text = progress.text_within(&watch, start + Duration::from_secs(4), 79);
+            let (progress, mut line) = (Progress::default(), ProgressLine::new());
+            let start = line.since.at;
+            assert_eq!(line.text_within(&progress, start, 79), "Starting");
+            progress.files_total.store(10, Relaxed);
+            progress.bytes_total.store(8 << 30, Relaxed);
+            progress.enter(stage);
+            line.text_within(&progress, start, 79);
+            progress.files_done.store(3, Relaxed);
+            progress.bytes_done.store(2 << 30, Relaxed);
+            let text = line.text_within(&progress, start + Duration::from_secs(4), 79);
             let counts = "25%, 0:11 left, 3 of 10 files, 2.0 GiB of 8.0 GiB";
             assert_eq!(text, format!("{doing}: {counts}, 512.0 MiB/s"));
         }
@@ -338,52 +338,52 @@ mod tests {
 
     #[test]
     fn totals_that_grow_give_no_percentage() {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        watch.enter(Stage::Mirror);
-        watch.totals_grow.store(true, Relaxed);
-        let start = progress.since.at;
-        progress.text_within(&watch, start, 99);
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Mirror);
+        progress.totals_grow.store(true, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 99);
         for (counter, number) in [
-            (&watch.files_total, 61_000),
-            (&watch.bytes_total, 3 << 30),
-            (&watch.files_done, 20_000),
-            (&watch.bytes_done, 1 << 30),
+            (&progress.files_total, 61_000),
+            (&progress.bytes_total, 3 << 30),
+            (&progress.files_done, 20_000),
+            (&progress.bytes_done, 1 << 30),
         ] {
             counter.store(number, Relaxed);
         }
         let at = start + Duration::from_secs(4);
-        let text = progress.text_within(&watch, at, 99);
+        let text = line.text_within(&progress, at, 99);
         let counts = "20,000 of 61,000 names found so far, 1.0 GiB of 3.0 GiB";
         assert_eq!(text, format!("Mirroring: {counts}, 256.0 MiB/s"));
-        watch.totals_grow.store(false, Relaxed);
-        let text = progress.text_within(&watch, at, 99);
+        progress.totals_grow.store(false, Relaxed);
+        let text = line.text_within(&progress, at, 99);
         let counts = "20,000 of 61,000 names, 1.0 GiB of 3.0 GiB";
         assert_eq!(text, format!("Mirroring: 33%, 0:08 left, {counts}, 256.0 MiB/s"));
     }
 
     #[test]
     fn first_blocks_count_before_there_are_bytes() {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        watch.enter(Stage::Heads);
-        watch.heads_total.store(200, Relaxed);
-        let start = progress.since.at;
-        progress.text_within(&watch, start, 79);
-        watch.heads_done.store(50, Relaxed);
-        let text = progress.text_within(&watch, start + Duration::from_secs(1), 79);
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Heads);
+        progress.heads_total.store(200, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 79);
+        progress.heads_done.store(50, Relaxed);
+        let text = line.text_within(&progress, start + Duration::from_secs(1), 79);
         assert_eq!(text, "Reading first blocks: 25%, 0:03 left, 50 of 200 files");
     }
 
     #[test]
     fn counts_may_be_anything() {
-        let (watch, mut progress) = (Watch::default(), Progress::new());
-        watch.enter(Stage::Mirror);
-        let mut at = progress.since.at;
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Mirror);
+        let mut at = line.since.at;
         for said in [0, 1 << 40, u64::MAX, 7, 0] {
-            for counter in [&watch.files_total, &watch.files_done, &watch.bytes_done] {
+            for counter in [&progress.files_total, &progress.files_done, &progress.bytes_done] {
                 counter.store(said, Relaxed);
             }
             at += Duration::from_secs(2);
-            assert!(progress.text(&watch, at).starts_with("Mirroring: "));
+            assert!(line.text(&progress, at).starts_with("Mirroring: "));
         }
     }
 }

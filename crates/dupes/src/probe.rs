@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use device::{Lane, Trial, spread};
-use fsops::{File, Interrupted, own_descriptor_table};
+use device::{Disk, Probe, spread};
+use fsops::File;
+use runtime::{Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
 use crate::classes::SameSize;
@@ -17,50 +18,50 @@ const LENGTH: usize = 4096;
 /// memory is short some are always missing. If those take long, threads will be seen waiting.
 const MOSTLY: usize = 8;
 
-/// Files looked at, at most, to find some that are on a lane and have to be read.
+/// Files looked at, at most, to find some that are on a disk and have to be read.
 const LOOKS: usize = 4096;
 
 /// Bytes from one spot of a large file to the next.
 const SPREAD: u64 = 8 << 20;
 
-/// Looks at each lane before contents are read, at all side by side: one may not answer.
+/// Looks at each disk before contents are read, at all side by side: one may not answer.
 ///
 /// # Errors
 ///
 /// Only that the work was asked to stop.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
-    match work.lanes() {
+    match work.disks() {
         [only] => look_at(work, classes, only),
-        lanes => std::thread::scope(|scope| {
-            for lane in lanes {
+        disks => std::thread::scope(|scope| {
+            for disk in disks {
                 scope.spawn(|| {
                     own_descriptor_table();
-                    look_at(work, classes, lane);
+                    look_at(work, classes, disk);
                 });
             }
         }),
     }
-    work.watch.check()
+    work.progress.check()
 }
 
-fn look_at(work: &Work<'_>, classes: &SameSize, lane: &Lane) {
-    if lane.is_settled() {
+fn look_at(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
+    if disk.is_classified() {
         return;
     }
-    let (known, spots) = uncached(work, &scattered(work, classes, lane));
+    let (known, spots) = uncached(work, &scattered(work, classes, disk));
     if known == 0 {
         return;
     }
     if spots.len() * MOSTLY < known {
-        lane.note_cached();
+        disk.note_cached();
         return;
     }
-    lane.note_cold();
-    if work.watch.stopped() {
+    disk.note_cold();
+    if work.progress.poll_stop() {
         return;
     }
-    if let Some(trial) = Trial::hold(&spots, || Opener::new(work.tree, 1), read) {
-        lane.judge(trial);
+    if let Some(probe) = Probe::run(&spots, || Opener::new(work.tree, 1), read) {
+        disk.classify(probe);
     }
 }
 
@@ -71,12 +72,12 @@ struct Spot {
     offset: u64,
 }
 
-/// Returns places in files of one lane whose contents are to be read, from all over the tree.
-fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
+/// Returns places in files of one disk whose contents are to be read, from all over the tree.
+fn scattered(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
             && work.facts.head(file.0).is_none()
-            && std::ptr::eq(work.lane(*file), lane)
+            && std::ptr::eq(work.disk(*file), disk)
     };
     let all = classes.files();
     let mut turns: HashMap<FileId, u64> = HashMap::new();
@@ -92,7 +93,7 @@ fn scattered(work: &Work<'_>, classes: &SameSize, lane: &Lane) -> Vec<Spot> {
             Spot { file, offset: (*turn - 1) * SPREAD }
         })
         .filter(|spot| spot.offset < work.tree.file(spot.file).size)
-        .take(4 * Trial::READS)
+        .take(4 * Probe::READS)
         .collect()
 }
 

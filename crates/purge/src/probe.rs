@@ -1,14 +1,14 @@
 //! Finds out by looking at files whether the disk has an arm, before it is decided in which order to go.
 //!
-//! Fetched are inodes and directories that are far from each other ([`device::Trial`]). How long threads waited
+//! Fetched are inodes and directories that are far from each other ([`device::Probe`]). How long threads waited
 //! before tells nothing: what they waited for was in part beside each other, and the kernel had fetched some
 //! of it in advance.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use device::{Trial, spread};
-use fsops::ThreadUsage;
+use device::{Probe, spread};
+use runtime::ThreadUsage;
 
 use crate::job::Task;
 use crate::nodes::NodeId;
@@ -21,7 +21,7 @@ use crate::worker::Worker;
 const LITTLE: u64 = 64;
 
 /// Where so many fetches were larger, the next ones are too.
-const IN_VAIN: usize = 2 * Trial::READS;
+const IN_VAIN: usize = 2 * Probe::READS;
 
 /// Something that may have to be fetched.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ enum Look {
     Dir(NodeId),
 }
 
-/// Looks at inodes of the names in windows, and at directories that wait, until the lane is settled, or none
+/// Looks at inodes of the names in windows, and at directories that wait, until the disk is settled, or none
 /// is left: what comes from the cache tells nothing.
 pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
     let job = worker.job;
@@ -50,8 +50,8 @@ pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
         fetched(&in_vain, || take(worker, windows, what))
     };
     let looks: Vec<Look> = spread(looks.len()).map(|n| looks[n]).collect();
-    if let Some(trial) = Trial::hold(&looks, || Worker::new(job), fetch) {
-        job.lane.judge(trial);
+    if let Some(probe) = Probe::run(&looks, || Worker::new(job), fetch) {
+        job.disk.classify(probe);
     }
 }
 

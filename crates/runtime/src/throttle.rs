@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fsops::Watch;
+use crate::progress::Progress;
 
 /// A sleep is at most so long: who is asked to stop does so soon. Of a longer pause nothing is made up for.
 const NAP: Duration = Duration::from_millis(50);
@@ -29,21 +29,21 @@ impl Throttle {
     }
 
     /// Waits until one more may be done; returns whether it may, and the work is not to stop.
-    pub fn pass(&self, watch: &Watch) -> bool {
-        self.pass_some(1, watch)
+    pub fn pass(&self, progress: &Progress) -> bool {
+        self.pass_some(1, progress)
     }
 
     /// Waits until `amount` more may be done, as [`Throttle::pass`] does for one.
-    pub fn pass_some(&self, amount: u64, watch: &Watch) -> bool {
+    pub fn pass_some(&self, amount: u64, progress: &Progress) -> bool {
         let Some(rate) = self.rate else { return true };
         let due = self.next_turn(rate, amount);
         while let Some(rest) = due.checked_duration_since(Instant::now()) {
-            if rest.is_zero() || watch.stopped() {
+            if rest.is_zero() || progress.poll_stop() {
                 break;
             }
             std::thread::sleep(rest.min(NAP));
         }
-        !watch.stopped()
+        !progress.poll_stop()
     }
 
     fn next_turn(&self, rate: NonZeroU64, amount: u64) -> Instant {

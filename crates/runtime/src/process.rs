@@ -1,27 +1,37 @@
-//! Who the process is, how many descriptors it may hold, and descriptor tables of a thread's own.
+//! Descriptor limits, descriptor tables and I/O priority of the process and its threads.
+
+use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Returns the number of the user with whose rights the process works.
-pub fn effective_user() -> u32 {
-    rustix::process::geteuid().as_raw()
+/// `IOPRIO_WHO_PROCESS`, and `IOPRIO_CLASS_IDLE` in the place of the class (linux/ioprio.h).
+const PROCESS: libc::c_int = 1;
+const IDLE: libc::c_int = 3 << 13;
+
+/// Puts the calling thread, and those it starts from now on, into the idle I/O class: they are served when
+/// nobody else wants the disk.
+///
+/// # Platform behavior
+///
+/// It is for the scheduler of each disk to heed: BFQ does, `none` and mq-deadline do not or hardly.
+#[expect(unsafe_code, reason = "ioprio_set has no wrapper")]
+pub fn set_idle_io_class() -> io::Result<()> {
+    // SAFETY: three integers; 0 is the calling thread.
+    let answer = unsafe { libc::syscall(libc::SYS_ioprio_set, PROCESS, 0, IDLE) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Returns whether the kernel lets the process give any file to anybody: if that is refused all the same, it is
-/// the file system that does.
+/// Has programs that this process starts from now on inherit no descriptor but the standard ones.
 ///
-/// So it is for root, but not for one who has lost `CAP_CHOWN`, or is root in a namespace of users.
-pub fn may_give_files_away() -> bool {
-    // capability.h.
-    const CAP_CHOWN: u32 = 0;
-    let read =
-        |name| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();
-    let status = read("status");
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
-    let all_numbers = ["0", "0", "4294967295"];
-    effective.is_some_and(|bits| bits & 1 << CAP_CHOWN != 0)
-        && ["uid_map", "gid_map"].map(read).iter().all(|map| map.split_whitespace().eq(all_numbers))
+/// # Platform behavior
+///
+/// Before Linux 5.11 they inherit what was inherited here.
+#[expect(unsafe_code, reason = "close_range has no wrapper")]
+pub fn close_descriptors_on_exec() {
+    let all = libc::c_uint::MAX;
+    // SAFETY: no descriptor is closed; only the flag is set that has them closed in another program.
+    let _unknown =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, all, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
 /// Raises the soft limit on open descriptors to the hard one; returns the limit now in force.

@@ -9,17 +9,17 @@ use std::mem::MaybeUninit;
 /// from a disk that never answers; the handler then never runs.
 #[derive(Debug)]
 #[must_use = "the signals are taken again when it is dropped"]
-pub struct SignalsElsewhere {
+pub struct SignalsBlocked {
     before: libc::sigset_t,
     /// A mask belongs to a thread.
     _own: PhantomData<*const ()>,
 }
 
-impl SignalsElsewhere {
+impl SignalsBlocked {
     /// Begins to leave the signals to other threads; where there are none, they wait.
     #[expect(unsafe_code, reason = "signal masks have no safe wrapper")]
     #[expect(clippy::new_without_default, reason = "it is a guard, not a value")]
-    pub fn new() -> SignalsElsewhere {
+    pub fn new() -> SignalsBlocked {
         let (mut ours, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: sigemptyset initialises the first set, pthread_sigmask reads it and writes the
         // second; neither fails for these arguments.
@@ -31,11 +31,11 @@ impl SignalsElsewhere {
             libc::pthread_sigmask(libc::SIG_BLOCK, ours.as_ptr(), before.as_mut_ptr());
             before.assume_init()
         };
-        SignalsElsewhere { before, _own: PhantomData }
+        SignalsBlocked { before, _own: PhantomData }
     }
 }
 
-impl Drop for SignalsElsewhere {
+impl Drop for SignalsBlocked {
     #[expect(unsafe_code, reason = "signal masks have no safe wrapper")]
     fn drop(&mut self) {
         // SAFETY: the set was filled in by the kernel, and the thread is the one it is of.

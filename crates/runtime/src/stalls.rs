@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// A thread that sleeps in a system call on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct BlockedThread {
     /// Its number.
     pub thread: u32,
     /// The call with all its arguments: the same at two moments if the thread has not got on.
@@ -36,12 +36,12 @@ const ON_DESCRIPTOR: [i64; 7] = [
 const ON_NAME: [i64; 3] = [libc::SYS_openat, libc::SYS_openat2, libc::SYS_statx];
 
 /// Returns the threads that sleep in a system call on a file at this moment.
-pub fn waiting() -> Vec<Waiting> {
+pub fn blocked_threads() -> Vec<BlockedThread> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(|task| of_thread(task.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-fn of_thread(thread: u32) -> Option<Waiting> {
+fn of_thread(thread: u32) -> Option<BlockedThread> {
     let task = PathBuf::from(format!("/proc/self/task/{thread}"));
     let call = fs::read_to_string(task.join("syscall")).ok()?;
     let mut words = call.split_ascii_whitespace();
@@ -59,7 +59,7 @@ fn of_thread(thread: u32) -> Option<Waiting> {
         fs::read_link(task.join(format!("fd/{descriptor}"))).ok()?
     };
     let path = if ON_NAME.contains(&number) { base.join(name_at(name)) } else { base };
-    Some(Waiting { thread, call, path })
+    Some(BlockedThread { thread, call, path })
 }
 
 /// Returns the name at an address of this process; it may be gone by now, and is empty then.
@@ -72,7 +72,7 @@ fn name_at(address: u64) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-impl Waiting {
+impl BlockedThread {
     /// Returns the path as bytes.
     pub fn path_bytes(&self) -> &[u8] {
         self.path.as_os_str().as_bytes()
@@ -81,7 +81,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use super::waiting;
+    use super::blocked_threads;
 
     #[test]
     fn a_thread_that_waits_for_a_file_is_found_with_its_path() {
@@ -98,13 +98,13 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| std::fs::File::open(&fifo).expect("a writer comes"));
             let found = loop {
-                let found = waiting().into_iter().find(|waiting| waiting.path == fifo);
+                let found = blocked_threads().into_iter().find(|waiting| waiting.path == fifo);
                 if let Some(found) = found {
                     break found;
                 }
                 std::thread::sleep(std::time::Duration::from_millis(1));
             };
-            assert!(waiting().contains(&found), "it has not got on");
+            assert!(blocked_threads().contains(&found), "it has not got on");
             let _writer = std::fs::File::options().write(true).open(&fifo).expect("a FIFO");
         });
     }

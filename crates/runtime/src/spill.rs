@@ -117,7 +117,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     drop(regions);
     if !IN_USE.swap(true, Relaxed) {
         // Without it there is still `relieve`.
-        let _unstarted = std::thread::Builder::new().spawn(watch_over);
+        let _unstarted = std::thread::Builder::new().spawn(progress_over);
     }
     Some(at)
 }
@@ -203,7 +203,7 @@ pub(crate) fn give_way() {
 
 /// Looks again and again, for the sake of work that is long without asking [`relieve`]: sorts, and
 /// copies of tables that grow.
-fn watch_over() {
+fn progress_over() {
     close_inherited_descriptors();
     loop {
         let pause = (look() / BACK_PER_US).clamp(250, 20_000);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use device::{Trial, spread};
-use fsops::ThreadUsage;
+use device::{Probe, spread};
+use runtime::ThreadUsage;
 
 use crate::job::{Job, Task};
 use crate::place::PutOff;
 use crate::worker::Worker;
 
 /// Files that are put off before there is a trial: twice what it needs, as some are cached.
-pub(crate) const FILES: usize = 4 * Trial::READS;
+pub(crate) const FILES: usize = 4 * Probe::READS;
 
 /// How long others may take to come to an end with what they are at.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const LENGTH: usize = 4096;
 impl Job<'_> {
     /// Holds the trial, if there was none and nobody knows.
     pub(crate) fn try_disk(&self) {
-        if !self.lane.finds_out() || self.lane.is_settled() || self.is_tried.swap(true, Relaxed) {
+        if !self.disk.is_auto() || self.disk.is_classified() || self.is_tried.swap(true, Relaxed) {
             return;
         }
         // Nobody else may fetch them meanwhile, nor anything else.
@@ -39,17 +39,18 @@ impl Job<'_> {
         }
         let numbers: Vec<usize> = spread(files.len()).collect();
         let fetch = |worker: &mut Worker<'_>, n: usize| fetch(worker, &files[n]);
-        if let Some(trial) = Trial::hold(&numbers, || Worker::new(self), fetch) {
-            self.lane.judge(trial);
+        if let Some(probe) = Probe::run(&numbers, || Worker::new(self), fetch) {
+            self.disk.classify(probe);
         }
-        self.limit_crew();
-        self.queue.line_up(&mut files.into_iter().map(Task::Copy).collect());
+        self.limit_pool();
+        self.queue.enqueue_sorted(&mut files.into_iter().map(Task::Copy).collect());
     }
 
     /// Leaves an arm to one worker: it goes where that sends it. Two take a third longer, and sixteen twice as
     /// long, for 30,000 files on the simulated disk.
-    pub(crate) fn limit_crew(&self) {
-        let is_one = self.options.threads.grows && self.lane.is_settled() && self.goes_by_place();
+    pub(crate) fn limit_pool(&self) {
+        let is_one =
+            self.options.threads.grows && self.disk.is_classified() && self.goes_by_place();
         self.queue.limit(if is_one { 1 } else { usize::MAX });
     }
 }

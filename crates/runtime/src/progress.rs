@@ -51,7 +51,7 @@ pub struct Interrupted;
 /// At the end of work that has a total, what is done is equal to it: work that turned out unnecessary, or failed,
 /// counts as done.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
     /// Whether results are being saved: work that was asked to stop is given the time for it.
@@ -84,11 +84,11 @@ pub struct Watch {
     pub opened: AtomicU64,
 }
 
-impl Watch {
+impl Progress {
     /// Returns a watch for a part of the work whose counters nobody looks at; a request to stop reaches both.
     #[must_use]
-    pub fn uncounted(&self) -> Watch {
-        Watch { stop: Arc::clone(&self.stop), ..Watch::default() }
+    pub fn uncounted(&self) -> Progress {
+        Progress { stop: Arc::clone(&self.stop), ..Progress::default() }
     }
 
     /// Asks the engines to stop soon.
@@ -100,12 +100,12 @@ impl Watch {
     ///
     /// Whoever works asks this often, and so the memory of the process is looked at here too, once
     /// there is any need for that.
-    pub fn stopped(&self) -> bool {
+    pub fn poll_stop(&self) -> bool {
         self.make_room();
         self.stop.load(Relaxed)
     }
 
-    /// Looks at the memory of the process, as [`Watch::stopped`] does, on behalf of what is long and
+    /// Looks at the memory of the process, as [`Progress::poll_stop`] does, on behalf of what is long and
     /// cannot be stopped.
     pub fn make_room(&self) {
         spill::relieve();
@@ -126,7 +126,7 @@ impl Watch {
 
     /// Returns [`Interrupted`] as an error once a stop was asked for.
     pub fn check(&self) -> Result<(), Interrupted> {
-        if self.stopped() { Err(Interrupted) } else { Ok(()) }
+        if self.poll_stop() { Err(Interrupted) } else { Ok(()) }
     }
 
     /// Says what is being done now.

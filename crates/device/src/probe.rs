@@ -1,57 +1,57 @@
-//! A trial of a device: the same small things fetched one by one, and then several at once.
+//! A probe of a device: the same small things fetched one by one, and then several at once.
 //!
-//! An SSD is much faster at the latter, an arm is not ([`crate::Lane::judge`]).
+//! An SSD is much faster at the latter, an arm is not ([`crate::Disk::classify`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fsops::own_descriptor_table;
+use runtime::own_descriptor_table;
 
-/// How many at once when together.
-const TOGETHER: u32 = 8;
+/// How many at once when parallel.
+const PARALLEL: u32 = 8;
 
 /// Reads at random places, one by one and several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
+pub struct Probe {
     /// What a read takes if none other waits, the median.
-    pub alone: Duration,
+    pub single: Duration,
     /// What a read takes on average if others wait: the time of each by the number of those.
-    pub together: Duration,
+    pub parallel: Duration,
 }
 
-impl Trial {
-    /// Things to be fetched one by one, and again as many together.
+impl Probe {
+    /// Things to be fetched one by one, and again as many parallel.
     pub const READS: usize = 24;
 
     /// Has things fetched from all over a device. `fetch` returns how long that took, or nothing if it
     /// was not fetched from there; each thread that calls it has something of its own, made by `own`.
     ///
     /// The result is nothing if too few had to be fetched.
-    pub fn hold<T: Copy + Sync, O>(
+    pub fn run<T: Copy + Sync, O>(
         things: &[T],
         own: impl Fn() -> O + Sync,
         fetch: impl Fn(&mut O, T) -> Option<Duration> + Sync,
-    ) -> Option<Trial> {
+    ) -> Option<Probe> {
         let (mut rest, mut times, mut first) = (things.iter(), Vec::new(), own());
-        while times.len() < Trial::READS {
+        while times.len() < Probe::READS {
             times.extend(fetch(&mut first, *rest.next()?));
         }
         times.sort_unstable();
-        let alone = times[times.len() / 2];
+        let single = times[times.len() / 2];
         let (things, next, times) = (rest.as_slice(), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let so_far = || times.lock().unwrap_or_else(PoisonError::into_inner);
         let one = || {
             own_descriptor_table();
             let mut own = own();
-            while so_far().len() < Trial::READS {
+            while so_far().len() < Probe::READS {
                 let Some(&thing) = things.get(next.fetch_add(1, Relaxed)) else { return };
                 let time = fetch(&mut own, thing);
                 so_far().extend(time);
             }
         };
         std::thread::scope(|scope| {
-            for _ in 0..TOGETHER {
+            for _ in 0..PARALLEL {
                 // With fewer of them an arm looks as if there were none; that costs time, and no more.
                 let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
             }
@@ -59,8 +59,8 @@ impl Trial {
         let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(times.len()).unwrap_or(u32::MAX);
         // A device may be fast with some as it lets others wait, so all of them count.
-        let together = times.iter().sum::<Duration>() / number.max(1) / TOGETHER;
-        (times.len() >= Trial::READS).then_some(Trial { alone, together })
+        let parallel = times.iter().sum::<Duration>() / number.max(1) / PARALLEL;
+        (times.len() >= Probe::READS).then_some(Probe { single, parallel })
     }
 }
 
@@ -81,23 +81,23 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Duration;
 
-    use super::{Trial, spread};
+    use super::{Probe, spread};
 
-    const READS: usize = Trial::READS;
+    const READS: usize = Probe::READS;
 
     #[test]
     fn what_is_done_one_after_the_other_takes_as_long_together() {
-        let arm = Mutex::new(());
+        let head = Mutex::new(());
         let fetch = |(): &mut (), n: usize| {
             let start = std::time::Instant::now();
-            let _turn = arm.lock().expect("nobody panics");
+            let _turn = head.lock().expect("nobody panics");
             std::thread::sleep(Duration::from_millis(2));
             // Every other is in memory.
             n.is_multiple_of(2).then(|| start.elapsed())
         };
         let things: Vec<usize> = (0..5 * READS).collect();
-        let Trial { alone, together } = Trial::hold(&things, || (), fetch).expect("enough");
-        assert!(together * 3 > alone, "{alone:?} {together:?}");
+        let Probe { single, parallel } = Probe::run(&things, || (), fetch).expect("enough");
+        assert!(parallel * 3 > single, "{single:?} {parallel:?}");
     }
 
     #[test]
@@ -105,11 +105,11 @@ mod tests {
         let fetch = |(): &mut (), _: usize| Some(Duration::from_millis(1));
         for number in [0, READS, 2 * READS - 1] {
             let things: Vec<usize> = (0..number).collect();
-            assert_eq!(Trial::hold(&things, || (), fetch), None);
+            assert_eq!(Probe::run(&things, || (), fetch), None);
         }
         let things: Vec<usize> = (0..2 * READS).collect();
-        let (alone, together) = (Duration::from_millis(1), Duration::from_micros(125));
-        assert_eq!(Trial::hold(&things, || (), fetch), Some(Trial { alone, together }));
+        let (single, parallel) = (Duration::from_millis(1), Duration::from_micros(125));
+        assert_eq!(Probe::run(&things, || (), fetch), Some(Probe { single, parallel }));
     }
 
     #[test]

@@ -1,0 +1,112 @@
+//! Which physical device a file system is on, and what the kernel says of it.
+//!
+//! # Platform behavior
+//!
+//! `/sys/dev/block/MAJOR:MINOR` leads to a block device (Documentation/ABI/testing/sysfs-block). A
+//! partition hangs below its disk; device-mapper and md list what they are made of in `slaves`, a
+//! loop device the file it shows in `loop/backing_file`. File systems that make up their device
+//! number (btrfs, overlayfs, NFS, FUSE) have no such entry: for them `/proc/self/mountinfo` names
+//! the source, which for the latter three is no block device. Nothing is known of those.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A physical device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskInfo {
+    /// Its name below `/sys/block`, or the device number where it is no block device.
+    pub name: String,
+    /// Whether the kernel takes it for a disk with an arm; `None` if it has no opinion.
+    pub rotates: Option<bool>,
+}
+
+/// How far loops in loops are followed.
+const DEPTH: u32 = 8;
+
+impl DiskInfo {
+    /// Returns the disk that holds device `number` (packed as in [`fsops::Stat::device`]).
+    pub fn of(number: u64) -> DiskInfo {
+        DiskInfo::within(number, DEPTH).unwrap_or_else(|| DiskInfo {
+            name: format!("{}:{}", number >> 32, number & u64::from(u32::MAX)),
+            rotates: None,
+        })
+    }
+
+    fn within(number: u64, depth: u32) -> Option<DiskInfo> {
+        let numbers = format!("{}:{}", number >> 32, number & u64::from(u32::MAX));
+        let entry = Path::new("/sys/dev/block").join(&numbers);
+        match fs::canonicalize(&entry) {
+            Ok(block) => Some(DiskInfo::at(&block, depth)),
+            Err(_) => DiskInfo::within(source(&numbers)?, depth.checked_sub(1)?),
+        }
+    }
+
+    /// Describes the block device whose directory in `/sys` this is.
+    fn at(block: &Path, depth: u32) -> DiskInfo {
+        let whole = if block.join("partition").exists() {
+            block.parent().unwrap_or(block).to_owned()
+        } else {
+            block.to_owned()
+        };
+        let told = fs::read_to_string(whole.join("queue/rotational"));
+        let rotates = told.ok().map(|text| text.trim() == "1");
+        let name = depth.checked_sub(1).and_then(|depth| below(&whole, depth));
+        let own = || whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        DiskInfo { name: name.unwrap_or_else(own), rotates }
+    }
+}
+
+/// Returns the name of the disk below a device that is made of others, if it is.
+///
+/// Of several it is the first by name: reading from two volumes that share a disk is then one disk.
+fn below(block: &Path, depth: u32) -> Option<String> {
+    let slaves = fs::read_dir(block.join("slaves")).into_iter().flatten().flatten();
+    let slave = slaves.filter_map(|slave| fs::canonicalize(slave.path()).ok()).min();
+    if let Some(slave) = slave {
+        return Some(DiskInfo::at(&slave, depth).name);
+    }
+    let file = fs::read_to_string(block.join("loop/backing_file")).ok()?;
+    let file = fs::metadata(file.trim_end_matches('\n')).ok()?;
+    DiskInfo::within(packed(file.dev()), depth).map(|info| info.name)
+}
+
+/// Returns the block device that the mount with a made-up device number is from.
+fn source(numbers: &str) -> Option<u64> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(numbers))?;
+    // proc_pid_mountinfo(5): a lone hyphen, the type, the source.
+    let source = line.split(" - ").nth(1)?.split(' ').nth(1)?;
+    let device = fs::metadata(PathBuf::from(source)).ok()?;
+    (device.rdev() != 0).then(|| packed(device.rdev()))
+}
+
+/// Repacks a `dev_t` as [`fsops::Stat::device`] has it.
+fn packed(device: u64) -> u64 {
+    u64::from(rustix::fs::major(device)) << 32 | u64::from(rustix::fs::minor(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiskInfo;
+
+    #[test]
+    fn what_is_no_block_device_is_known_by_its_number() {
+        let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata");
+        let disk = DiskInfo::of(proc.device);
+        assert_eq!(disk.rotates, None);
+        assert!(disk.name.starts_with("0:"), "{disk:?}");
+    }
+
+    #[test]
+    fn partitions_are_on_their_disk() {
+        for entry in std::fs::read_dir("/sys/class/block").expect("a listing").flatten() {
+            let path = std::fs::canonicalize(entry.path()).expect("a device");
+            if path.join("partition").exists() {
+                let disk = DiskInfo::at(&path, 0);
+                let parent = path.parent().and_then(|p| p.file_name()).expect("a disk");
+                assert_eq!(disk.name, parent.to_string_lossy());
+            }
+        }
+    }
+}
