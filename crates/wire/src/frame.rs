@@ -1,4 +1,5 @@
-//! Messages as bytes: four bytes that say how many follow, and these, packed where it pays.
+//! Framing: a message is sent as a 4-byte length followed by that many bytes, compressed where that
+//! is faster.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,41 +10,42 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::CREDIT;
-use crate::squeeze::{Squeeze, Unsqueeze};
+use crate::compress::{Compressor, Decompressor};
 
-/// Most bytes of a message: a listing's of [`CREDIT`], and as much again for what one file more has of attributes.
+/// Maximum length of a message: one listing batch of [`CREDIT`], and the same again for the
+/// extended attributes of the last file in it.
 pub const MOST: usize = 2 * CREDIT;
 
-/// The bit of the length that says that the bytes are packed.
-const PACKED: u32 = 1 << 31;
+/// The bit of the length field that marks a compressed message.
+const COMPRESSED_BIT: u32 = 1 << 31;
 
-/// Bytes that are collected before they are written.
-const COLLECTED: usize = 64 << 10;
+/// Bytes that are buffered before a write.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// How often it is looked whether to stop while nothing comes.
-const LOOK: Duration = Duration::from_millis(100);
+/// Interval at which a blocked read checks for a request to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the conversation ended.
+/// Why the connection ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// The other side is gone.
+    /// The other side closed the connection.
     #[error("the connection was lost")]
     Lost,
-    /// It could not be read or written.
+    /// A read or write failed.
     #[error("the connection failed: {0}")]
     Failed(#[from] io::Error),
-    /// The other side said what makes no sense.
-    #[error("the other side said what it must not: {0}")]
+    /// The other side violated the protocol.
+    #[error("the other side violated the protocol: {0}")]
     Nonsense(&'static str),
-    /// Who asked to stop.
+    /// The user interrupted the run on this side.
     #[error("interrupted")]
     Stopped,
-    /// The other side was told to stop, and said so.
+    /// The user interrupted the run on the other side, which reported it.
     #[error("the other side was stopped")]
     StoppedThere,
 }
 
-/// What is said to the other side; any number of threads may say things.
+/// The sending half of a connection. Any number of threads may send.
 #[derive(Debug)]
 pub struct Outgoing<W> {
     inner: Mutex<Inner<W>>,
@@ -51,36 +53,42 @@ pub struct Outgoing<W> {
 
 #[derive(Debug)]
 struct Inner<W> {
-    /// Nothing if there is nothing more to say.
+    /// `None` after the sending half was closed.
     to: Option<W>,
     buffer: Vec<u8>,
-    squeeze: Squeeze,
-    /// Whether something could not be written: then nothing more is.
+    compressor: Compressor,
+    /// Whether a write failed. Nothing is written after that.
     is_broken: bool,
 }
 
 impl<W: Write> Outgoing<W> {
-    /// Returns one that writes to `to`, packed where that is faster.
+    /// Returns a sending half that writes to `to` and compresses where that is faster.
     pub fn new(to: W) -> Outgoing<W> {
-        let (buffer, squeeze) = (Vec::new(), Squeeze::default());
-        Outgoing { inner: Mutex::new(Inner { to: Some(to), buffer, squeeze, is_broken: false }) }
+        let (buffer, compressor) = (Vec::new(), Compressor::default());
+        Outgoing { inner: Mutex::new(Inner { to: Some(to), buffer, compressor, is_broken: false }) }
     }
 
-    /// Says something, and after it bytes that belong to it; it may stay here until [`Outgoing::flush`].
+    /// Sends a message followed by `bytes` that belong to it. The data may stay in the buffer until
+    /// [`Outgoing::flush`].
     ///
     /// # Errors
     ///
-    /// That it cannot be said, as the other side is gone. Nothing is said after that.
+    /// Fails if the connection is lost or the message exceeds [`MOST`]. After a lost connection
+    /// every further call fails.
     pub fn say(&self, message: &impl Serialize, bytes: &[u8]) -> Result<(), Broken> {
         self.add(|buffer| {
             let added = postcard::to_extend(message, std::mem::take(buffer));
-            *buffer = added.map_err(|_| UNENCODED)?;
+            *buffer = added.map_err(|_| NOT_ENCODABLE)?;
             buffer.extend_from_slice(bytes);
             Ok(())
         })
     }
 
-    /// Says what was encoded before ([`encode`]).
+    /// Sends a message that [`encode`] has encoded.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Outgoing::say`].
     pub fn say_encoded(&self, message: &[u8]) -> Result<(), Broken> {
         self.add(|buffer| {
             buffer.extend_from_slice(message);
@@ -94,25 +102,29 @@ impl<W: Write> Outgoing<W> {
             return Err(Broken::Lost);
         }
         let said = inner.add(put);
-        if said.is_ok() && inner.buffer.len() < COLLECTED {
+        if said.is_ok() && inner.buffer.len() < BUFFER_BYTES {
             return Ok(());
         }
         said.and_then(|()| inner.write())
     }
 
-    /// Says a line of text.
+    /// Sends a line of text.
     pub(crate) fn say_line(&self, line: &str) -> Result<(), Broken> {
         let mut inner = self.lock();
         inner.buffer.extend_from_slice(line.as_bytes());
         inner.write()
     }
 
-    /// Has the other side see that there is nothing more to come.
+    /// Closes the sending half, so that the other side reads the end of the stream.
     pub fn close(&self) {
         self.lock().to = None;
     }
 
-    /// Sends what was said.
+    /// Writes all buffered messages to the connection.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is lost or a write failed before.
     pub fn flush(&self) -> Result<(), Broken> {
         self.lock().write()
     }
@@ -129,13 +141,14 @@ impl<W: Write> Inner<W> {
         put(&mut self.buffer)?;
         if self.buffer.len() - start - 4 > MOST {
             self.buffer.truncate(start);
-            return Err(Broken::Nonsense("a message that is too long"));
+            return Err(Broken::Nonsense("the message is too long"));
         }
-        let packed = self.squeeze.pack(&mut self.buffer, start + 4);
-        self.is_broken |= packed.is_err();
-        let packed = packed?;
+        let compressed = self.compressor.compress(&mut self.buffer, start + 4);
+        self.is_broken |= compressed.is_err();
+        let compressed = compressed?;
         let length = self.buffer.len() - start - 4;
-        let length = u32::try_from(length).unwrap_or(0) | if packed { PACKED } else { 0 };
+        let length =
+            u32::try_from(length).unwrap_or(0) | if compressed { COMPRESSED_BIT } else { 0 };
         self.buffer[start..start + 4].copy_from_slice(&length.to_le_bytes());
         Ok(())
     }
@@ -150,7 +163,7 @@ impl<W: Write> Inner<W> {
         let begin = Instant::now();
         let Some(to) = &mut self.to else { return Err(Broken::Lost) };
         let written = to.write_all(&self.buffer).and_then(|()| to.flush());
-        self.squeeze.wrote(begin.elapsed());
+        self.compressor.wrote(begin.elapsed());
         self.buffer.clear();
         self.is_broken = written.is_err();
         match written {
@@ -160,51 +173,52 @@ impl<W: Write> Inner<W> {
     }
 }
 
-/// What the other side says.
+/// The receiving half of a connection.
 #[derive(Debug)]
 pub struct Incoming<R> {
-    pub(crate) from: BufReader<Patient<R>>,
+    pub(crate) from: BufReader<PolledReader<R>>,
     message: Vec<u8>,
-    packed: Unsqueeze,
+    compressed: Decompressor,
 }
 
 impl<R: Read + AsFd> Incoming<R> {
-    /// Returns one that reads from `from`.
+    /// Returns a receiving half that reads from `from`.
     pub fn new(from: R) -> Incoming<R> {
-        let from = BufReader::with_capacity(128 << 10, Patient { from, is_waiting: true });
-        Incoming { from, message: Vec::new(), packed: Unsqueeze::default() }
+        let from = BufReader::with_capacity(128 << 10, PolledReader { from, is_waiting: true });
+        Incoming { from, message: Vec::new(), compressed: Decompressor::default() }
     }
 
-    /// Returns whether the next message is here already.
+    /// Returns whether the whole next message is already in the buffer.
     pub fn has_more(&self) -> bool {
         let here = self.from.buffer();
         let rest = here.split_first_chunk().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
-        rest.is_some_and(|(head, rest)| rest.len() >= (head & !PACKED) as usize)
+        rest.is_some_and(|(head, rest)| rest.len() >= (head & !COMPRESSED_BIT) as usize)
     }
 
-    /// Waits for the next message; `stopped` is asked now and then whether to go on waiting. To be given to
-    /// [`decode`].
+    /// Waits for the next message and returns it for [`decode`]. Calls `stopped` periodically; once
+    /// that returns true, the wait ends with [`Broken::Stopped`].
     ///
     /// # Errors
     ///
-    /// [`Broken::Lost`] where there are no more, others as they say.
+    /// [`Broken::Lost`] at the end of the stream, [`Broken::Nonsense`] for a length above [`MOST`]
+    /// or a message that cannot be decompressed, [`Broken::Failed`] if a read fails.
     pub fn next(&mut self, stopped: &dyn Fn() -> bool) -> Result<&[u8], Broken> {
         let mut head = [0; 4];
         self.fill(&mut head, stopped)?;
         let head = u32::from_le_bytes(head);
-        let length = (head & !PACKED) as usize;
+        let length = (head & !COMPRESSED_BIT) as usize;
         if length > MOST {
-            return Err(Broken::Nonsense("a message that is too long"));
+            return Err(Broken::Nonsense("the message is too long"));
         }
         let mut message = std::mem::take(&mut self.message);
         message.resize(length, 0);
         let filled = self.fill(&mut message, stopped);
         self.message = message;
         filled?;
-        if head & PACKED == 0 {
+        if head & COMPRESSED_BIT == 0 {
             return Ok(&self.message);
         }
-        self.packed.unpack(&self.message)
+        self.compressed.decompress(&self.message)
     }
 
     fn fill(&mut self, mut room: &mut [u8], stopped: &dyn Fn() -> bool) -> Result<(), Broken> {
@@ -215,7 +229,7 @@ impl<R: Read + AsFd> Incoming<R> {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock && stopped() => {
                     return Err(Broken::Stopped);
                 }
-                Err(e) if is_passing(&e) => {}
+                Err(e) if is_transient(&e) => {}
                 Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Err(Broken::Lost),
                 Err(e) => return Err(e.into()),
             }
@@ -224,19 +238,20 @@ impl<R: Read + AsFd> Incoming<R> {
     }
 }
 
-pub(crate) fn is_passing(error: &io::Error) -> bool {
+pub(crate) fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Reads as soon as there is something, and looks up now and then ([`io::ErrorKind::WouldBlock`]) if there is not.
+/// A reader that returns [`io::ErrorKind::WouldBlock`] after [`POLL_INTERVAL`] without data, so that its
+/// caller can check for a request to stop.
 #[derive(Debug)]
-pub(crate) struct Patient<R> {
+pub(crate) struct PolledReader<R> {
     from: R,
-    /// False where there is always something: a file, memory.
+    /// False for readers that always have data, such as files and memory.
     is_waiting: bool,
 }
 
-impl<R: Read + AsFd> Read for Patient<R> {
+impl<R: Read + AsFd> Read for PolledReader<R> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if self.is_waiting && !is_ready(self.from.as_fd())? {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -245,10 +260,10 @@ impl<R: Read + AsFd> Read for Patient<R> {
     }
 }
 
-/// Waits a while; returns whether there is something to read, or the end.
+/// Waits up to [`POLL_INTERVAL`]. Returns whether there is data to read, or the end of the stream.
 fn is_ready(fd: BorrowedFd<'_>) -> io::Result<bool> {
     let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-    let wait = Timespec::try_from(LOOK).map_err(io::Error::other)?;
+    let wait = Timespec::try_from(POLL_INTERVAL).map_err(io::Error::other)?;
     match poll(&mut fds, Some(&wait)) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
@@ -256,25 +271,25 @@ fn is_ready(fd: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
-const UNENCODED: Broken = Broken::Nonsense("what cannot be encoded");
+const NOT_ENCODABLE: Broken = Broken::Nonsense("the message cannot be encoded");
 
-/// Returns a message as [`Outgoing::say_encoded`] takes it.
+/// Encodes a message for [`Outgoing::say_encoded`].
 ///
 /// # Errors
 ///
-/// That it cannot be one: it is longer than [`MOST`].
+/// Fails if the message is longer than [`MOST`].
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, Broken> {
-    let encoded = postcard::to_stdvec(message).map_err(|_| UNENCODED)?;
-    if encoded.len() > MOST { Err(UNENCODED) } else { Ok(encoded) }
+    let encoded = postcard::to_stdvec(message).map_err(|_| NOT_ENCODABLE)?;
+    if encoded.len() > MOST { Err(NOT_ENCODABLE) } else { Ok(encoded) }
 }
 
-/// Returns a message, and the bytes that came with it.
+/// Decodes a message. Returns it with the bytes that follow it.
 ///
 /// # Errors
 ///
-/// That it is none.
+/// Fails if the bytes are not a valid message of type `M`.
 pub fn decode<'m, M: Deserialize<'m>>(message: &'m [u8]) -> Result<(M, &'m [u8]), Broken> {
-    postcard::take_from_bytes(message).map_err(|_| Broken::Nonsense("no message that there is"))
+    postcard::take_from_bytes(message).map_err(|_| Broken::Nonsense("the message is not valid"))
 }
 
 #[cfg(test)]
@@ -289,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_heard_with_its_bytes() {
+    fn messages_arrive_with_their_bytes() {
         let (from, to) = pipe();
         let have = Some(Have { length: 7, digest: [3; 32], only: false });
         let said = FromReceiver::Fetch { request: 1, window: u64::MAX, item: 3, have };
@@ -315,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_that_is_too_long_and_a_half_message_is_a_loss() {
+    fn oversized_and_truncated_messages_are_refused() {
         let (from, mut to) = pipe();
         to.write_all(&u32::try_from(MOST + 1).expect("fits").to_le_bytes()).expect("written");
         assert!(matches!(Incoming::new(from).next(&|| false), Err(Broken::Nonsense(_))));
@@ -327,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_can_be_stopped() {
+    fn a_blocked_read_can_be_stopped() {
         let (from, _to) = pipe();
         assert!(matches!(Incoming::new(from).next(&|| true), Err(Broken::Stopped)));
     }

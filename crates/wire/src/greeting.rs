@@ -1,50 +1,55 @@
-//! The first line that each side says: that it is lop, and which protocol it speaks.
+//! The greeting: the first line that each side sends, which names lop and its protocol version.
 
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
 
 use crate::VERSION;
-use crate::frame::{Broken, Incoming, Outgoing, is_passing};
+use crate::frame::{Broken, Incoming, Outgoing, is_transient};
 
-/// How it begins. It is a line, so that a person who comes upon it knows what it is.
+/// The start of the greeting. It is plain text, so that a person who sees it knows what sent it.
 const GREETING: &str = "lop-mirror ";
 
-/// Bytes before it that are passed over: what a remote shell says when it starts.
-const NOISE: usize = 64 << 10;
+/// Maximum number of bytes skipped before the greeting: the output of a remote shell's startup
+/// files.
+const MAX_NOISE_BYTES: usize = 64 << 10;
 
 impl<W: Write> Outgoing<W> {
-    /// Says which protocol this lop speaks, and of which version it is.
+    /// Sends the protocol version and the version of lop.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is lost.
     pub fn greet(&self, version: &str) -> Result<(), Broken> {
         self.say_line(&format!("{GREETING}{VERSION} {version}\n"))
     }
 }
 
-/// What was there instead of a greeting.
+/// The first lines from the other side.
 #[derive(Debug)]
 pub struct Greeting {
-    /// The protocol, and the version of lop.
+    /// Protocol version and version of lop, or `None` if no greeting came.
     pub said: Option<(u32, String)>,
-    /// The first line before it, if there was any.
+    /// The first line of other output, if there was any.
     pub noise: Option<String>,
 }
 
-/// Reads a greeting, and passes over what a shell says before.
+/// Reads a greeting, skipping what a remote shell prints before it.
 ///
 /// # Errors
 ///
-/// As for [`Incoming::next`]. That nothing was a greeting is no error.
+/// As for [`Incoming::next`]. A missing greeting is not an error.
 pub fn read_greeting<R: Read + AsFd>(
     from: &mut Incoming<R>,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Greeting, Broken> {
     let (mut noise, mut seen) = (None, 0);
-    while seen < NOISE {
+    while seen < MAX_NOISE_BYTES {
         let mut line = Vec::new();
         let end = read_line(&mut from.from, &mut line, stopped)?;
         seen += line.len();
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end();
-        // A prompt has no end of line before it.
+        // A shell prompt may precede the greeting on its line.
         if let Some(at) = line.find(GREETING)
             && let Some((protocol, version)) = line[at + GREETING.len()..].split_once(' ')
             && let Ok(protocol) = protocol.parse()
@@ -59,19 +64,19 @@ pub fn read_greeting<R: Read + AsFd>(
     Ok(Greeting { said: None, noise })
 }
 
-/// Reads up to the end of a line; returns whether nothing comes after it.
+/// Reads up to the end of a line. Returns whether the stream ended.
 fn read_line(
     from: &mut impl BufRead,
     line: &mut Vec<u8>,
     stopped: &dyn Fn() -> bool,
 ) -> Result<bool, Broken> {
-    while line.len() < NOISE {
+    while line.len() < MAX_NOISE_BYTES {
         let there = match from.fill_buf() {
             Ok(there) => there,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock && stopped() => {
                 return Err(Broken::Stopped);
             }
-            Err(e) if is_passing(&e) => continue,
+            Err(e) if is_transient(&e) => continue,
             Err(e) => return Err(e.into()),
         };
         if there.is_empty() {
@@ -96,7 +101,7 @@ mod tests {
     use crate::{Incoming, Outgoing};
 
     #[test]
-    fn a_greeting_is_found_behind_what_a_shell_says() {
+    fn a_greeting_is_found_after_shell_output() {
         for noise in ["", "Welcome!\n\n", "$ "] {
             let (from, mut to) = std::io::pipe().expect("there are pipes");
             to.write_all(noise.as_bytes()).expect("written");

@@ -1,20 +1,31 @@
-//! What two lops say to each other when a tree is mirrored from one host to another.
+//! The protocol that two lops speak when `lop mirror` copies a tree between hosts.
 //!
-//! One side sends: it lists its tree, and gives the content of what it is asked for. The other receives: it
-//! compares with what it has, asks for what it has not, and makes it. Neither waits for the other but for
-//! [`CREDIT`]: listings go ahead, many requests are under way. `docs/protocol.md` tells all of it.
+//! The sender lists its tree and sends the files that it is asked for. The receiver compares the
+//! listing with the destination, requests the files that it lacks, and writes them. Listings run
+//! ahead of requests, limited by [`CREDIT`]; many requests are in flight at once.
+//! `docs/protocol.md` describes the protocol.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `frame` | messages as length-prefixed byte strings |
+//! | `compress` | compression, chosen by measurement |
+//! | `greeting` | the first line of each side |
+//! | `message` | the messages of sender and receiver |
+//! | `report` | changes, problems and counts that a receiver reports |
+//!
+//! This crate does no file system work and gives messages no meaning beyond their syntax.
 //!
 //! # Trust
 //!
-//! Nothing here allocates by a length that the other side said beyond [`MOST`], and names are
-//! given out only if they are one component of a path ([`is_name`]). What a message means is for who gets it to
-//! check: that it was asked for, that it fits.
+//! The other side may be hostile. No allocation exceeds [`MOST`], whatever length a message claims.
+//! [`is_name`] accepts a name only if it is a single path component. Callers MUST check that a
+//! message was asked for and that its numbers are valid.
 
+mod compress;
 mod frame;
 mod greeting;
 mod message;
 mod report;
-mod squeeze;
 
 pub use frame::{Broken, Incoming, MOST, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
@@ -24,18 +35,20 @@ pub use message::{
 };
 pub use report::{Cause, Change, LeftOut, Problem, Removal, Spared, Summary, What};
 
-/// Version of the protocol. Two lops of different ones do not talk to each other.
+/// Version of the protocol. Both sides must have the same one.
 pub const VERSION: u32 = 3;
 
-/// Bytes of listings that the receiver has not dealt with to their end: the sender sends no more than that ahead.
-/// Some 15,000 names, of which all may be asked for at once. A round trip of 50 ms is as nothing then, and it is
-/// what the two sides need in memory.
+/// Maximum number of listing bytes that the sender sends before the receiver has processed them.
+///
+/// This corresponds to about 15,000 names, all of which may be requested at once. It hides a round
+/// trip of 50 ms and bounds the memory of both sides.
 pub const CREDIT: usize = 1 << 20;
 
-/// Returns what a listing counts of that: so many bytes, of so many names, and what keeping them takes besides.
+/// Returns the credit that a listing batch of `bytes` bytes and `names` names uses, including the
+/// memory that the receiver needs to keep it.
 pub fn credit_of(bytes: usize, names: usize) -> usize {
     bytes + 16 * names + 256
 }
 
-/// Bytes of a file in one message.
+/// Maximum number of file bytes in one message.
 pub const PIECE: usize = 256 << 10;

@@ -1,18 +1,21 @@
-//! The messages. Their order here is their number in the protocol: new ones go to the end, with a new version.
+//! The messages of sender and receiver.
+//!
+//! A message's position in its enum is its number in the protocol. New messages go to the end and
+//! raise [`crate::VERSION`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Change, LeftOut, Problem, Removal, Summary};
 
-/// What the side that was started at the command line wants of the other.
+/// The request with which the side that the user started opens the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Open {
-    /// What the other side is to do.
+    /// The role of the other side.
     pub role: Role,
-    /// The directory there.
+    /// The directory on the other side.
     pub path: Vec<u8>,
-    /// Options of `lop mirror`, of which each side heeds those that are for it.
+    /// Options of `lop mirror`. Each side uses those that concern it.
     pub dry_run: bool,
     /// `--delete`
     pub delete: bool,
@@ -22,7 +25,7 @@ pub struct Open {
     pub allow_empty: bool,
     /// Whether to ask before anything is removed.
     pub asks: bool,
-    /// `--checksum`
+    /// Whether to ask the user before deleting.
     pub checksum: bool,
     /// `--verify`
     pub verify: bool,
@@ -42,19 +45,20 @@ pub struct Open {
     pub bandwidth: Option<u64>,
     /// `--reuse`
     pub reuse: bool,
-    /// Whether each change is to be told.
+    /// Whether to report each change.
     pub lists: bool,
-    /// The destination, if the other side is to send.
+    /// The destination, if the other side is the sender.
     pub place: Option<Place>,
 }
 
-/// A pattern as it was typed, and others that it stands for too, all counted from the top directory.
+/// A pattern as the user typed it, and the other patterns that it expands to, all relative to the
+/// top directory.
 pub type Pattern = (String, Vec<String>);
 
-/// A directory, for the other side to see that it is one of its own.
+/// The identity of a directory, by which the other side detects that it is on the same host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The identity that Linux gave itself when it booted.
+    /// The kernel's boot id.
     pub boot: String,
     /// Device number.
     pub device: u64,
@@ -62,187 +66,189 @@ pub struct Place {
     pub inode: u64,
 }
 
-/// What a side does.
+/// The role of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// It has the source.
+    /// Sender: has the source.
     Send,
-    /// It has the destination.
+    /// Receiver: has the destination.
     Receive,
 }
 
-/// What the other side answers to [`Open`].
+/// The reply to [`Open`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// It begins; where the destination is, if it is there.
+    /// The session starts. Carries the identity of the destination, if that exists.
     Ready(Option<Place>),
-    /// It does not; whether that is as it would not be right, and why.
+    /// The session does not start.
     Refused {
-        /// It could, but will not.
+        /// Whether a safety check refused it, as opposed to a failure.
         on_purpose: bool,
-        /// A sentence for the user.
+        /// The reason, as a sentence for the user.
         text: String,
     },
 }
 
-/// What the sender says.
+/// A message of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromSender<'a> {
-    /// A directory that was listed, or the top one, is gone into now.
+    /// The sender enters a directory: the top directory, or one that it has listed.
     #[serde(borrow)]
     Enter(Enter<'a>),
-    /// Names of a directory that was entered.
+    /// A batch of names of an entered directory.
     Names(Names<'a>),
-    /// All names of a directory were sent.
+    /// The listing of a directory has ended.
     Leave {
-        /// Its number.
+        /// The directory's number.
         dir: u64,
-        /// Whether these are all that it has.
+        /// Whether the listing is complete.
         whole: bool,
     },
-    /// A directory that was listed cannot be gone into.
+    /// A listed directory cannot be entered.
     Closed {
-        /// Its number.
+        /// The directory's number.
         dir: u64,
-        /// Why.
+        /// The reason.
         loss: Loss,
     },
-    /// Something of a directory could not be read.
+    /// An entry of a directory could not be read.
     Failed {
-        /// The directory.
+        /// The directory's number.
         dir: u64,
-        /// The name in it; nothing for the directory itself.
+        /// The name in that directory; empty for the directory itself.
         name: &'a [u8],
-        /// Why.
+        /// The reason.
         loss: Loss,
     },
-    /// A file, all of it: the bytes follow the message.
+    /// A whole file, whose bytes follow the message.
     File {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// What it was like when it was opened.
+        /// The file's metadata when it was opened.
         meta: Meta,
-        /// Whether it was the same when it had been read.
+        /// Whether the metadata was the same after the read.
         stable: bool,
         /// BLAKE3 of the bytes, if copies are to be verified.
         digest: Option<[u8; 32]>,
     },
-    /// A file of which the bytes follow in pieces, from `from` on: those before are the ones that the receiver has.
+    /// The start of a file that is sent in pieces, from offset `from`. The receiver already has the
+    /// bytes before that.
     Begin {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// What it was like when it was opened.
+        /// The file's metadata when it was opened.
         meta: Meta,
-        /// Bytes that are not sent.
+        /// Offset in bytes of the first byte that is sent.
         from: u64,
     },
-    /// Bytes of a file, which follow the message; what is between two pieces is a hole.
+    /// A piece of a file, whose bytes follow the message. A gap between two pieces is a hole.
     Piece {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// Where they are in the file.
+        /// Offset in the file, in bytes.
         at: u64,
     },
-    /// It changed while it was read, and is sent from its beginning again.
+    /// The file changed while it was read. The sender restarts from the beginning.
     Again {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// What it is like now.
+        /// The file's current metadata.
         meta: Meta,
     },
-    /// There is no more of it.
+    /// The end of a file that was sent in pieces.
     End {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// Whether it was the same when it had been read.
+        /// Whether the metadata was the same after the read.
         stable: bool,
-        /// BLAKE3 of all of it, if copies are to be verified.
+        /// BLAKE3 of the whole file, if copies are to be verified.
         digest: Option<[u8; 32]>,
     },
-    /// It cannot be sent.
+    /// A requested file cannot be sent.
     Lost {
-        /// What it answers.
+        /// The request that this answers.
         request: u64,
-        /// Why.
+        /// The reason.
         loss: Loss,
     },
-    /// The answer to [`FromReceiver::Done`].
+    /// The reply to [`FromReceiver::Done`].
     Bye {
-        /// Which patterns matched something of the source: a bit for each of the first 32 of `--include`, and
-        /// from the 33rd bit on of `--exclude`.
+        /// The patterns that matched something in the source: bits 0 to 31 for the first 32 of
+        /// `--include`, bits 32 to 63 for the first 32 of `--exclude`.
         matched: u64,
     },
-    /// The answer to [`FromReceiver::Ask`], after [`FromSender::Bye`].
+    /// The reply to [`FromReceiver::Ask`], after [`FromSender::Bye`].
     Consent {
-        /// Whether it may be removed.
+        /// Whether the user consents to the deletion.
         given: bool,
     },
 }
 
-/// What the receiver says.
+/// A message of the receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromReceiver<'a> {
-    /// Asks for the content of a file.
+    /// Requests the content of a file.
     Fetch {
-        /// A number that is not under way.
+        /// A number that no request in flight has.
         request: u64,
-        /// The listing that it is in.
+        /// The number of the listing batch that has the file.
         window: u64,
-        /// Its place among the names there.
+        /// The index of the file in that batch.
         item: u32,
-        /// What the receiver has of it, perhaps.
+        /// The part of the file that the receiver may already have.
         have: Option<Have>,
     },
-    /// A listing is dealt with.
+    /// Returns the credit of a listing batch that the receiver has processed.
     Release {
-        /// Which.
+        /// The batch's number.
         window: u64,
     },
-    /// Nothing more is needed.
+    /// The receiver needs nothing more.
     Done,
-    /// Something was changed.
+    /// Reports a change of the destination.
     #[serde(borrow)]
     Changed(Change<'a>),
-    /// How far it is.
+    /// Reports progress.
     Progress {
-        /// Names dealt with.
+        /// Names processed.
         names: u64,
-        /// Bytes of files dealt with.
+        /// Bytes of files processed.
         bytes: u64,
-        /// Entries removed.
+        /// Entries deleted.
         removed: u64,
-        /// What came of it so far, at least.
+        /// The counts so far, each a lower bound.
         so_far: Summary,
     },
-    /// Something could not be mirrored; after [`FromReceiver::Done`].
+    /// Reports an entry that could not be mirrored; after [`FromReceiver::Done`].
     Problem(Problem<'a>),
-    /// What came of it; the last message.
+    /// The final counts; the last message.
     Finished(Summary),
-    /// Asks whether this may be removed, if that is to be asked; after [`FromSender::Bye`].
+    /// Asks the user for consent to a deletion; after [`FromSender::Bye`].
     #[serde(borrow)]
     Ask(Removal<'a>),
-    /// Something was left out, though no pattern says so; after [`FromReceiver::Done`].
+    /// Reports an entry that was skipped although no pattern excludes it; after
+    /// [`FromReceiver::Done`].
     LeftOut {
-        /// Why.
+        /// The reason.
         why: LeftOut,
-        /// The path below the top.
+        /// The path relative to the top directory.
         path: &'a [u8],
     },
 }
 
-/// A directory.
+/// A directory that the sender enters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enter<'a> {
-    /// The number that it was listed with; 0 for the top one.
+    /// The number under which it was listed; 0 for the top directory.
     pub dir: u64,
-    /// What it is like.
+    /// The directory's metadata.
     #[serde(borrow)]
     pub facts: Facts<'a>,
-    /// Whether what is in it is sent.
+    /// Whether the sender sends its entries.
     pub is_entered: bool,
 }
 
-/// Metadata with attributes.
+/// Metadata and extended attributes of an inode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts<'a> {
     /// The metadata.
@@ -250,143 +256,146 @@ pub struct Facts<'a> {
     /// Extended attributes.
     #[serde(borrow)]
     pub xattrs: Vec<Xattr<'a>>,
-    /// Whether these are the ACLs alone, as the others could not be read or are too many.
+    /// Whether `xattrs` has only the ACLs, because the other attributes could not be read or are
+    /// too many.
     pub partial: bool,
 }
 
-/// An extended attribute: name and value.
+/// Name and value of an extended attribute.
 pub type Xattr<'a> = (&'a [u8], &'a [u8]);
 
-/// A moment.
+/// A point in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Time {
     /// Seconds since the epoch.
     pub s: i64,
-    /// Nanoseconds after that.
+    /// Nanoseconds within the second.
     pub ns: u32,
 }
 
 /// Metadata of an inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// Which of the sender's devices it is on, in the order in which it came to them.
+    /// The sender's number of the device; devices are numbered in the order in which the sender
+    /// meets them.
     pub device: u16,
     /// Inode number.
     pub inode: u64,
     /// File type and permissions, as in `st_mode`.
     pub mode: u32,
-    /// Names that it has.
+    /// Link count.
     pub links: u32,
-    /// The owner's number.
+    /// User id of the owner.
     pub uid: u32,
-    /// The group's number.
+    /// Group id.
     pub gid: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Whether there are holes in it.
+    /// Whether the file has holes.
     pub sparse: bool,
-    /// Time of modification.
+    /// Modification time.
     pub mtime: Time,
-    /// Time of access.
+    /// Access time.
     pub atime: Time,
-    /// Time of birth, nanoseconds since the epoch; 0 if that is not known.
+    /// Birth time in nanoseconds since the epoch; 0 if unknown.
     pub born_ns: i64,
-    /// Which device it is, if it is one, as in `st_rdev`.
+    /// Device number of a device node, as in `st_rdev`.
     pub special: u64,
 }
 
-/// Names of a directory, those of one inode after each other.
+/// A batch of a directory's names. Names of one inode are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names<'a> {
     /// The directory's number.
     pub dir: u64,
-    /// The listing's own, one more than that of the one before.
+    /// The batch's number, one more than that of the batch before it.
     pub window: u64,
-    /// What they are.
+    /// The inodes with their names.
     #[serde(borrow)]
     pub records: Vec<Record<'a>>,
 }
 
-/// An inode, and its names in one listing.
+/// An inode and its names in one batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record<'a> {
-    /// What it is.
+    /// The inode.
     #[serde(borrow)]
     pub item: Item<'a>,
-    /// Its names here.
+    /// Its names in this batch.
     #[serde(borrow)]
     pub names: Vec<&'a [u8]>,
-    /// What was known of its content from earlier, if that is of use.
+    /// What the sender's catalog remembers of the content, if the receiver can use it.
     #[serde(borrow)]
     pub content: Option<Content<'a>>,
 }
 
-/// What was known of a content from earlier: a hint, since the file may have changed.
+/// What a catalog remembers of a file's content. It is only a hint, as the file may have changed
+/// since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content<'a> {
-    /// BLAKE3 of it.
+    /// BLAKE3 of the content.
     pub digest: [u8; 32],
-    /// A file that has it too, as a path below the top; nothing if there is none.
+    /// Path of another file with the same content, relative to the top directory; empty if there is
+    /// none.
     pub also: &'a [u8],
 }
 
-/// What has a name.
+/// A listed entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item<'a> {
-    /// A directory; which number it will be entered by.
+    /// A directory, with the number under which the sender will enter it.
     Dir(u64),
-    /// Something that needs no content but this: a regular file of which to ask, a FIFO, a socket, a device, or a
-    /// symbolic link with what it is to.
+    /// Any other file type: a regular file whose content can be requested, a FIFO, socket or
+    /// device, or a symbolic link with its target.
     Other(#[serde(borrow)] Facts<'a>, &'a [u8]),
 }
 
-/// What the receiver has of a file, perhaps: bytes from its beginning.
+/// The leading bytes of a file that the receiver may already have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Have {
-    /// How many.
+    /// Their number.
     pub length: u64,
-    /// BLAKE3 of them.
+    /// Their BLAKE3.
     pub digest: [u8; 32],
-    /// Whether nothing is to be sent in any case: it is to be known whether they are alike.
+    /// Whether the receiver only asks whether they are equal and wants no bytes.
     pub only: bool,
 }
 
-/// Why something of the source is not sent.
+/// Why the sender does not send an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Loss {
-    /// It is gone, which is no failure.
+    /// It no longer exists. This is not a failure.
     Vanished,
-    /// It is something else now.
+    /// It was replaced by a different file.
     Changed,
-    /// It is left out, though no pattern says so.
+    /// It is skipped although no pattern excludes it.
     LeftOut(LeftOut),
-    /// A call failed.
+    /// A system call failed.
     Failed(Op, Error),
-    /// The kernel makes its content up while it is read, and its size does not tell how much there is.
+    /// The kernel generates its content on reading, and its size does not tell the number of bytes.
     MadeUp,
 }
 
-/// What was tried.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
-    /// To open it.
+    /// Opening it.
     Open,
-    /// To list it.
+    /// Listing it.
     List,
-    /// To read its metadata.
+    /// Reading its metadata.
     Stat,
-    /// To read it.
+    /// Reading its content.
     Read,
 }
 
-/// What the system answered: the number of Linux's errors, 0 for something else.
+/// The Linux error number of a failed call; 0 for any other error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error(pub i32);
 
-/// Returns whether a name that the other side said is one component of a path, and not the directory itself or
-/// the one above.
+/// Returns whether a name from the other side is a single path component other than `.` and `..`.
 pub fn is_name(name: &[u8]) -> bool {
-    // The most that a name can have on Linux (`NAME_MAX`).
+    // `NAME_MAX` on Linux.
     let fits = (1..=255).contains(&name.len());
     fits && name != b"." && name != b".." && !name.iter().any(|&b| b == b'/' || b == 0)
 }
@@ -407,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Returns the rows of the tables of messages, as numbers and names.
+    /// Returns number and name of each message in the tables of the protocol page.
     fn documented() -> Vec<(u8, String)> {
         let page = include_str!("../../../docs/protocol.md");
         let rows = page.lines().filter_map(|line| {

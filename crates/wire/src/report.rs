@@ -1,179 +1,183 @@
-//! What a receiver says of its work to the lop that started it.
+//! Reports of a receiver about its work, for the lop that started it.
 
 use serde::{Deserialize, Serialize};
 
-/// What was done to a name, or would be.
+/// A change of a name in the destination, or one that a dry run would make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<'a> {
-    /// What it was.
+    /// The kind of change.
     pub what: What,
-    /// The path below the top.
+    /// The path relative to the top directory.
     pub path: &'a [u8],
-    /// The type of the entry, as in the `S_IFMT` bits of `st_mode`; 0 if it is not known.
+    /// The file type, as in the `S_IFMT` bits of `st_mode`; 0 if unknown.
     pub file_type: u32,
-    /// Bytes, of a regular file that was copied or made of content that was there.
+    /// Size in bytes of a regular file that was copied or reused.
     pub size: Option<u64>,
-    /// What it was linked to, or made of.
+    /// The name that it was linked to, or the file whose content was reused.
     #[serde(borrow)]
     pub to: Option<&'a [u8]>,
-    /// How it differed: kind, content, time, mode, owner, attributes, links, from the lowest bit on.
+    /// The differences as bits, from the lowest: file type, content, time, mode, owner, attributes,
+    /// links.
     pub differs: u8,
 }
 
-/// What was done to a name.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
-    /// Made.
+    /// Created.
     New,
-    /// Made instead of something else.
+    /// Replaced a different file.
     Replaced,
-    /// Linked.
+    /// Hard linked.
     Linked,
-    /// Given other metadata.
+    /// Only the metadata changed.
     Adjusted,
-    /// Removed.
+    /// Deleted.
     Removed,
-    /// Made of content that was there.
+    /// Created from content that the destination already had.
     Reused,
 }
 
-/// What the destination has and the source has not.
+/// Extraneous entries: the destination has them, the source does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal<'a> {
-    /// Entries, what is in directories included.
+    /// Number of entries, including those inside directories.
     pub entries: u64,
-    /// Names that would go, with all in them.
+    /// Number of topmost names; each is deleted with everything below it.
     pub names: u64,
-    /// Some of these, as paths below the top.
+    /// Some of these names, as paths relative to the top directory.
     #[serde(borrow)]
     pub some: Vec<&'a [u8]>,
-    /// Entries that the source has.
+    /// Number of entries in the source.
     pub source: u64,
-    /// Of these, entries that the destination had before, and that were not changed.
+    /// Number of those that the destination already had and that did not change.
     pub unchanged: u64,
 }
 
-/// Why what the destination has and the source has not was not removed.
+/// Why extraneous entries were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spared {
-    /// Not all of the source could be read.
+    /// Part of the source could not be read.
     #[default]
     SourceFailed,
-    /// The source has nothing to mirror, or only directories.
+    /// The source is empty, or has only directories.
     SourceEmpty,
-    /// It is more than `--max-delete`.
+    /// They are more than `--max-delete` allows.
     TooMany,
-    /// The user said no.
+    /// The user declined.
     Declined,
-    /// Not all of the source could be copied, and the destination may contain the source under another path.
+    /// Part of the source could not be copied, and the destination may contain the source under
+    /// another path.
     NotCopied,
 }
 
-/// Why something of the source is left out, though no pattern says so.
+/// Why an entry of the source was skipped although no pattern excludes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LeftOut {
     /// It is the destination itself.
     Destination,
-    /// It is where lop keeps files in quarantine.
+    /// It is lop's quarantine directory.
     Quarantine,
     /// It is a temporary file or directory of another run.
     Temporary,
-    /// It is a file system that the kernel makes up, such as `/proc`.
+    /// It is a kernel pseudo file system, such as `/proc`.
     Pseudo,
-    /// It is the place of lop's catalog or one of its journals in the destination.
+    /// The destination has lop's catalog or one of its journals under this name.
     Catalog,
 }
 
-/// What keeps a destination from taking anything, whatever it is.
+/// A condition that blocks every write to the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cause {
-    /// Its file system is full.
+    /// The file system is full.
     Full,
-    /// The user has used up what the disk quota allows.
+    /// The user's disk quota is exhausted.
     Quota,
-    /// Its file system is mounted read-only, or has become so.
+    /// The file system is mounted read-only, or became read-only.
     ReadOnly,
 }
 
-/// Something that could not be mirrored.
+/// An entry that could not be mirrored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem<'a> {
-    /// The path below the top.
+    /// The path relative to the top directory.
     pub path: &'a [u8],
-    /// Why, for the user.
+    /// The reason, for the user.
     pub text: &'a str,
-    /// Whether it is the source that something is wrong with.
+    /// Whether the failure is on the source side.
     pub of_source: bool,
-    /// Whether others have the same cause.
+    /// The condition behind it, if it affects other entries too.
     pub cause: Option<Cause>,
 }
 
-/// What came of it: the counts of `lop mirror --json`.
+/// The counts of a run, as `lop mirror --json` prints them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Summary {
-    /// Names that the source has.
+    /// Names in the source.
     pub names: u64,
-    /// Regular files that were copied.
+    /// Regular files copied.
     pub files: u64,
-    /// Bytes that they have.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// Directories that were made.
+    /// Directories created.
     pub dirs: u64,
-    /// Symbolic links that were made.
+    /// Symbolic links created.
     pub symlinks: u64,
-    /// FIFOs, sockets and devices that were made.
+    /// FIFOs, sockets and devices created.
     pub specials: u64,
-    /// Names that were linked.
+    /// Names hard linked.
     pub linked: u64,
-    /// Regular files made of content that was there.
+    /// Regular files created from content that the destination already had.
     pub reused: u64,
-    /// Bytes that they have.
+    /// Their total size in bytes.
     pub reused_bytes: u64,
-    /// Inodes given other metadata.
+    /// Inodes whose metadata was changed.
     pub adjusted: u64,
-    /// What was removed.
+    /// Entries deleted.
     pub removed: u64,
-    /// Names that were not removed, though the source has them not.
+    /// Extraneous names that were kept.
     pub spared: u64,
-    /// Entries that would have been removed, if that was too many.
+    /// Entries that would have been deleted, if they were more than `--max-delete`.
     pub spared_entries: u64,
-    /// Copies begun again.
+    /// Additional copies of a file that reached the file system's link limit.
     pub split: u64,
-    /// Names gone meanwhile.
+    /// Names that vanished during the run.
     pub vanished: u64,
-    /// Entries left out.
+    /// Entries skipped although no pattern excludes them.
     pub left_out: u64,
     /// Failures.
     pub failed: u64,
-    /// Of these, entries that could not be removed.
+    /// Of these, entries that could not be deleted.
     pub unremoved: u64,
-    /// Of these, what failed as the destination is full, as the quota is used up, as it is read-only.
+    /// Of these, failures by [`Cause`]: full, quota, read-only.
     pub blocked: [u64; 3],
-    /// Names below directories that could not be made.
+    /// Names below directories that could not be created.
     pub missing: u64,
-    /// Directories of the source that could not be read, so that nobody knows how many names are below them.
+    /// Directories of the source that could not be read. The number of names below them is unknown.
     pub unread: u64,
-    /// Why names were not removed.
+    /// Why extraneous names were kept.
     pub spared_why: Spared,
-    /// Whether anything of the source could not be read.
+    /// Whether any part of the source could not be read.
     pub source_failed: bool,
-    /// Whether the destination keeps no owners.
+    /// Whether the destination does not store owners.
     pub no_owners: bool,
-    /// Whether it keeps no permissions.
+    /// Whether the destination does not store permissions.
     pub no_modes: bool,
-    /// The first time that it keeps, in seconds since the epoch, if there was one before that.
+    /// The earliest time that the destination can store, in seconds since the epoch, if a file had
+    /// an earlier one.
     pub first_time: Option<i64>,
-    /// The last time that it keeps, if there was one after that.
+    /// The latest time that the destination can store, if a file had a later one.
     pub last_time: Option<i64>,
-    /// Which patterns matched something, as in [`crate::FromSender::Bye`].
+    /// The patterns that matched something, as in [`crate::FromSender::Bye`].
     pub matched: u64,
-    /// Whether it was told to stop.
+    /// Whether the receiver was asked to stop.
     pub stopped: bool,
 }
 
 impl Summary {
-    /// Adds the counts of another one, each up to the most that there can be: they may be anything.
+    /// Adds the counts of `other`. The counts come from the other side and may have any value, so
+    /// the sums saturate.
     pub fn add(&mut self, other: &Summary) {
         let mut other = *other;
         for (count, more) in self.counts().into_iter().zip(other.counts()) {
@@ -181,7 +185,7 @@ impl Summary {
         }
     }
 
-    /// Returns by how much the counts have grown since they were `before`.
+    /// Returns the increase of each count since `before`.
     #[must_use]
     pub fn since(&self, before: &Summary) -> Summary {
         let (mut grown, mut before) = (*self, *before);
@@ -226,7 +230,7 @@ mod tests {
     use super::Summary;
 
     #[test]
-    fn counts_are_added_and_taken_off_each_for_itself() {
+    fn each_count_is_added_and_subtracted() {
         let mut one = Summary { files: 3, blocked: [1, 0, 2], ..Summary::default() };
         let other =
             Summary { files: u64::MAX, unread: 5, blocked: [0, 7, 1], ..Summary::default() };
