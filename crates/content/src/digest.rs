@@ -1,4 +1,4 @@
-//! BLAKE3 digests of whole files and of their beginnings.
+//! BLAKE3 digests of whole files and of their prefixes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use runtime::Progress;
 
 use crate::{Head, ReadError, Scratch, head_length, head_of, read_exact};
 
-/// BLAKE3 of some bytes: for a whole file the value `b3sum` prints.
+/// A BLAKE3 digest. For a whole file it is the value that `b3sum` prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -46,7 +46,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Text that is not 64 hexadecimal digits.
+/// The text is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not a digest of 64 hexadecimal digits")]
 pub struct ParseDigestError;
@@ -59,45 +59,46 @@ impl FromStr for Digest {
     }
 }
 
-/// BLAKE3 of a file's beginning, as far as it has been read.
+/// BLAKE3 of a prefix of a file.
 ///
-/// Of a beginning it is the chaining value of the subtree it makes up (BLAKE3 paper, section 2.1),
-/// of a whole file its [`Digest`]. Two files of one size that were read as far as each other are
-/// alike so far if their values are the same. To read on takes nothing but the value, so a file is
-/// read once, in however many rounds.
+/// For a proper prefix it is the chaining value of the prefix's subtree (BLAKE3 paper, section
+/// 2.1); for a whole file it is the [`Digest`]. Two files of one size have equal prefixes of one
+/// length if these values are equal. A longer prefix can be computed from the value and the further
+/// bytes, so a file is read once, in any number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Beginning(pub [u8; 32]);
 
-/// A range of a file to put behind a beginning.
+/// The range of a file that extends a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The file's size.
+    /// The file's size in bytes.
     pub size: u64,
-    /// How far it has been read, and what came out; `None` for not at all.
+    /// Length and value of the prefix read so far; `None` at the start of the file.
     pub before: Option<(u64, Beginning)>,
-    /// How far it is to be read: its size, or a smaller [`round_length`].
+    /// End of the range: the file's size, or a smaller [`round_length`].
     pub to: u64,
 }
 
-/// What reading a stretch gives.
+/// The result of reading a range.
 #[derive(Clone, Copy, Debug)]
 pub struct Grown {
-    /// The value of all that has been read.
+    /// The value of the whole prefix.
     pub beginning: Beginning,
-    /// The file's head, if the stretch covers it.
+    /// The file's head, if the range covers it.
     pub head: Option<Head>,
 }
 
-/// Returns the smallest length of a [`Beginning`] that is at least `length`.
+/// Returns the smallest valid prefix length that is at least `length`.
 pub fn round_length(length: u64) -> u64 {
     length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
-/// Reads a stretch of a file. Counts its bytes as done while they are read, and all of them if it fails.
+/// Reads a range of a file and extends its prefix. Adds the range to the bytes done as it reads; on
+/// failure it adds the rest at once.
 ///
 /// # Errors
 ///
-/// A failed read, a file with fewer bytes, or a request to stop.
+/// Fails if a read fails, the file is shorter than its size, or a stop was requested.
 pub fn read_on(
     file: &File,
     stretch: Stretch,
@@ -118,7 +119,7 @@ struct Reader<'a> {
     scratch: &'a mut Scratch,
     progress: &'a Progress,
     head: Option<Head>,
-    /// Bytes that were counted as done.
+    /// Bytes added to the progress so far.
     read: u64,
 }
 
@@ -135,7 +136,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Puts the subtrees behind the one that is `value`, each as long as all before it.
+    /// Extends `value` by the subtrees that follow it, each as long as everything before it.
     fn grow(
         &mut self,
         mut at: u64,
@@ -155,11 +156,11 @@ impl Reader<'_> {
         Ok(*merge_subtrees_root(&value, &rest, Mode::Hash).as_bytes())
     }
 
-    /// Puts a subtree through a hasher of its own.
+    /// Hashes one subtree with a hasher of its own.
     fn hash(&mut self, start: u64, length: u64) -> Result<blake3::Hasher, ReadError> {
         let mut hasher = blake3::Hasher::new();
         hasher.set_input_offset(start);
-        // Reads of 256 KiB stay in the L2 cache for the hash and were as fast as larger ones.
+        // Reads of 256 KiB stay in the L2 cache until they are hashed. Larger reads were no faster.
         let buffer = self.scratch.bytes(length.min(256 * 1024));
         let mut at = 0;
         while at < length {

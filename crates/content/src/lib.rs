@@ -1,31 +1,39 @@
-//! Reads and digests bytes, and tells which open files are equal.
+//! Reads and digests file contents, and finds out which open files are equal.
 //!
-//! Three ways to look at a file, cheapest first:
+//! There are three ways to look at a file, cheapest first:
 //!
-//! - [`read_head`]: a 64-bit fingerprint of its beginning. Equal files have equal heads; unequal
-//!   heads prove files unlike, equal heads prove nothing.
-//! - [`partition()`]: several files side by side, split by the bytes themselves.
-//! - [`read_on`]: BLAKE3, for files too many to have side by side, or too far apart.
+//! - [`read_head`] returns a 64-bit fingerprint of its first bytes. Unequal heads prove two files
+//!   different; equal heads prove nothing.
+//! - [`partition()`] reads several files side by side and splits them by their bytes.
+//! - [`read_on`] computes BLAKE3, for files that are too many or too far apart on disk to be read
+//!   side by side.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `head` | heads |
+//! | `partition` | comparison side by side |
+//! | `digest` | BLAKE3 of files and prefixes |
+//! | `fingerprints` | a table of what is known about each file |
 //!
 //! # Why both bytes and BLAKE3
 //!
-//! BLAKE3 of every candidate costs 30 % of a warm scan's time. Side by side, equality is proven
-//! by the bytes, and one BLAKE3 per group (not per file) gives the digest that is stored. It is
-//! the value `b3sum` prints, so anyone can check it.
+//! BLAKE3 of every candidate would take 30 % of a warm scan's time. Reading side by side proves
+//! equality by the bytes, and one BLAKE3 per group instead of per file gives the digest that is
+//! stored. It is the value that `b3sum` prints, so anyone can check it.
 //!
-//! This crate knows open files, not paths or trees.
+//! This crate knows open files, but no paths or trees.
 
 mod digest;
-mod facts;
+mod fingerprints;
 mod head;
 mod partition;
 
 pub use digest::{Beginning, Digest, Grown, ParseDigestError, Stretch, read_on, round_length};
-pub use facts::{ContentId, Facts};
+pub use fingerprints::{ContentId, Facts};
 pub use head::{Head, checksum, head_length, head_of, read_head};
 pub use partition::{Failure, Manner, Part, Scratch, partition, partition_bytes};
 
-/// Why a file's bytes could not be had.
+/// Why the bytes of a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A system call failed.
@@ -34,12 +42,16 @@ pub enum ReadError {
     /// The file ended before its size.
     #[error("the file ended before its size")]
     Short,
-    /// The work was stopped on request.
+    /// A stop was requested.
     #[error(transparent)]
     Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Reads exactly `buffer.len()` bytes at `offset`, counting them in `progress`.
+/// Reads exactly `buffer.len()` bytes at `offset` and adds them to the bytes read in `progress`.
+///
+/// # Errors
+///
+/// Fails if the read fails, or the file ends before the buffer is full.
 pub fn read_exact(
     file: &fsops::File,
     buffer: &mut [u8],

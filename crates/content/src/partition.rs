@@ -1,16 +1,16 @@
-//! Splits open files of one size by their bytes, reading each at most once.
+//! Splits open files of one size into sets of equal ones, reading each byte at most once.
 //!
-//! The files are read side by side, chunk by chunk. After each chunk a set of files that were
-//! alike so far splits into sets that still are; a set of one is done and read no further. What
-//! is left at the end is equal byte by byte, and has its digest, taken from one file per set
-//! while it was read.
+//! The files are read side by side, chunk by chunk. After each chunk, a set whose members were
+//! equal so far is split into sets whose members still are. A set of one file is finished and read
+//! no further. The final sets are equal byte by byte. The digest of a set is computed from one of
+//! its files as it is read.
 //!
-//! Holes that all files of a set have at the same place are neither read nor compared.
+//! Holes that all files of a set have in common are neither read nor compared.
 //!
 //! # Probes
 //!
-//! Files that begin alike often differ all over, or only near their end: images of disks, databases,
-//! films. A few pages from all over them are looked at before everything is read.
+//! Files with equal first bytes often differ everywhere, or only near the end: disk images,
+//! databases, films. A few pages at distant offsets are therefore compared before the whole files.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,38 +21,40 @@ use runtime::{Interrupted, Progress};
 use crate::digest::Digest;
 use crate::{ReadError, read_exact};
 
-/// Bytes read per round over all files of a set: they stay in the cache of the core from the read
-/// to the comparison. Measured on pairs of 128 MiB in a warm cache, two threads: 2 MiB take twice
-/// as long, 128 KiB a tenth longer.
+/// Bytes read per round over all files of a set, so that the data stays in the core's cache from
+/// the read to the comparison.
+///
+/// Measured on pairs of 128 MiB in a warm cache with two threads: 2 MiB take twice as long, 128 KiB
+/// a tenth longer.
 const ROUND: usize = 512 * 1024;
-/// Smallest and largest chunk per file and round.
+/// Minimum and maximum chunk size per file and round.
 const CHUNK: Range<usize> = 16 * 1024..256 * 1024;
-/// Zeros of common holes that are put through the digest, per set. A file with more has no
+/// Maximum number of zeros from common holes that are hashed per set. A file with more has no
 /// digest: its equality is proven all the same, and hashing the zeros of a 1 TB hole would take
 /// minutes.
 const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
 
-/// Bytes of a probe: a page.
+/// Size of a probe in bytes: one page.
 const PROBE: u64 = 4096;
 
-/// Probes beyond this many find little that fewer did not.
+/// Maximum number of probes. More of them found few further differences.
 const MOST_PROBES: u64 = 8;
 
 /// How to compare files side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Whether holes are worth looking for.
+    /// Whether to look for holes.
     pub sparse: bool,
-    /// Whether digests of equal files are wanted.
+    /// Whether to compute digests of equal files.
     pub digest: bool,
-    /// Bytes that are read in the time that it takes to get at any: all probes together cost at
-    /// most a tenth of reading everything.
+    /// Bytes that can be read in the time of one access. All probes together cost at most a tenth
+    /// of reading everything.
     pub quantum: u64,
 }
 
 impl Manner {
-    /// Returns where to look at files of `size` before they are read: at the end, in the middle, in
-    /// the middle of the halves, and so on.
+    /// Returns the offsets to probe in files of `size` bytes: the end, the middle, the middles of
+    /// the halves, and so on.
     fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
         let number = (size / self.quantum.max(PROBE) / 10).min(MOST_PROBES);
         let last = size.saturating_sub(PROBE);
@@ -68,18 +70,18 @@ impl Manner {
     }
 }
 
-/// Buffers of one thread, reused from call to call.
+/// Buffers of one thread, reused between calls.
 #[derive(Debug, Default)]
 pub struct Scratch {
     bytes: Vec<u8>,
 }
 
 impl Scratch {
-    /// Returns `length` bytes of scratch memory with arbitrary content.
+    /// Returns a buffer of `length` bytes with arbitrary content.
     ///
     /// # Panics
     ///
-    /// If `length` does not fit the address space.
+    /// Panics if `length` exceeds the address space.
     pub fn bytes(&mut self, length: u64) -> &mut [u8] {
         let length = usize::try_from(length).expect("a buffer fits the address space");
         if self.bytes.len() < length {
@@ -89,28 +91,28 @@ impl Scratch {
     }
 }
 
-/// Files that are equal byte by byte, as positions in the list given.
+/// A set of files that are equal byte by byte, as indices into the given list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The files, ascending; never empty.
+    /// The files in ascending order; never empty.
     pub members: Vec<usize>,
-    /// Their digest; `None` for a part of one, and after holes of over a gigabyte.
+    /// Their digest; `None` for a set of one, and for files with common holes of more than 1 GiB.
     pub digest: Option<Digest>,
 }
 
-/// A file that could not be read to the end.
+/// A file that could not be read to its end.
 #[derive(Debug)]
 pub struct Failure {
-    /// Its position in the list given.
+    /// Its index in the given list.
     pub member: usize,
-    /// Why.
+    /// The reason.
     pub error: ReadError,
 }
 
-/// Splits whole contents that are in memory; `content(i)` returns the `i`-th of `count`.
+/// Splits whole contents that are in memory. `content(i)` returns the `i`-th of `count` contents.
 ///
-/// `same` tells cheaply whether two may be equal (equal heads); the bytes decide. `digest` says
-/// whether digests of equal ones are wanted.
+/// `same` is a cheap check whether two of them can be equal (equal heads); the bytes decide.
+/// `digest` says whether to compute digests of equal ones.
 pub fn partition_bytes<'a>(
     count: usize,
     digest: bool,
@@ -134,13 +136,13 @@ pub fn partition_bytes<'a>(
     parts
 }
 
-/// Splits open files of `size` bytes each into equal ones.
+/// Splits open files of `size` bytes each into sets of equal ones.
 ///
-/// Every file is in exactly one part or one failure.
+/// Every file is in exactly one set or one failure.
 ///
 /// # Errors
 ///
-/// Only a request to stop.
+/// Fails only if a stop was requested.
 pub fn partition(
     files: &[&File],
     size: u64,
@@ -168,11 +170,11 @@ pub fn partition(
     Ok((run.parts, run.failures))
 }
 
-/// Files alike in the first `at` bytes.
+/// Files that are equal in the first `at` bytes.
 struct Set {
     members: Vec<usize>,
     at: u64,
-    /// State of the digest of those bytes; `None` once it was given up.
+    /// Hash state of those bytes; `None` once no digest will be computed.
     hasher: Option<Box<blake3::Hasher>>,
     hole_bytes: u64,
 }
@@ -187,7 +189,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Takes a set that is decided out of the work; returns one that is not.
+    /// Removes a decided set from the work. Returns it if it is still undecided.
     fn finish(&mut self, set: Set) -> Option<Set> {
         let alone = set.members.len() < 2;
         if !alone && set.at < self.size {
@@ -202,7 +204,7 @@ impl Run<'_> {
         None
     }
 
-    /// Reads the next chunk of each file of a set and splits it.
+    /// Reads the next chunk of each file of a set and splits the set.
     fn round(&mut self, mut set: Set, scratch: &mut Scratch) -> Vec<Set> {
         if self.manner.sparse && self.skip_common_hole(&mut set) {
             return vec![set];
@@ -214,7 +216,7 @@ impl Run<'_> {
         split(read, &set, step)
     }
 
-    /// Splits a set by what its files have at a place further on.
+    /// Splits a set by the bytes at a later offset.
     fn probe(&mut self, set: Set, at: u64, scratch: &mut Scratch) -> Vec<Set> {
         if set.members.len() < 2 {
             return vec![set];
@@ -227,8 +229,8 @@ impl Run<'_> {
         split(read, &set, 0)
     }
 
-    /// Reads `length` bytes of each file of a set. One that cannot be read is a failure, and what is
-    /// left of it is done.
+    /// Reads `length` bytes of each file of a set. A file that cannot be read becomes a failure,
+    /// and its remaining bytes count as done.
     fn read<'s>(
         &mut self,
         set: &Set,
@@ -250,11 +252,12 @@ impl Run<'_> {
         read
     }
 
-    /// Returns how far a hole at `at` goes in every file of the set; `at` or less if there is none.
+    /// Returns the end of the hole at `at` that all files of the set have in common; at most `at`
+    /// if there is none.
     fn common_hole(&self, set: &Set, at: u64) -> u64 {
         let mut end = self.size;
         for &member in &set.members {
-            // A file whose holes cannot be asked for is read.
+            // A file whose holes cannot be queried is read.
             let data = self.files[member].next_data(at).unwrap_or(Some(at));
             end = end.min(data.unwrap_or(self.size));
             if end <= at {
@@ -264,7 +267,7 @@ impl Run<'_> {
         end
     }
 
-    /// Skips what is a hole in every file of the set; returns whether there was any.
+    /// Skips a hole that all files of the set have in common. Returns whether there was one.
     fn skip_common_hole(&mut self, set: &mut Set) -> bool {
         let end = self.common_hole(set, set.at);
         if end <= set.at {
@@ -283,8 +286,7 @@ impl Run<'_> {
     }
 }
 
-/// Splits a set by the chunks just read of its files; `on` bytes of them are further on than what
-/// was read before.
+/// Splits a set by the chunks just read. The new sets are `on` bytes further on.
 fn split(mut read: Vec<(usize, &[u8])>, set: &Set, on: usize) -> Vec<Set> {
     let mut sets = Vec::new();
     while let Some(&(_, leader)) = read.first() {

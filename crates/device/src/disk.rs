@@ -1,4 +1,4 @@
-//! One physical device: what is known of it, and how to work on it.
+//! One physical disk: what lop has learned about it, and the reading strategy that follows.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -8,83 +8,84 @@ use std::time::Duration;
 use crate::disk_info::DiskInfo;
 use crate::probe::Probe;
 
-/// What the user says of the storage.
+/// What the user says about the storage (`--io`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Io {
-    /// Nothing: it is found out.
+    /// Nothing: lop finds out.
     #[default]
     Auto,
-    /// It has an arm and nothing of it is cached.
+    /// A hard disk, with nothing cached.
     Hdd,
-    /// It has no arm and nothing of it is cached.
+    /// An SSD, with nothing cached.
     Ssd,
-    /// It is all in the page cache.
+    /// Everything is in the page cache.
     Cached,
 }
 
-/// What is to be seen of waiting before a device counts as cold: three movements of an arm, or some
-/// three hundred reads of an SSD. A scan in a warm cache has waits too, for locks and for memory, but
-/// shorter and fewer ones.
+/// Accumulated waiting time at which a disk counts as cold. It corresponds to three seeks of a hard
+/// disk, or about 300 reads of an SSD. A scan in a warm cache waits too, for locks and memory, but
+/// for less time and less often.
 const COLD: Duration = Duration::from_millis(30);
 
-/// How much work makes up for a wait, by its time.
+/// Time of work that cancels a wait, as a multiple of the wait.
 ///
-/// Where memory is short a file here and there has left the cache. That is no reason to work as if
-/// none were in it: where 600 of 180,000 files had to be fetched, the scan took a quarter longer.
+/// Under memory pressure a few files leave the cache. This must not switch the scan to the cold
+/// strategy: a scan that had to fetch 600 of 180,000 files took a quarter longer that way.
 const WORK_PER_WAIT: u32 = 4;
 
-/// How much faster reads have to come of several requests at once to tell that there is no arm.
+/// Minimum speed-up of parallel over single reads that rules out a hard disk.
 ///
-/// A disk that serves the nearest of 8 first gets through them 1.5 to 2 times as fast as one by
-/// one, an SSD 4 to 8 times.
+/// A hard disk that serves the nearest of 8 requests first is 1.5 to 2 times as fast as with single
+/// requests, an SSD 4 to 8 times.
 const SPEED_UP: u32 = 3;
 
-/// The least time that an arm takes for a read at a random place, if it is not to be told from an
-/// SSD by [`SPEED_UP`]: half of what the fastest disks take.
+/// Minimum time of a single random read on a hard disk, where [`SPEED_UP`] does not decide: half
+/// the time of the fastest disks.
 const SLOW: Duration = Duration::from_millis(2);
 
-/// A read at a random place that is faster than this never waited for an arm: the platter single
-/// takes 2 ms for half a turn.
+/// A random read below this time cannot have come from a hard disk, whose platter alone takes 2 ms
+/// for half a turn.
 ///
-/// It is well below that for the sake of the arm that lop is measured with, whose time is scaled.
+/// The value is far smaller than that because the simulated hard disk of the benchmarks runs on a
+/// scaled clock.
 const FAST: Duration = Duration::from_micros(150);
 
-/// Threads kept at work on a cold device, each with [`AHEAD`] requests in flight.
+/// Number of threads on a cold disk, each with [`AHEAD`] requests in flight.
 ///
-/// Measured on a virtual SSD, 154,000 files: 8 threads take a tenth longer, 32 threads with one
-/// request each too. On the simulated disk with an arm, where requests are handed out in order of
-/// place, 2 to 16 threads are within 3 % of each other.
+/// Measured on a virtual SSD with 154,000 files: 8 threads, or 32 threads with one request each,
+/// took a tenth longer. On the simulated hard disk, where requests are issued in disk order, 2 to
+/// 16 threads are within 3 % of each other.
 const DEPTH: usize = 16;
 
-/// Requests that a thread sends in advance while it works on others, on a cold device. They cost no
-/// thread and no wait; 4 and 16 were no faster.
+/// Requests that a thread on a cold disk issues in advance while it processes earlier ones.
+/// Prefetching costs no thread and no wait. 4 and 16 were no faster.
 const AHEAD: usize = 8;
 
-/// What was concluded about a device, and why.
+/// What lop has concluded about a disk, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskProfile {
-    /// The disk.
+    /// What the kernel says about it.
     pub info: DiskInfo,
-    /// Whether anything had to be fetched from it.
+    /// Whether any data had to be fetched from it.
     pub cold: bool,
-    /// Whether it was taken to have an arm.
+    /// Whether lop treated it as a hard disk.
     pub seek_bound: bool,
-    /// What was measured of it, if anything.
+    /// The probe's result, if there was one.
     pub probe: Option<Probe>,
-    /// How long threads were seen waiting for it, added up.
+    /// Total time that threads waited for it.
     pub waited: Duration,
 }
 
-/// One physical device.
+/// One physical disk: a hard disk, an SSD, or a server behind a network file system.
 #[derive(Debug)]
 pub struct Disk {
     info: DiskInfo,
     io: Io,
-    /// How long threads waited, less what their work makes up for; from [`COLD`] on only upwards,
-    /// until [`Disk::note_cached`].
+    /// Waiting time minus what work cancelled. From [`COLD`] on it only grows, until
+    /// [`Disk::note_cached`].
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
-    /// 0 if it is not settled whether there is an arm, 1 if there is none, 2 if there is one.
+    /// 0 if unclassified, otherwise [`NOT_SEEK_BOUND`] or [`SEEK_BOUND`].
     seek_bound: AtomicU8,
     probe: Mutex<Option<Probe>>,
 }
@@ -104,17 +105,17 @@ impl Disk {
         Disk { info, io, level_ns, waited_ns, seek_bound, probe }
     }
 
-    /// Returns the name of its disk, which no other disk has.
+    /// Returns the disk's name, which is unique among disks.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Returns whether what it is like is found out, rather than said by the user.
+    /// Returns whether lop finds out what the disk is like, as opposed to being told by the user.
     pub fn is_auto(&self) -> bool {
         self.io == Io::Auto
     }
 
-    /// Returns whether anything has to be fetched from the device.
+    /// Returns whether data has to be fetched from the disk, as opposed to the page cache.
     pub fn is_cold(&self) -> bool {
         match self.io {
             Io::Auto => self.level_ns.load(Relaxed) >= nanos(COLD),
@@ -123,18 +124,18 @@ impl Disk {
         }
     }
 
-    /// Returns whether the kernel counts what is fetched from it.
+    /// Returns whether the kernel counts the pages fetched from it.
     pub fn is_block_device(&self) -> bool {
         self.info.rotates.is_some()
     }
 
-    /// Notes that a thread has waited for the device.
+    /// Notes that a thread waited for the disk.
     pub fn note_wait(&self, time: Duration) {
         self.level_ns.fetch_add(nanos(time), Relaxed);
         self.waited_ns.fetch_add(nanos(time), Relaxed);
     }
 
-    /// Notes that a thread has worked without waiting for the device.
+    /// Notes that a thread worked without waiting for the disk.
     pub fn note_work(&self, time: Duration) {
         let less = |waited: u64| {
             let warm = waited < nanos(COLD);
@@ -143,17 +144,17 @@ impl Disk {
         let _settled = self.level_ns.fetch_update(Relaxed, Relaxed, less);
     }
 
-    /// Notes that something was found not to be cached.
+    /// Notes that some data was not in the page cache.
     pub fn note_cold(&self) {
         self.level_ns.fetch_max(nanos(COLD), Relaxed);
     }
 
-    /// Notes that what is to be read from now on was found to be cached, whatever was not before.
+    /// Notes that the data to be read from now on is in the page cache, whatever was true before.
     pub fn note_cached(&self) {
         self.level_ns.store(0, Relaxed);
     }
 
-    /// Returns whether there is an arm, as far as that is known.
+    /// Returns whether random reads cost a seek, as far as is known.
     pub fn is_seek_bound(&self) -> bool {
         match self.seek_bound.load(Relaxed) {
             NOT_SEEK_BOUND => false,
@@ -162,15 +163,15 @@ impl Disk {
         }
     }
 
-    /// Returns whether it is known already whether there is an arm, or made no difference.
+    /// Returns whether [`Disk::is_seek_bound`] is final: measured by a probe, or given by the user.
     pub fn is_classified(&self) -> bool {
         self.seek_bound.load(Relaxed) != 0
     }
 
-    /// Settles whether there is an arm.
+    /// Decides from a probe whether the disk is seek-bound.
     ///
-    /// What `/sys` says stands unless the probe speaks against it: for an arm if reads take long
-    /// and are not much faster parallel, against one if they are much faster parallel.
+    /// The statement of `/sys` stands unless the probe contradicts it. Slow reads that gain little
+    /// from parallelism indicate a hard disk; a large gain from parallelism rules it out.
     pub fn classify(&self, probe: Probe) {
         let faster = probe.single < FAST || probe.parallel * SPEED_UP <= probe.single;
         let seek_bound =
@@ -179,20 +180,20 @@ impl Disk {
         *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
     }
 
-    /// Returns how many threads are of use at most, where there are `processors`.
+    /// Returns the maximum useful number of threads on a machine with `processors` processors.
     pub fn depth(&self, processors: usize) -> usize {
         if self.io == Io::Cached { processors } else { processors.max(DEPTH) }
     }
 
-    /// Returns how many requests a thread sends in advance.
+    /// Returns the number of requests that a thread issues in advance.
     pub fn prefetch_depth(&self) -> usize {
         if self.is_cold() { AHEAD } else { 1 }
     }
 
-    /// Returns how many bytes are read in the time that it takes to get at any.
+    /// Returns the number of bytes that can be read in the time of one access.
     ///
-    /// In the page cache that is one more system call, on an SSD a request among many, on a disk the
-    /// way of the arm.
+    /// An access costs a system call in the page cache, a request among many on an SSD, and a seek
+    /// on a hard disk.
     pub fn quantum(&self) -> u64 {
         match (self.is_cold(), self.is_seek_bound()) {
             (false, _) => 16 << 10,
@@ -201,7 +202,7 @@ impl Disk {
         }
     }
 
-    /// Returns what was concluded.
+    /// Returns what is known about the disk.
     pub fn profile(&self) -> DiskProfile {
         DiskProfile {
             info: self.info.clone(),
@@ -213,7 +214,7 @@ impl Disk {
     }
 }
 
-/// The disks of all devices met so far.
+/// All disks met so far.
 #[derive(Debug, Default)]
 pub struct Disks {
     io: Io,
@@ -228,13 +229,12 @@ struct Known {
 }
 
 impl Disks {
-    /// Returns disks that find out what `io` does not say.
+    /// Returns an empty set of disks. `io` overrides what lop would find out.
     pub fn new(io: Io) -> Disks {
         Disks { io, known: Mutex::default() }
     }
 
-    /// Returns the disk of the disk that holds device `number` (packed as in
-    /// [`fsops::Stat::device`]).
+    /// Returns the disk that holds the device `number` (encoded as in [`fsops::Stat::device`]).
     pub fn of(&self, number: u64) -> Arc<Disk> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(disk) = known.by_number.get(&number) {
@@ -251,7 +251,7 @@ impl Disks {
         disk
     }
 
-    /// Returns what was concluded about each device, in the order in which they were met.
+    /// Returns what is known about each disk, in the order in which they were met.
     pub fn profiles(&self) -> Vec<DiskProfile> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.all.iter().map(|disk| disk.profile()).collect()
@@ -279,19 +279,20 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_tells_whether_there_is_an_arm_whatever_the_kernel_says() {
+    fn a_probe_finds_hard_disks_whatever_the_kernel_says() {
         let cases = [
             // A hard disk; one behind a controller that says nothing, or the wrong thing.
             (Some(true), probe(12_000, 7_000), true),
             (None, probe(12_000, 7_000), true),
             (Some(false), probe(9_000, 5_000), true),
-            // An SSD; a virtual one that says that it rotates; one that is too fast for two
-            // processors to be much faster parallel; a server that is far away.
+            // An SSD; a virtual SSD that claims to rotate; one too fast for two processors to gain
+            // much from parallel reads; a distant server.
             (Some(false), probe(90, 15), false),
             (Some(true), probe(900, 120), false),
             (Some(true), probe(50, 25), false),
             (None, probe(4_000, 600), false),
-            // Slow, but not as slow as an arm, and the kernel says that there is none.
+            // Slower than an SSD but faster than a hard disk, and the kernel says that it does not
+            // rotate.
             (Some(false), probe(900, 700), false),
         ];
         for (rotates, probe, seek_bound) in cases {
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_make_a_disk_cold_and_a_look_at_the_cache_makes_it_warm() {
+    fn waits_make_a_disk_cold_and_cached_pages_make_it_warm() {
         let disk = disk(Some(false), Io::Auto);
         disk.note_wait(COLD / 2);
         assert!(!disk.is_cold());
@@ -321,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_waits_among_much_work_make_no_disk_cold() {
+    fn a_few_waits_among_much_work_leave_a_disk_warm() {
         let disk = disk(Some(false), Io::Auto);
         for _ in 0..100 {
             disk.note_wait(COLD / 4);
             disk.note_work(COLD * 3);
         }
         assert!(!disk.is_cold());
-        // Once there were too many, work is no sign that there will be fewer.
+        // Once a disk counts as cold, work does not make it warm.
         for _ in 0..4 {
             disk.note_wait(COLD / 2);
             disk.note_work(COLD);
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_stands() {
+    fn the_user_overrides_what_lop_would_find_out() {
         for (io, cold, seek_bound) in
             [(Io::Hdd, true, true), (Io::Ssd, true, false), (Io::Cached, false, false)]
         {
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_has_one_disk() {
+    fn a_device_is_on_one_disk() {
         let disks = Disks::new(Io::Auto);
         let here = fsops::Stat::of_path(".".as_ref()).expect("metadata").device;
         let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata").device;

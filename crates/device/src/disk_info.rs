@@ -1,31 +1,31 @@
-//! Which physical device a file system is on, and what the kernel says of it.
+//! Finds the physical disk of a file system, and what the kernel says about it.
 //!
 //! # Platform behavior
 //!
 //! `/sys/dev/block/MAJOR:MINOR` leads to a block device (Documentation/ABI/testing/sysfs-block). A
-//! partition hangs below its disk; device-mapper and md list what they are made of in `slaves`, a
-//! loop device the file it shows in `loop/backing_file`. File systems that make up their device
-//! number (btrfs, overlayfs, NFS, FUSE) have no such entry: for them `/proc/self/mountinfo` names
-//! the source, which for the latter three is no block device. Nothing is known of those.
+//! partition is a child of its disk, device-mapper and md list their components in `slaves`, and a
+//! loop device names its backing file in `loop/backing_file`. File systems with an anonymous device
+//! number (btrfs, overlayfs, NFS, FUSE) have no such entry. `/proc/self/mountinfo` names their
+//! source, which is a block device for btrfs only; nothing is known about the others.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A physical device.
+/// A physical disk, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskInfo {
-    /// Its name below `/sys/block`, or the device number where it is no block device.
+    /// Its name in `/sys/block`, or the device number if it is not a block device.
     pub name: String,
-    /// Whether the kernel takes it for a disk with an arm; `None` if it has no opinion.
+    /// Whether the kernel considers it rotational; `None` if it does not say.
     pub rotates: Option<bool>,
 }
 
-/// How far loops in loops are followed.
+/// Maximum nesting of loop devices that is followed.
 const DEPTH: u32 = 8;
 
 impl DiskInfo {
-    /// Returns the disk that holds device `number` (packed as in [`fsops::Stat::device`]).
+    /// Returns the disk that holds device `number` (encoded as in [`fsops::Stat::device`]).
     pub fn of(number: u64) -> DiskInfo {
         DiskInfo::within(number, DEPTH).unwrap_or_else(|| DiskInfo {
             name: format!("{}:{}", number >> 32, number & u64::from(u32::MAX)),
@@ -42,7 +42,7 @@ impl DiskInfo {
         }
     }
 
-    /// Describes the block device whose directory in `/sys` this is.
+    /// Describes the block device with this directory in `/sys`.
     fn at(block: &Path, depth: u32) -> DiskInfo {
         let whole = if block.join("partition").exists() {
             block.parent().unwrap_or(block).to_owned()
@@ -57,9 +57,10 @@ impl DiskInfo {
     }
 }
 
-/// Returns the name of the disk below a device that is made of others, if it is.
+/// Returns the name of the disk below a stacked device, or `None` for other devices.
 ///
-/// Of several it is the first by name: reading from two volumes that share a disk is then one disk.
+/// If a stacked device has several disks, the first by name represents them, so that two volumes
+/// that share a disk count as one.
 fn below(block: &Path, depth: u32) -> Option<String> {
     let slaves = fs::read_dir(block.join("slaves")).into_iter().flatten().flatten();
     let slave = slaves.filter_map(|slave| fs::canonicalize(slave.path()).ok()).min();
@@ -71,17 +72,17 @@ fn below(block: &Path, depth: u32) -> Option<String> {
     DiskInfo::within(packed(file.dev()), depth).map(|info| info.name)
 }
 
-/// Returns the block device that the mount with a made-up device number is from.
+/// Returns the source block device of the mount that has an anonymous device number.
 fn source(numbers: &str) -> Option<u64> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(numbers))?;
-    // proc_pid_mountinfo(5): a lone hyphen, the type, the source.
+    // proc_pid_mountinfo(5): a single hyphen, then the type, then the source.
     let source = line.split(" - ").nth(1)?.split(' ').nth(1)?;
     let device = fs::metadata(PathBuf::from(source)).ok()?;
     (device.rdev() != 0).then(|| packed(device.rdev()))
 }
 
-/// Repacks a `dev_t` as [`fsops::Stat::device`] has it.
+/// Converts a `dev_t` to the encoding of [`fsops::Stat::device`].
 fn packed(device: u64) -> u64 {
     u64::from(rustix::fs::major(device)) << 32 | u64::from(rustix::fs::minor(device))
 }
@@ -91,7 +92,7 @@ mod tests {
     use super::DiskInfo;
 
     #[test]
-    fn what_is_no_block_device_is_known_by_its_number() {
+    fn a_device_that_is_no_block_device_is_named_by_its_number() {
         let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata");
         let disk = DiskInfo::of(proc.device);
         assert_eq!(disk.rotates, None);

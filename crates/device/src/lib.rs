@@ -1,17 +1,28 @@
-//! What the devices below a tree are like, and how many threads to keep at work on each.
+//! Learns what the disks below a tree are like, and runs a suitable number of threads on each.
 //!
-//! A [`Disk`] is one physical device: the partitions of a disk share its disk, and what lies on two
-//! disks goes on in two disks side by side. [`Disks`] finds the disk of a device number. A [`WorkerPool`]
-//! are the threads at work in one disk: it starts with one per processor and grows while they are
-//! seen waiting. A [`Queue`] holds what waits for them.
+//! A [`Disk`] is one physical disk, which all its partitions share. Different disks are processed
+//! in parallel. [`Disks`] finds the disk of a device number. A [`WorkerPool`] runs the threads of
+//! one disk: it starts with one per processor and grows while they wait for the disk. A [`Queue`]
+//! holds their work.
 //!
-//! # What is concluded, and from what
+//! | module | contents |
+//! |---|---|
+//! | `disk` | a disk, its properties, and the strategy that follows from them |
+//! | `disk_info` | the kernel's description of a disk, from `/sys` |
+//! | `pool` | worker threads, and the measurement of their waits |
+//! | `probe` | timed random reads that tell an SSD from a hard disk |
+//! | `queue` | work shared by the threads of a pool |
 //!
-//! What `/sys` says of a device is a first guess, as virtual disks and controllers lie. Whether
-//! anything is cold is seen by a walk: threads that wait more than they work are waiting for storage.
-//! Before contents are read it is asked of some files. Until then nothing is done differently than in a
-//! warm cache, so what is warm costs nothing. Whether there is an arm is settled by a probe
-//! ([`Probe`], [`Disk::classify`]): several requests at once help a device without one and not one that has.
+//! # How a disk is classified
+//!
+//! The statement of `/sys` is only a first guess, since virtual disks and controllers report wrong
+//! values. Two properties matter:
+//!
+//! - *Cold*: data comes from the disk and not from the page cache. A walk notices this when its
+//!   threads wait more than they work. Before contents are read, some files are checked for cached
+//!   pages. Until a disk proves cold it is treated as warm, so a warm cache costs nothing.
+//! - *Seek-bound*: random reads move a disk head. A [`Probe`] decides ([`Disk::classify`]):
+//!   parallel requests speed up an SSD, but hardly a hard disk.
 
 mod disk;
 mod disk_info;

@@ -1,10 +1,10 @@
-//! Threads at work in one disk: one per processor, and more while they are seen waiting.
+//! The worker threads of one disk: one per processor, and more while they wait for the disk.
 //!
-//! In a warm cache a thread more than there are processors only costs. On cold storage one waits
-//! nearly all the time, and a device that serves many requests at once wants as many of them. Which
-//! of the two it is each thread sees for itself: it measures the time its pieces of work take, and
-//! asks the kernel now and then how much of it was spent on a processor. When the disk has turned out to
-//! be cold, each that sees itself waiting doubles the pool.
+//! In a warm cache, more threads than processors only add cost. On cold storage a thread spends
+//! nearly all its time waiting, and a device that serves requests in parallel needs many of them.
+//! Each thread detects the case by itself: it times its work items, and periodically asks the
+//! kernel for its processor time. Once the disk is cold, each thread that finds itself waiting
+//! doubles the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -15,34 +15,34 @@ use runtime::{ThreadUsage, own_descriptor_table};
 
 use crate::disk::Disk;
 
-/// Work after which a thread looks back at it: long enough for the time on a processor to be
-/// exact, and for the look to cost a thousandth.
+/// Work time between two measurements. It is long enough for the processor time to be exact, and
+/// for the measurement to cost a thousandth.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// The blocks that the kernel counts are of 512 bytes; what it fetches are pages.
+/// The kernel counts fetched blocks of 512 bytes, but fetches pages of 4 KiB.
 const BLOCKS_OF_A_PAGE: u64 = 8;
 
-/// How many threads are put to work on a device.
+/// Number of threads on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// As many as there are if it is not known that they will wait.
+    /// Initial number, while the disk is not known to be cold.
     pub first: usize,
-    /// Whether there may be more of them.
+    /// Whether the pool may grow.
     pub grows: bool,
 }
 
-/// Threads to start in a disk.
+/// The configuration of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerPool<'a> {
     /// The disk.
     pub disk: &'a Disk,
-    /// How many there are.
+    /// The number of threads.
     pub threads: Threads,
-    /// How many pieces of work there are, if that is known: more threads would have nothing to do.
+    /// The number of work items, if known. The pool has no more threads than that.
     pub pieces: Option<usize>,
 }
 
-/// Tells a thread's work from its waiting.
+/// Measures how much of a thread's time is work and how much is waiting for the disk.
 pub struct WaitMeter<'a> {
     disk: &'a Disk,
     spawn: &'a dyn Fn(),
@@ -59,12 +59,12 @@ struct Shared<'a, R, F> {
 }
 
 impl WorkerPool<'_> {
-    /// Runs `work` on each thread, and returns what they made of it, in no order.
+    /// Runs `work` on each thread and returns the results, in no particular order.
     ///
-    /// The thread that calls is one of them. The others get descriptor tables of their own.
+    /// The calling thread is one of the workers. The others get their own descriptor tables.
     ///
-    /// `work` MUST take its pieces from where all threads find them and return when there are none
-    /// left. Threads may start at any time until then.
+    /// `work` MUST take its items from a source that all threads share, and return when the source
+    /// is empty. Threads may start at any time before that.
     pub fn run<R: Send>(&self, work: impl Fn(&mut WaitMeter<'_>) -> R + Sync) -> Vec<R> {
         let results = Mutex::new(Vec::new());
         let shared = Shared { pool: *self, each: work, size: AtomicUsize::new(1), results };
@@ -77,7 +77,7 @@ impl WorkerPool<'_> {
         shared.results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many threads there may be by now.
+    /// Returns the current maximum number of threads.
     fn most(&self) -> usize {
         let Threads { first, grows } = self.threads;
         let most = if grows { self.disk.depth(first) } else { first };
@@ -85,7 +85,7 @@ impl WorkerPool<'_> {
     }
 }
 
-/// Starts one more thread, unless there are enough; returns whether it did.
+/// Starts one more thread unless the pool is full. Returns whether it did.
 fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -102,7 +102,7 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     hired
 }
 
-/// Makes the pool twice as large: a device's depth is reached in four steps.
+/// Doubles the pool, so that a disk's maximum is reached in four steps.
 fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -128,15 +128,15 @@ fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: 
 }
 
 impl WaitMeter<'_> {
-    /// Begins a piece of work.
+    /// Starts the clock for a work item.
     pub fn begin(&mut self) {
         if self.disk.is_auto() {
             self.began = Instant::now();
         }
     }
 
-    /// Ends it, and begins the next. What is between this and a later [`WaitMeter::begin`] counts as
-    /// neither work nor waiting.
+    /// Ends a work item and starts the next. The time between this call and a later
+    /// [`WaitMeter::begin`] counts as neither work nor waiting.
     pub fn tick(&mut self) {
         if !self.disk.is_auto() {
             return;
@@ -153,8 +153,9 @@ impl WaitMeter<'_> {
         let now = ThreadUsage::now();
         let worked = now.cpu.saturating_sub(self.before.cpu);
         let waits = now.waits.saturating_sub(self.before.waits);
-        // Waiting for a lock or a processor takes time too. What is on no block device shows by its
-        // waits only; elsewhere no more of them were for the device than pages were fetched.
+        // A thread also waits for locks and for a processor. On a block device, the number of waits
+        // for the disk is at most the number of fetched pages. Other devices do not count pages, so
+        // all waits count.
         let fetches = if self.disk.is_block_device() {
             now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
         } else if waits > 1 {
@@ -171,7 +172,8 @@ impl WaitMeter<'_> {
         let busy = std::mem::take(&mut self.busy);
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
-            // Not before: where there are more threads than processors, waits are for those too.
+            // Growing before the disk is cold would be wrong: with more threads than processors,
+            // threads also wait for processors.
             if self.disk.is_cold() {
                 (self.spawn)();
             }
@@ -193,11 +195,11 @@ mod tests {
     const TWO: Threads = Threads { first: 2, grows: true };
 
     fn disk(io: Io) -> Arc<Disk> {
-        // A number that no device has.
+        // No device has this number.
         Disks::new(io).of(u64::MAX)
     }
 
-    /// Takes all pieces, each of which sleeps; returns how many each thread did.
+    /// Runs a pool whose work items sleep. Returns the number of items that each thread processed.
     fn sleepy(pool: &WorkerPool<'_>, pieces: usize) -> Vec<usize> {
         let next = AtomicUsize::new(0);
         pool.run(|meter| {
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_is_done_once() {
+    fn each_item_is_processed_once() {
         for (first, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
             let disk = disk(Io::Cached);
             let threads = Threads { first, grows: true };
@@ -230,7 +232,7 @@ mod tests {
         let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
-        // From now on there are as many from the beginning.
+        // From now on the pool starts with the maximum.
         let all = Barrier::new(disk.depth(2));
         let met = pool.run(|_| all.wait());
         assert_eq!(met.len(), disk.depth(2));
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_works_is_not_taken_to_wait() {
+    fn a_pool_that_computes_does_not_count_as_waiting() {
         let disk = disk(Io::Auto);
         let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
         let busy = pool.run(|meter| {

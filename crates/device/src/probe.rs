@@ -1,6 +1,6 @@
-//! A probe of a device: the same small things fetched one by one, and then several at once.
+//! Probes a disk: times random reads one at a time, and then several in parallel.
 //!
-//! An SSD is much faster at the latter, an arm is not ([`crate::Disk::classify`]).
+//! Parallel reads are much faster on an SSD, but not on a hard disk ([`crate::Disk::classify`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -8,26 +8,27 @@ use std::time::Duration;
 
 use runtime::own_descriptor_table;
 
-/// How many at once when parallel.
+/// Number of reads in flight in the parallel part.
 const PARALLEL: u32 = 8;
 
-/// Reads at random places, one by one and several at once.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What a read takes if none other waits, the median.
+    /// Median time of a read with no other in flight.
     pub single: Duration,
-    /// What a read takes on average if others wait: the time of each by the number of those.
+    /// Mean time per read with [`PARALLEL`] in flight: the mean latency divided by their number.
     pub parallel: Duration,
 }
 
 impl Probe {
-    /// Things to be fetched one by one, and again as many parallel.
+    /// Number of reads in each part.
     pub const READS: usize = 24;
 
-    /// Has things fetched from all over a device. `fetch` returns how long that took, or nothing if it
-    /// was not fetched from there; each thread that calls it has something of its own, made by `own`.
+    /// Reads `things` from all over a disk. `fetch` returns the duration of a read, or `None` if
+    /// the data did not come from the disk. `own` creates the state of each thread that calls
+    /// `fetch`.
     ///
-    /// The result is nothing if too few had to be fetched.
+    /// Returns `None` if too few reads went to the disk.
     pub fn run<T: Copy + Sync, O>(
         things: &[T],
         own: impl Fn() -> O + Sync,
@@ -52,21 +53,22 @@ impl Probe {
         };
         std::thread::scope(|scope| {
             for _ in 0..PARALLEL {
-                // With fewer of them an arm looks as if there were none; that costs time, and no more.
+                // If a thread does not start, a hard disk may look like an SSD. That costs time but
+                // nothing else.
                 let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
             }
         });
         let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(times.len()).unwrap_or(u32::MAX);
-        // A device may be fast with some as it lets others wait, so all of them count.
+        // A disk may serve some requests fast by delaying others, so the mean covers all of them.
         let parallel = times.iter().sum::<Duration>() / number.max(1) / PARALLEL;
         (times.len() >= Probe::READS).then_some(Probe { single, parallel })
     }
 }
 
-/// Returns the numbers below `len`, each once, in an order in which each is far from the one before.
+/// Returns each number below `len` once, in an order in which neighbours are far apart.
 pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
-    // Steps of the golden section; with a prime number of them each is met once.
+    // Steps of the golden ratio, modulo a prime so that each number occurs once.
     let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
     let step = (steps * 618 / 1000).max(1);
     (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)
@@ -86,13 +88,13 @@ mod tests {
     const READS: usize = Probe::READS;
 
     #[test]
-    fn what_is_done_one_after_the_other_takes_as_long_together() {
+    fn serial_reads_do_not_get_faster_in_parallel() {
         let head = Mutex::new(());
         let fetch = |(): &mut (), n: usize| {
             let start = std::time::Instant::now();
             let _turn = head.lock().expect("nobody panics");
             std::thread::sleep(Duration::from_millis(2));
-            // Every other is in memory.
+            // Every other file is in memory.
             n.is_multiple_of(2).then(|| start.elapsed())
         };
         let things: Vec<usize> = (0..5 * READS).collect();
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn few_things_are_no_trial() {
+    fn too_few_reads_are_no_probe() {
         let fetch = |(): &mut (), _: usize| Some(Duration::from_millis(1));
         for number in [0, READS, 2 * READS - 1] {
             let things: Vec<usize> = (0..number).collect();
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_met_once_and_neighbours_are_far_from_each_other() {
+    fn each_number_occurs_once_and_neighbours_are_far_apart() {
         for len in 0..200 {
             let mut met: Vec<usize> = spread(len).collect();
             let apart = |pair: &[usize]| pair[0].abs_diff(pair[1]) > len / 5;

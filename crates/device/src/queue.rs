@@ -1,17 +1,17 @@
-//! Work that waits, such as directories to be listed, shared by the workers of a pool.
+//! A work queue, for example of directories to list, shared by the workers of a pool.
 //!
-//! Each worker keeps a stack of its own and gives away the older half of it (the larger
-//! subtrees) only when another worker has nothing to do. Depth first keeps the stacks short and
-//! the parent's descriptor warm. Who takes of what was given takes half of that too, so that no two
-//! workers are at neighbours for long.
+//! Each worker has a stack of its own. It gives away the older half, which has the larger subtrees,
+//! only when another worker is idle. Depth-first order keeps the stacks short and the parent's
+//! descriptor open. A worker that takes shared work also takes half of what remains, so that two
+//! workers do not work on neighbouring directories for long.
 //!
-//! # Before an arm
+//! # Elevator order
 //!
-//! On a cold disk with an arm all directories that wait are in one line, by inode number, and the
-//! next one is the first beyond the one taken last, as a lift stops at floors: most file systems
-//! keep inodes, and the blocks of directories, in the order of these numbers. On a tree of 16,177
-//! directories that had been written in random order the arm moved 247 times; with one level of
-//! the tree after the other 377 times, and 14,357 times in the order of the tree.
+//! On a cold hard disk all waiting directories are in one queue sorted by inode number. The next
+//! one is the first beyond the last one taken, as an elevator stops at floors. Most file systems
+//! place inodes and directory blocks in the order of these numbers. On a tree of 16,177 directories
+//! that had been written in random order, the disk head moved 247 times; 377 times when each level
+//! of the tree was sorted by itself, and 14,357 times in tree order.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -19,47 +19,47 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// Work that waits for a worker. Their order is that of the line.
+/// Work items waiting for a worker. The order of `T` is the elevator order.
 #[derive(Debug)]
 pub struct Queue<T> {
     shared: Mutex<Shared<T>>,
     wake: Condvar,
-    /// Workers that do not wait, and how many of them there may be.
+    /// Number of workers that are not waiting, and the limit on it.
     active: AtomicUsize,
     most: AtomicUsize,
-    /// Workers that wait; none as long as there are some that rest, who go on first.
+    /// Number of idle workers; 0 while workers are paused, as those continue first.
     idle: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Shared<T> {
     ready: Vec<T>,
-    /// What is for who is free first, one by one.
+    /// Items for the next idle worker, handed out one at a time.
     offered: Vec<T>,
-    line: BTreeSet<T>,
-    /// What was taken from the line last.
+    sorted: BTreeSet<T>,
+    /// The item last taken from the sorted queue.
     last: T,
     workers: usize,
-    /// Those that do not wait, who has been at work longest first.
+    /// The workers that are not waiting, longest active first.
     at_work: Vec<ThreadId>,
     idle: usize,
-    /// Workers that wait although they have something to do.
-    resting: usize,
+    /// Number of workers that the limit has paused although they have work.
+    paused: usize,
     closed: bool,
 }
 
 impl<T: Clone + Ord> Shared<T> {
     fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.offered.is_empty() && self.line.is_empty()
+        self.ready.is_empty() && self.offered.is_empty() && self.sorted.is_empty()
     }
 
-    /// Returns whether the calling thread is one of those that have been at work longest.
+    /// Returns whether the calling thread is among the `most` longest active workers.
     fn is_among_first(&self, most: usize) -> bool {
         let this = thread::current().id();
         self.at_work.iter().take(most).any(|&worker| worker == this)
     }
 
-    /// Takes a piece of work, and half of what else is ready into `own`.
+    /// Takes one item, and moves half of the other ready items to `own`.
     fn take(&mut self, own: &mut Vec<T>) -> Option<T> {
         if let Some(offered) = self.offered.pop() {
             return Some(offered);
@@ -68,26 +68,26 @@ impl<T: Clone + Ord> Shared<T> {
             own.extend(self.ready.drain(self.ready.len() / 2..));
             return Some(waiting);
         }
-        let beyond = self.line.range((Excluded(&self.last), Unbounded)).next();
-        let next = beyond.or_else(|| self.line.first())?.clone();
-        self.line.remove(&next);
+        let beyond = self.sorted.range((Excluded(&self.last), Unbounded)).next();
+        let next = beyond.or_else(|| self.sorted.first())?.clone();
+        self.sorted.remove(&next);
         self.last = next.clone();
         Some(next)
     }
 }
 
 impl<T: Clone + Ord> Queue<T> {
-    /// Returns a queue with one piece of work in it.
+    /// Returns a queue with one item.
     pub fn new(start: T) -> Queue<T> {
         let shared = Mutex::new(Shared {
             ready: vec![start.clone()],
             offered: Vec::new(),
-            line: BTreeSet::new(),
+            sorted: BTreeSet::new(),
             last: start,
             workers: 0,
             at_work: Vec::new(),
             idle: 0,
-            resting: 0,
+            paused: 0,
             closed: false,
         });
         Queue {
@@ -99,7 +99,7 @@ impl<T: Clone + Ord> Queue<T> {
         }
     }
 
-    /// Counts one more worker. Every worker MUST do this once, before anything else.
+    /// Registers a worker. Every worker MUST call this once, before anything else.
     pub fn join(&self) {
         let mut shared = self.lock();
         shared.workers += 1;
@@ -107,12 +107,12 @@ impl<T: Clone + Ord> Queue<T> {
         self.active.store(shared.at_work.len(), Relaxed);
     }
 
-    /// Returns what a worker does next, from `own` if there is something, else from what waits for any
-    /// worker; `None` once every worker is out of work.
+    /// Returns the worker's next item: from `own`, or else from the shared work. Blocks while there
+    /// is none, and returns `None` once every worker is out of work.
     ///
-    /// If there are too many workers ([`Queue::limit`]), those that came to work last wait here until they are
-    /// wanted again, and the others go on with what they have, which is far from each other. Who waits keeps
-    /// `own`: what others would make of it may be close to what they are at.
+    /// With more workers than [`Queue::limit`] allows, the newest ones pause here, and the others
+    /// continue with their own work. A paused worker keeps `own`, because its items may be close on
+    /// disk to those of the others.
     pub fn next(&self, own: &mut Vec<T>) -> Option<T> {
         if let Some(waiting) = own.pop_if(|_| !self.is_crowded()) {
             return Some(waiting);
@@ -123,11 +123,12 @@ impl<T: Clone + Ord> Queue<T> {
         {
             return Some(waiting);
         }
-        let rests = usize::from(!own.is_empty());
-        shared.resting += rests;
+        let pauses = usize::from(!own.is_empty());
+        shared.paused += pauses;
         self.waits(&mut shared, true);
-        if shared.resting > rests && shared.is_empty() {
-            // Who rests has work that is far from all other.
+        if shared.paused > pauses && shared.is_empty() {
+            // The work of a paused worker is far from all other work, so paused workers continue
+            // first.
             self.wake.notify_all();
         }
         let next = loop {
@@ -139,8 +140,8 @@ impl<T: Clone + Ord> Queue<T> {
                 break Some(next);
             }
             if shared.idle == shared.workers && shared.is_empty() {
-                // Somebody may go on who rests, or nobody has anything to do.
-                shared.closed = shared.resting == 0;
+                // Either a paused worker can continue, or all workers are out of work.
+                shared.closed = shared.paused == 0;
                 self.wake.notify_all();
             }
             if shared.closed {
@@ -148,12 +149,12 @@ impl<T: Clone + Ord> Queue<T> {
             }
             shared = self.wake.wait(shared).unwrap_or_else(PoisonError::into_inner);
         };
-        shared.resting -= rests;
+        shared.paused -= pauses;
         self.waits(&mut shared, false);
         next
     }
 
-    /// Counts a worker as one that waits, or no more so.
+    /// Counts the calling worker as waiting, or as active again.
     fn waits(&self, shared: &mut Shared<T>, begins: bool) {
         let this = thread::current().id();
         if begins {
@@ -163,72 +164,73 @@ impl<T: Clone + Ord> Queue<T> {
             shared.idle -= 1;
             shared.at_work.push(this);
         }
-        let free = if shared.resting == 0 { shared.idle } else { 0 };
+        let free = if shared.paused == 0 { shared.idle } else { 0 };
         self.idle.store(free, Relaxed);
         self.active.store(shared.at_work.len(), Relaxed);
     }
 
-    /// Lets only so many workers go on, at least one.
+    /// Sets the maximum number of active workers; at least one.
     pub fn limit(&self, most: usize) {
         let _shared = self.lock();
         self.most.store(most.max(1), Relaxed);
         self.wake.notify_all();
     }
 
-    /// Returns how many workers may go on.
+    /// Returns the maximum number of active workers.
     pub fn most(&self) -> usize {
         self.most.load(Relaxed)
     }
 
-    /// Begins anew, the work that comes first in order first, after all workers have left.
+    /// Refills the queue after all workers have left. The items are handed out in their order.
     pub fn restart(&self, mut work: Vec<T>) {
         work.sort_unstable_by(|a, b| b.cmp(a));
         let mut shared = self.lock();
         shared.ready = work;
         shared.offered.clear();
-        shared.line.clear();
+        shared.sorted.clear();
         shared.at_work.clear();
-        (shared.workers, shared.idle, shared.resting, shared.closed) = (0, 0, 0, false);
+        (shared.workers, shared.idle, shared.paused, shared.closed) = (0, 0, 0, false);
         self.idle.store(0, Relaxed);
         self.active.store(0, Relaxed);
     }
 
-    /// Takes out what nobody has taken, after all workers have left.
+    /// Removes the remaining items, after all workers have left.
     pub fn drain(&self) -> Vec<T> {
         let mut shared = self.lock();
         let mut rest = std::mem::take(&mut shared.ready);
         rest.extend(std::mem::take(&mut shared.offered));
-        rest.extend(std::mem::take(&mut shared.line));
+        rest.extend(std::mem::take(&mut shared.sorted));
         rest
     }
 
-    /// Returns whether more workers are at work than there may be: one of them has to ask for more.
+    /// Returns whether more workers are active than the limit allows. One of them has to call
+    /// [`Queue::next`] to pause.
     pub fn is_crowded(&self) -> bool {
         self.active.load(Relaxed) > self.most.load(Relaxed)
     }
 
-    /// Returns whether [`Queue::next`] would have the calling worker wait, as there are too many.
+    /// Returns whether [`Queue::next`] would pause the calling worker because of the limit.
     pub fn is_to_rest(&self) -> bool {
         self.is_crowded() && !self.lock().is_among_first(self.most.load(Relaxed))
     }
 
-    /// Returns whether a worker is waiting for nothing but work.
+    /// Returns whether a worker is idle.
     pub fn has_free(&self) -> bool {
         self.idle.load(Relaxed) > 0 && self.active.load(Relaxed) < self.most.load(Relaxed)
     }
 
-    /// Returns whether all workers wait, or rest, but for one.
+    /// Returns whether exactly one worker is active.
     pub fn is_one_at_work(&self) -> bool {
         self.active.load(Relaxed) < 2
     }
 
-    /// Returns whether all workers but the one that asks wait, and there is nothing for them to do.
+    /// Returns whether all workers but the calling one are idle, and no work is shared.
     pub fn others_wait(&self) -> bool {
         let shared = self.lock();
         shared.is_empty() && shared.workers > 1 && shared.idle + 1 == shared.workers
     }
 
-    /// Gives away the older half of `own` if a worker is waiting.
+    /// Shares the older half of `own` if a worker is idle.
     pub fn share(&self, own: &mut Vec<T>) {
         if !self.has_free() || own.len() < 2 {
             return;
@@ -238,45 +240,45 @@ impl<T: Clone + Ord> Queue<T> {
         self.wake.notify_all();
     }
 
-    /// Gives a piece of work to whoever is free first.
+    /// Hands an item to the next idle worker.
     pub fn offer(&self, work: T) {
         self.lock().offered.push(work);
         self.wake.notify_all();
     }
 
-    /// Returns how much is in line.
+    /// Returns the length of the sorted queue.
     pub fn in_line(&self) -> usize {
-        self.lock().line.len()
+        self.lock().sorted.len()
     }
 
-    /// Puts all of `own` in line.
+    /// Moves all items of `own` to the sorted queue.
     pub fn enqueue_sorted(&self, own: &mut Vec<T>) {
         if own.is_empty() {
             return;
         }
-        self.lock().line.extend(own.drain(..));
+        self.lock().sorted.extend(own.drain(..));
         if self.has_free() {
             self.wake.notify_all();
         }
     }
 
-    /// Takes the next in line for which `is` holds.
+    /// Takes the next item of the sorted queue if `is` holds for it.
     pub fn take_if(&self, is: impl Fn(&T) -> bool) -> Option<T> {
         let mut shared = self.lock();
-        let beyond = shared.line.range((Excluded(&shared.last), Unbounded)).find(|next| is(next));
-        let next = beyond.or_else(|| shared.line.iter().find(|next| is(next)))?.clone();
-        shared.line.remove(&next);
+        let beyond = shared.sorted.range((Excluded(&shared.last), Unbounded)).find(|next| is(next));
+        let next = beyond.or_else(|| shared.sorted.iter().find(|next| is(next)))?.clone();
+        shared.sorted.remove(&next);
         shared.last = next.clone();
         Some(next)
     }
 
-    /// Returns a guard that closes the queue when it is dropped by a panic, so that the other
-    /// workers do not wait for ever for the one that is gone.
+    /// Returns a guard that closes the queue if a panic drops it, so that the other workers do not
+    /// wait for the panicked one.
     pub fn close_on_panic(&self) -> CloseOnPanic<'_, T> {
         CloseOnPanic(self)
     }
 
-    /// Lets every worker stop at its next look.
+    /// Makes every worker stop at its next call of [`Queue::next`].
     pub fn close(&self) {
         self.lock().closed = true;
         self.wake.notify_all();
@@ -287,7 +289,7 @@ impl<T: Clone + Ord> Queue<T> {
     }
 }
 
-/// Closes a queue when it is dropped by a panic.
+/// Closes a queue when a panic drops it.
 #[derive(Debug)]
 #[must_use = "it guards until it is dropped"]
 pub struct CloseOnPanic<'a, T: Clone + Ord>(&'a Queue<T>);
@@ -307,7 +309,7 @@ mod tests {
     use super::Queue;
 
     #[test]
-    fn who_takes_of_what_is_ready_takes_half() {
+    fn taking_shared_work_takes_half_of_it() {
         let queue = Queue::new(0);
         queue.restart((0..8).collect());
         let take = || {
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_line_only_some_are_taken_in_order_and_from_its_beginning_again() {
+    fn only_matching_items_are_taken_in_elevator_order() {
         let queue = Queue::new(0);
         queue.restart(Vec::new());
         queue.enqueue_sorted(&mut vec![9, 2, 5, 4, 7, 3]);
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn those_at_work_first_go_on_and_then_those_that_rested() {
+    fn the_longest_active_continue_first_then_the_paused() {
         let queue = Queue::new(0);
         queue.restart(Vec::new());
         let (done, joined) = (Mutex::new(Vec::new()), Barrier::new(2));

@@ -1,4 +1,4 @@
-//! What is known of the contents of files: 12 bytes per file, and a digest per content.
+//! What is known about the contents of files: 12 bytes per file, and a digest per content.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -7,19 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use crate::digest::Digest;
 use crate::head::Head;
 
-/// Number of a content. Of two files of one size that both have one, equal numbers prove the
-/// files equal and unequal numbers prove them unlike.
+/// The number of a content. For two files of one size that both have a number, equal numbers prove
+/// the files equal, and unequal numbers prove them different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(u32);
 
 impl ContentId {
-    /// Returns the number as an index from 0.
+    /// Returns the number as an index that starts at 0.
     pub fn index(self) -> usize {
         self.0 as usize - 1
     }
 }
 
-/// What is known of each file's content, by the file's number. Threads may add to it at once.
+/// Heads and contents of files, by file number. Threads may add to it concurrently.
 #[derive(Debug, Default)]
 pub struct Facts {
     heads: Vec<AtomicU64>,
@@ -33,14 +33,14 @@ const UNREADABLE: u32 = u32::MAX;
 const CHANGED: u32 = u32::MAX - 1;
 
 impl Facts {
-    /// Returns facts about `files` files, nothing known yet.
+    /// Returns an empty table for `files` files.
     pub fn new(files: usize) -> Facts {
         let mut facts = Facts::default();
         facts.grow(files);
         facts
     }
 
-    /// Makes room for further files, up to number `files`.
+    /// Extends the table to `files` files.
     pub fn grow(&mut self, files: usize) {
         self.heads.resize_with(files, AtomicU64::default);
         self.contents.resize_with(files, AtomicU32::default);
@@ -51,7 +51,8 @@ impl Facts {
         NonZeroU64::new(self.heads[file as usize].load(Relaxed)).map(Head)
     }
 
-    /// Returns a file's content, if it has been compared with the others of its size and head.
+    /// Returns a file's content, if the file has been compared with the others of its size and
+    /// head.
     pub fn content(&self, file: u32) -> Option<ContentId> {
         match self.contents[file as usize].load(Relaxed) {
             0 | UNREADABLE | CHANGED => None,
@@ -59,12 +60,12 @@ impl Facts {
         }
     }
 
-    /// Returns whether a file was given up.
+    /// Returns whether a file was dropped because it could not be read or changed.
     pub fn dropped(&self, file: u32) -> bool {
         self.contents[file as usize].load(Relaxed) >= CHANGED
     }
 
-    /// Returns whether a file was given up because it could not be read.
+    /// Returns whether a file was dropped because it could not be read.
     pub fn unreadable(&self, file: u32) -> bool {
         self.contents[file as usize].load(Relaxed) == UNREADABLE
     }
@@ -79,52 +80,52 @@ impl Facts {
         self.lock()[index]
     }
 
-    /// Returns how many contents there are.
+    /// Returns the number of contents.
     pub fn contents(&self) -> usize {
         self.lock().len()
     }
 
-    /// Notes a file's head.
+    /// Records a file's head.
     pub fn set_head(&self, file: u32, head: Head) {
         self.heads[file as usize].store(head.0.get(), Relaxed);
     }
 
-    /// Notes that a file has this content.
+    /// Records a file's content.
     pub fn set_content(&self, file: u32, content: ContentId) {
         self.contents[file as usize].store(content.0, Relaxed);
     }
 
-    /// Gives up a file that cannot be read: nothing is known of it, and it is in no group.
+    /// Drops a file that cannot be read: it belongs to no group.
     pub fn drop_file(&self, file: u32) {
         self.heads[file as usize].store(0, Relaxed);
         self.contents[file as usize].store(UNREADABLE, Relaxed);
     }
 
-    /// Gives up a file that changed before it was read.
+    /// Drops a file that changed before it was read.
     pub fn drop_changed(&self, file: u32) {
         self.heads[file as usize].store(0, Relaxed);
         self.contents[file as usize].store(CHANGED, Relaxed);
     }
 
-    /// Notes for another name of an inode what is known by this one.
+    /// Copies what is known about one name of an inode to another name.
     pub fn copy(&self, from: u32, to: u32) {
         let (from, to) = (from as usize, to as usize);
         self.heads[to].store(self.heads[from].load(Relaxed), Relaxed);
         self.contents[to].store(self.contents[from].load(Relaxed), Relaxed);
     }
 
-    /// Adds a content that is unlike every other.
+    /// Adds a content that differs from every other.
     ///
     /// # Panics
     ///
-    /// Beyond 2^32 contents.
+    /// Panics beyond 2^32 contents.
     pub fn new_content(&self, digest: Option<Digest>) -> ContentId {
         let mut digests = self.lock();
         digests.push(digest);
         ContentId(u32::try_from(digests.len()).expect("fewer than 2^32 contents"))
     }
 
-    /// Notes a content's digest.
+    /// Records a content's digest.
     pub fn set_digest(&self, content: ContentId, digest: Digest) {
         self.lock()[content.index()] = Some(digest);
     }
