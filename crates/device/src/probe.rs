@@ -16,7 +16,7 @@ const PARALLEL: u32 = 8;
 pub struct Probe {
     /// Median time of a read with no other in flight.
     pub single: Duration,
-    /// Mean time per read with [`PARALLEL`] in flight: the mean latency divided by their number.
+    /// Mean time per read with 8 in flight: the mean latency divided by their number.
     pub parallel: Duration,
 }
 

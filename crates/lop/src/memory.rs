@@ -15,12 +15,12 @@ use crate::stats::peak_memory_bytes;
 ///
 /// That what was asked for is not enough to work with.
 pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
-    if let Some(bytes) = asked.filter(|&bytes| bytes < memory::LEAST) {
-        let least = size(memory::LEAST);
+    if let Some(bytes) = asked.filter(|&bytes| bytes < memory::MIN_BOUND_BYTES) {
+        let least = size(memory::MIN_BOUND_BYTES);
         let text = format!("--memory {} is below {least}, the least to work with", size(bytes));
         return Err(CommandError::usage(text));
     }
-    let quarter = || (memory::available() / 4).max(memory::LEAST);
+    let quarter = || (memory::available() / 4).max(memory::MIN_BOUND_BYTES);
     let bytes = asked.or(usual).unwrap_or_else(quarter);
     memory::bound(bytes, &folder());
     Ok(())

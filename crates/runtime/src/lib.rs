@@ -1,15 +1,16 @@
-//! The services of a long-running lop process: progress, cancellation, memory, throttling.
+//! Services of a long-running process: progress, cancellation, bounded memory, throttling.
 //!
-//! This crate knows nothing of files and trees. It never prints or exits.
+//! This crate knows no files or trees. It never prints or exits.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `progress` | counters that show progress, and the request to stop |
-//! | [`memory`] | an allocator with a bound; `spill` moves what exceeds it to files |
+//! | `progress` | counters, the current stage, and the request to stop |
+//! | [`memory`] | an allocator that keeps the process within a memory bound |
+//! | `spill` | the files behind that allocator |
 //! | `throttle` | a limit on operations or bytes per second |
 //! | `stalls` | the files that threads are blocked on |
-//! | `signals` | threads that leave signals to others, and ignored signals |
-//! | `process` | descriptor limits, descriptor tables and I/O priority |
+//! | `signals` | signal masks and dispositions |
+//! | `process` | descriptor limits, descriptor tables, I/O priority |
 //! | `usage` | processor time and waits of a thread |
 
 pub mod memory;

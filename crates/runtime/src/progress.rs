@@ -1,7 +1,7 @@
-//! Counters an engine keeps while it works, and the flag that stops it.
+//! Progress counters of an engine, and the request to stop it.
 //!
-//! One struct of atomics rather than a trait with callbacks: the engines add to it in batches
-//! and never wait for whoever shows progress, which reads it at leisure from another thread.
+//! This is a struct of atomics and not a trait with callbacks. Engines add to it in batches and
+//! never wait for the thread that displays progress, which reads it whenever it likes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::spill;
 
-/// What an engine is doing.
+/// The current activity of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {
-    /// Loading what the catalog remembers. This stage has no counters.
+    /// Loading the catalog. This stage has no counters.
     Begin,
-    /// Finding entries.
+    /// Walking directories.
     Walk,
-    /// Sorting what was found, and looking up what is known of it.
+    /// Sorting the entries found and matching them with the catalog.
     Sort,
-    /// Reading the beginnings of files.
+    /// Reading heads of files.
     Heads,
     /// Comparing whole contents.
     Compare,
-    /// Looking whether remembered files are unchanged.
+    /// Checking whether remembered files are unchanged.
     Look,
     /// Comparing directories.
     Relate,
@@ -33,108 +33,125 @@ pub enum Stage {
     Act,
     /// Restoring files that a run changed.
     Restore,
-    /// Counting what is to be removed.
+    /// Counting entries before their removal.
     Count,
     /// Removing trees.
     Purge,
-    /// Making one tree like another.
+    /// Mirroring a tree.
     Mirror,
 }
 
-/// The work was stopped on request; nothing was changed by it.
+/// The work stopped on request.
+///
+/// Changes made before the stop remain. `purge`, `mirror` and `action` return it after they have
+/// changed files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Progress so far, and the request to stop. All counters only grow.
+/// Counters of an engine's progress, and the request to stop. Counters only grow.
 ///
-/// At the end of work that has a total, what is done is equal to it: work that turned out unnecessary, or failed,
+/// When work with a total ends, its done counter equals the total: unnecessary and failed work
 /// counts as done.
 #[derive(Debug, Default)]
 pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
-    /// Whether results are being saved: work that was asked to stop is given the time for it.
+    /// Whether results are being saved. Work that was asked to stop may take the time for that.
     pub saving: AtomicBool,
-    /// Entries of any kind seen by a walk.
+    /// Entries of any type that a walk has met.
     pub entries: AtomicU64,
-    /// Size in bytes of the regular files seen by a walk.
+    /// Total size in bytes of the regular files that a walk has met.
     pub bytes_seen: AtomicU64,
-    /// Beginnings of files that have to be read.
+    /// Number of heads to read.
     pub heads_total: AtomicU64,
-    /// Of those, beginnings that were read.
+    /// Number of heads read.
     pub heads_done: AtomicU64,
-    /// Whether `files_total` and `bytes_total` are still being counted: they are the least there can be.
+    /// Whether `files_total` and `bytes_total` are still being counted, and thus lower bounds.
     pub totals_grow: AtomicBool,
-    /// Files whose content has to be looked at.
+    /// Number of files whose content has to be processed.
     pub files_total: AtomicU64,
-    /// Of those, files that are done, failed ones included.
+    /// Number of those that are done, including failed ones.
     pub files_done: AtomicU64,
-    /// Bytes that may have to be read or copied: an upper bound that `bytes_done` reaches at the end.
+    /// Upper bound on the bytes to read or copy. `bytes_done` reaches it at the end.
     pub bytes_total: AtomicU64,
-    /// Of those, bytes read, copied, or found unnecessary.
+    /// Bytes read, copied, or found unnecessary.
     pub bytes_done: AtomicU64,
-    /// Entries that are to be removed, or 0 if that is not known.
+    /// Number of entries to remove; 0 if unknown.
     pub removed_total: AtomicU64,
-    /// Entries that were removed, or counted as such.
+    /// Number of entries removed, or counted before the removal.
     pub removed_done: AtomicU64,
-    /// Bytes of content read.
+    /// Bytes of file content read.
     pub bytes_read: AtomicU64,
-    /// Files opened to read their content.
+    /// Number of files opened to read their content.
     pub opened: AtomicU64,
 }
 
 impl Progress {
-    /// Returns a watch for a part of the work whose counters nobody looks at; a request to stop reaches both.
+    /// Returns a separate set of counters that nobody displays. A request to stop reaches both.
     #[must_use]
     pub fn uncounted(&self) -> Progress {
         Progress { stop: Arc::clone(&self.stop), ..Progress::default() }
     }
 
-    /// Asks the engines to stop soon.
+    /// Asks the engine to stop soon.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
 
-    /// Returns whether a stop was asked for.
+    /// Returns whether a stop was requested. **May block** to release memory.
     ///
-    /// Whoever works asks this often, and so the memory of the process is looked at here too, once
-    /// there is any need for that.
+    /// Workers call this often, so it also checks the memory bound ([`crate::memory`]).
     pub fn poll_stop(&self) -> bool {
         self.make_room();
         self.stop.load(Relaxed)
     }
 
-    /// Looks at the memory of the process, as [`Progress::poll_stop`] does, on behalf of what is long and
-    /// cannot be stopped.
+    /// Releases memory beyond the bound, as [`Progress::poll_stop`] does. For long work that cannot
+    /// stop.
     pub fn make_room(&self) {
         spill::relieve();
     }
 
-    /// Waits while the process lets go of memory: what a sort can do at each comparison.
+    /// Blocks while memory is being released. A sort calls this in each comparison.
     #[inline]
     pub fn give_way(&self) {
         spill::give_way();
     }
 
-    /// Compares two values on behalf of a sort, giving way.
+    /// Compares two values in a sort. **May block** while memory is being released.
     #[inline]
     pub fn compare<T: Ord>(&self, a: &T, b: &T) -> Ordering {
         self.give_way();
         a.cmp(b)
     }
 
-    /// Returns [`Interrupted`] as an error once a stop was asked for.
+    /// Sorts a large table, without keeping the order of equal values. **May block** in between,
+    /// while memory is being released.
+    pub fn sort<T: Ord>(&self, table: &mut [T]) {
+        table.sort_unstable_by(|a, b| self.compare(a, b));
+    }
+
+    /// Sorts a large table by a key, as [`Progress::sort`] does.
+    pub fn sort_by_key<T, K: Ord>(&self, table: &mut [T], key: impl Fn(&T) -> K) {
+        table.sort_unstable_by(|a, b| self.compare(&key(a), &key(b)));
+    }
+
+    /// Fails once a stop was requested. **May block**, as [`Progress::poll_stop`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] after a request to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.poll_stop() { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// Says what is being done now.
+    /// Sets the current stage.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Relaxed);
     }
 
-    /// Returns what is being done now.
+    /// Returns the current stage.
     pub fn stage(&self) -> Stage {
         let stages = [
             Stage::Begin,

@@ -1,8 +1,8 @@
-//! Memory in files without a name, and the thread that lets go of it.
+//! Memory in unlinked files, and the thread that drops its resident pages.
 //!
-//! A mapping is known here from after it was made until before it is unmapped, and pages are let go of
-//! under the same lock: doing that to something else that has come to its place would lose what is in
-//! it.
+//! [`REGIONS`] lists each mapping from just after its creation until just before it is unmapped.
+//! Pages are dropped under the same lock. Dropping pages of an address range that was reused
+//! meanwhile would destroy its content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,42 +17,42 @@ use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags, fallocate, ioctl_setflags
 use rustix::io::retry_on_intr;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-/// What was put into files.
+/// Statistics of spilled memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spilled {
-    /// The most that there was in them at a time, in bytes.
+    /// Peak size of the files, in bytes.
     pub most: u64,
-    /// Why something could not be put there, as an error number of the system.
+    /// The system's error number of the first failure to spill.
     pub failed: Option<i32>,
 }
 
-/// The bound, and the folder for what exceeds it.
+/// The bound in bytes, and the folder for the files.
 static BOUND: OnceLock<(usize, PathBuf)> = OnceLock::new();
 
-/// Whether anything was ever put into a file.
+/// Whether any memory was ever spilled.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// Whether pages are being let go of.
-static LETTING_GO: AtomicBool = AtomicBool::new(false);
+/// Whether pages are being dropped at this moment.
+static DROPPING: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
-/// Mappings, in a table that needs no memory of its own.
+/// A table of mappings that allocates no memory.
 struct Regions {
-    /// Address and length; unused ones have length 0.
+    /// Address and length; a free slot has length 0.
     all: [(usize, usize); Regions::MOST],
-    /// Bytes in them, and the most so far.
+    /// Total length, and its peak.
     bytes: usize,
     most: usize,
     failed: Option<i32>,
 }
 
-/// Bytes that may come back in a microsecond: the kernel maps 64 KiB around a page that is in the page
-/// cache, in about that time.
-const BACK_PER_US: usize = 64 << 10;
+/// Bytes that can return in a microsecond: in about that time the kernel maps the 64 KiB around a
+/// page that is in the page cache.
+const RETURN_BYTES_PER_US: usize = 64 << 10;
 
 impl Regions {
-    /// A scan has some ten tables per thread.
+    /// A scan has about ten tables per thread.
     const MOST: usize = 1024;
 
     const fn new() -> Regions {
@@ -68,30 +68,30 @@ fn regions() -> MutexGuard<'static, Regions> {
     REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns what was put into files so far.
+/// Returns the statistics so far.
 pub fn spilled() -> Spilled {
     let regions = regions();
     Spilled { most: regions.most as u64, failed: regions.failed }
 }
 
-/// Makes it possible to put something into files.
+/// Enables spilling.
 pub(crate) fn start(bound: usize, folder: &Path) {
-    // The first bound stands.
+    // The first bound stays in force.
     let _set = BOUND.set((bound, folder.to_path_buf()));
 }
 
-/// Returns whether a mapping is one of those.
+/// Returns whether a mapping is spilled.
 pub(crate) fn holds(at: *mut u8) -> bool {
     regions().used().any(|(address, _)| address == at.addr())
 }
 
-/// Maps `length` zeroes from a new file; `None` if there is no bound or no place for it.
+/// Maps `length` zeroed bytes from a new file. Returns `None` if spilling is disabled or fails.
 pub(crate) fn map(length: usize) -> Option<*mut u8> {
     let (_, folder) = BOUND.get()?;
-    let mapped = nameless(folder).and_then(|file| {
+    let mapped = unlinked_file(folder).and_then(|file| {
         reserve(&file, length)?;
         let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: the kernel chooses the place; the file is nobody else's and as long as that.
+        // SAFETY: the kernel chooses the address. The file is private and has this length.
         #[expect(unsafe_code, reason = "memory in a file")]
         let at = unsafe { mmap(null_mut(), length, read_write, shared, &file, 0)? };
         Ok(at.cast::<u8>())
@@ -106,7 +106,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     };
     let Some(free) = regions.all.iter().position(|&(_, length)| length == 0) else {
         drop(regions);
-        // SAFETY: it was mapped a moment ago and nobody knows of it.
+        // SAFETY: it was mapped a moment ago and has no other user.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe { munmap(at.cast(), length) };
         return None;
@@ -116,17 +116,17 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     regions.most = regions.most.max(regions.bytes);
     drop(regions);
     if !IN_USE.swap(true, Relaxed) {
-        // Without it there is still `relieve`.
-        let _unstarted = std::thread::Builder::new().spawn(progress_over);
+        // Without the thread, [`relieve`] still drops pages.
+        let _unstarted = std::thread::Builder::new().spawn(watch_memory);
     }
     Some(at)
 }
 
-/// Unmaps a mapping if it is one of those; returns whether it was.
+/// Unmaps a spilled mapping. Returns false if it is not one.
 ///
 /// # Safety
 ///
-/// It MUST not be used any more.
+/// It MUST no longer be in use.
 #[expect(unsafe_code, reason = "memory in a file")]
 pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     let mut regions = regions();
@@ -135,16 +135,16 @@ pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     };
     *region = (0, 0);
     regions.bytes -= length;
-    // Giving back the pages of a large file takes long.
+    // Unmapping a large file takes long, so the lock is released first.
     drop(regions);
-    // SAFETY: it is a mapping of `map`, of this length, and the caller promises the rest. It is not
-    // known here any more, so that nobody takes what comes to its place for it.
+    // SAFETY: `map` created it with this length, and the caller guarantees the rest. It has left
+    // the table, so its address range may be reused.
     let _done = unsafe { munmap(at.cast(), length) };
     true
 }
 
-/// Opens a new file that has no name.
-fn nameless(folder: &Path) -> io::Result<File> {
+/// Creates an unlinked file.
+fn unlinked_file(folder: &Path) -> io::Result<File> {
     let mode = Mode::RUSR | Mode::WUSR;
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let file = match open(folder, flags | OFlags::TMPFILE, mode) {
@@ -159,14 +159,18 @@ fn nameless(folder: &Path) -> io::Result<File> {
         }
         Err(error) => return Err(error.into()),
     };
-    // On btrfs a page that is written again would take new space, which may be none.
+    // On btrfs, rewriting a page would otherwise need new space, of which there may be none.
     let _elsewhere = ioctl_setflags(&file, IFlags::NOCOW);
     Ok(file.into())
 }
 
-/// Takes space for a file: a page without would end the process when it is written.
+/// Reserves disk space for a file. Writing to a page without space would kill the process.
+///
+/// # Errors
+///
+/// Fails if there is not enough space.
 fn reserve(file: &File, length: usize) -> io::Result<()> {
-    // A signal interrupts it on some file systems.
+    // On some file systems a signal interrupts the call.
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length as u64)) {
         Err(rustix::io::Errno::OPNOTSUPP) => {
             static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
@@ -178,42 +182,43 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
     }
 }
 
-/// Lets go of pages if an eighth of the bound is mapped; costs nothing as long as nothing is in
-/// files.
+/// Drops resident pages if they exceed an eighth of the bound. Costs nothing while no memory is
+/// spilled.
 pub(crate) fn relieve() {
-    /// How often it is called for each look: a look takes as long as some ten pages to come back.
-    const TURNS: usize = 8;
-    static TURN: AtomicUsize = AtomicUsize::new(0);
+    /// Calls per check. A check takes as long as the return of about ten pages.
+    const CALLS_PER_CHECK: usize = 8;
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
     if !IN_USE.load(Relaxed) {
         return;
     }
     give_way();
-    if TURN.fetch_add(1, Relaxed).is_multiple_of(TURNS) {
-        let _room = look();
+    if CALLS.fetch_add(1, Relaxed).is_multiple_of(CALLS_PER_CHECK) {
+        let _room = drop_excess();
     }
 }
 
-/// Waits while pages are let go of: more would come back meanwhile than goes.
+/// Blocks while pages are dropped. Otherwise more pages would return than are dropped.
 #[inline]
 pub(crate) fn give_way() {
-    if LETTING_GO.load(Relaxed) {
+    if DROPPING.load(Relaxed) {
         drop(regions());
     }
 }
 
-/// Looks again and again, for the sake of work that is long without asking [`relieve`]: sorts, and
-/// copies of tables that grow.
-fn progress_over() {
+/// Checks repeatedly, for the benefit of long work that does not call [`relieve`]: sorts, and
+/// copies of growing tables.
+fn watch_memory() {
     close_inherited_descriptors();
     loop {
-        let pause = (look() / BACK_PER_US).clamp(250, 20_000);
+        let pause = (drop_excess() / RETURN_BYTES_PER_US).clamp(250, 20_000);
         std::thread::sleep(Duration::from_micros(pause as u64));
     }
 }
 
-/// Lets go of pages if more than an eighth of the bound is mapped; returns how much more may be.
-fn look() -> usize {
-    // Several times as much may be back before the next look.
+/// Drops resident pages if they exceed an eighth of the bound. Returns how many further bytes may
+/// become resident.
+fn drop_excess() -> usize {
+    // Several times as much may be resident before the next check.
     let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 8);
     if regions().bytes <= most {
         return usize::MAX;
@@ -222,36 +227,36 @@ fn look() -> usize {
     if room > 0 {
         return room;
     }
-    let_go();
+    drop_pages();
     most.saturating_sub(mapped())
 }
 
-pub(crate) fn let_go() {
+pub(crate) fn drop_pages() {
     let regions = regions();
-    LETTING_GO.store(true, Relaxed);
+    DROPPING.store(true, Relaxed);
     for (address, length) in regions.used() {
-        // SAFETY: it is a mapping of `map`, and stays one as long as the lock is held. What was written
-        // to it is in the file.
+        // SAFETY: `map` created it, and it stays mapped while the lock is held. Its content is in
+        // the file.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe {
             let at = std::ptr::with_exposed_provenance_mut(address);
             madvise(at, length, Advice::LinuxDontNeed)
         };
     }
-    LETTING_GO.store(false, Relaxed);
+    DROPPING.store(false, Relaxed);
 }
 
-/// Closes what the thread has inherited, in a table of its own: a lock would be held and a pipe stay
-/// open as long as it lives.
+/// Closes the inherited descriptors in this thread's own table. Otherwise they would keep locks and
+/// pipes open as long as the thread lives.
 fn close_inherited_descriptors() {
-    // SAFETY: it either gives the thread a table of its own and closes what is in that, which nothing
-    // that the thread can reach refers to, or fails and does nothing.
+    // SAFETY: the call either gives the thread its own table and closes the descriptors in that, to
+    // which nothing in this thread refers, or fails without effect.
     #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
     let _kept =
         unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
 }
 
-/// Returns how many bytes of files are mapped and in memory; 0 if that cannot be told.
+/// Returns the resident bytes of file mappings; 0 if unknown.
 fn mapped() -> usize {
     let mut text = [0; 128];
     let read = File::open("/proc/self/statm").and_then(|mut statm| statm.read(&mut text));
@@ -264,25 +269,25 @@ fn mapped() -> usize {
 mod tests {
     use std::path::Path;
 
-    use super::{mapped, nameless, reserve};
+    use super::{mapped, reserve, unlinked_file};
 
     #[test]
     fn a_file_without_space_is_refused_before_it_is_used() {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = nameless(folder.path()).expect("a file");
+        let file = unlinked_file(folder.path()).expect("a file");
         assert!(reserve(&file, 1 << 16).is_ok());
         assert!(reserve(&file, 1 << 60).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
     }
 
     #[test]
-    fn a_folder_that_is_none_is_an_error() {
-        assert!(nameless(Path::new("/nonexistent")).is_err());
-        assert!(nameless(Path::new("/proc")).is_err());
+    fn a_missing_folder_is_an_error() {
+        assert!(unlinked_file(Path::new("/nonexistent")).is_err());
+        assert!(unlinked_file(Path::new("/proc")).is_err());
     }
 
     #[test]
-    fn some_files_are_mapped() {
+    fn resident_pages_are_counted() {
         assert!(mapped() > 100_000);
     }
 }

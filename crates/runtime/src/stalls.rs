@@ -1,10 +1,10 @@
-//! Which files and directories the process's threads are waiting for.
+//! Finds the files that threads of this process are blocked on.
 //!
 //! # Platform behavior
 //!
-//! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) names the system call a thread sleeps in
-//! and its arguments, from which the file can be told: a descriptor, and a name in this process's
-//! own memory. Where the kernel was built without it, nothing is found. Asking costs the threads
+//! `/proc/self/task/TID/syscall` (proc_pid_syscall(5)) has the system call that a thread sleeps in
+//! and its arguments: a descriptor, and the address of a name in this process's memory. Some
+//! kernels are built without this file, and then no thread is found. The check costs the threads
 //! nothing.
 
 use std::fs;
@@ -12,18 +12,19 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// A thread that sleeps in a system call on a file.
+/// A thread that is blocked in a system call on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
-    /// Its number.
+    /// The thread's id.
     pub thread: u32,
-    /// The call with all its arguments: the same at two moments if the thread has not got on.
+    /// The system call with its arguments. It stays the same as long as the thread makes no
+    /// progress.
     pub call: String,
-    /// What it waits for.
+    /// The file.
     pub path: PathBuf,
 }
 
-/// Calls on a descriptor, and on a name relative to one.
+/// System calls on a descriptor, and on a name relative to one.
 const ON_DESCRIPTOR: [i64; 7] = [
     libc::SYS_getdents64,
     libc::SYS_pread64,
@@ -35,7 +36,7 @@ const ON_DESCRIPTOR: [i64; 7] = [
 ];
 const ON_NAME: [i64; 3] = [libc::SYS_openat, libc::SYS_openat2, libc::SYS_statx];
 
-/// Returns the threads that sleep in a system call on a file at this moment.
+/// Returns the threads that are blocked in a system call on a file at this moment.
 pub fn blocked_threads() -> Vec<BlockedThread> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(|task| of_thread(task.file_name().to_str()?.parse().ok()?)).collect()
@@ -51,7 +52,7 @@ fn of_thread(thread: u32) -> Option<BlockedThread> {
     if !ON_DESCRIPTOR.contains(&number) && !ON_NAME.contains(&number) {
         return None;
     }
-    // AT_FDCWD is negative.
+    // `AT_FDCWD` is negative.
     let descriptor = i32::try_from(descriptor.cast_signed()).unwrap_or(libc::AT_FDCWD);
     let base = if descriptor < 0 {
         PathBuf::new()
@@ -62,7 +63,8 @@ fn of_thread(thread: u32) -> Option<BlockedThread> {
     Some(BlockedThread { thread, call, path })
 }
 
-/// Returns the name at an address of this process; it may be gone by now, and is empty then.
+/// Returns the name at an address of this process. The memory may have been freed; then the name is
+/// empty.
 fn name_at(address: u64) -> PathBuf {
     let mut bytes = vec![0; 4096];
     let memory = fs::File::open("/proc/self/mem");

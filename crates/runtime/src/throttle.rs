@@ -1,4 +1,4 @@
-//! Keeps work from going faster than asked for, for the sake of others that use the disk.
+//! Limits the rate of operations or bytes, to leave disk time to other processes.
 
 use std::num::NonZeroU64;
 use std::sync::{Mutex, PoisonError};
@@ -6,34 +6,35 @@ use std::time::{Duration, Instant};
 
 use crate::progress::Progress;
 
-/// A sleep is at most so long: who is asked to stop does so soon. Of a longer pause nothing is made up for.
+/// Maximum length of a sleep, so that a request to stop takes effect soon. It is also the longest
+/// pause that the throttle makes up for.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Lets so many entries, or bytes, pass in a second, of all that is done with it.
+/// A rate limit that threads share.
 #[derive(Debug, Default)]
 pub struct Throttle {
     rate: Option<NonZeroU64>,
-    /// When the next one may be done.
+    /// When the next operation may start.
     next: Mutex<Option<Instant>>,
 }
 
 impl Throttle {
-    /// Returns one that lets `rate` of them a second pass, or all at once.
+    /// Returns a throttle of `rate` units per second, or without a limit.
     pub fn new(rate: Option<NonZeroU64>) -> Throttle {
         Throttle { rate, next: Mutex::default() }
     }
 
-    /// Returns how many pass in a second, if there is a limit.
+    /// Returns the limit in units per second.
     pub fn rate(&self) -> Option<NonZeroU64> {
         self.rate
     }
 
-    /// Waits until one more may be done; returns whether it may, and the work is not to stop.
+    /// Waits until one more unit may pass. Returns false if a stop was requested.
     pub fn pass(&self, progress: &Progress) -> bool {
         self.pass_some(1, progress)
     }
 
-    /// Waits until `amount` more may be done, as [`Throttle::pass`] does for one.
+    /// Waits until `amount` more units may pass. Returns false if a stop was requested.
     pub fn pass_some(&self, amount: u64, progress: &Progress) -> bool {
         let Some(rate) = self.rate else { return true };
         let due = self.next_turn(rate, amount);
@@ -68,7 +69,7 @@ mod tests {
         let rate = NonZeroU64::new(10).expect("10 is not 0");
         let throttle = Throttle::new(Some(rate));
         let first = throttle.next_turn(rate, 1);
-        // Late by more than a nap.
+        // Longer than the throttle makes up for.
         let pause = Duration::from_millis(400);
         std::thread::sleep(pause);
         let late = throttle.next_turn(rate, 1);

@@ -1,32 +1,32 @@
-//! What a thread has used up so far: to tell waiting from working.
+//! Processor time and waits of a thread, which tell working from waiting.
 
 use std::time::Duration;
 
-/// Returns how long the process has been on processors, all its threads together.
+/// Returns the processor time of all threads of the process.
 pub fn process_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// What the calling thread has used up since it started.
+/// Resources that the calling thread has used since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
-    /// Time on a processor.
+    /// Processor time.
     pub cpu: Duration,
-    /// How often it gave the processor up to wait for something: a disk, a lock, another thread.
-    /// Being pushed off the processor by others does not count.
+    /// Voluntary context switches: how often the thread gave up the processor to wait for a disk, a
+    /// lock or another thread.
     pub waits: u64,
-    /// Blocks of 512 bytes that it had fetched from block devices.
+    /// Blocks of 512 bytes read from block devices on its behalf.
     pub blocks_fetched: u64,
 }
 
 impl ThreadUsage {
-    /// Asks the kernel (`getrusage(2)` with `RUSAGE_THREAD`; half a microsecond).
+    /// Queries the kernel (`getrusage(2)` with `RUSAGE_THREAD`), which takes half a microsecond.
     #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
     pub fn now() -> ThreadUsage {
-        // SAFETY: a struct of integers, for which zeros are a value.
+        // SAFETY: all fields are integers, for which zero is valid.
         let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the call writes one `struct rusage` where it is told to, and nothing else.
+        // SAFETY: the call writes one `struct rusage` to the given address.
         if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut raw) } != 0 {
             return ThreadUsage::default();
         }
