@@ -1,9 +1,9 @@
-//! What of a file is in the page cache.
+//! Queries which pages of a file are in the page cache.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `cachestat` has this number on every architecture (include/uapi/asm-generic/unistd.h), as all
-/// calls since Linux 5.1; libc does not know it everywhere.
+/// `cachestat` has this number on every architecture (include/uapi/asm-generic/unistd.h), like
+/// every system call since Linux 5.1. libc lacks it on some of them.
 const CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range` of include/uapi/linux/mman.h.
@@ -24,14 +24,13 @@ struct Counts {
     recently_evicted: u64,
 }
 
-/// Returns how many pages of a range of a file are in the page cache, or `None` if the kernel does
-/// not say.
+/// Returns the number of cached pages of a range of a file, or `None` if the kernel does not say.
 #[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
 fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     let mut range = Range { offset, length };
     let mut counts = Counts::default();
-    // SAFETY: both structs have the kernel's layout and live through the call, which reads the
-    // first and writes the second; the descriptor is open.
+    // SAFETY: both structs have the kernel's layout and outlive the call, which reads the first and
+    // writes the second; the descriptor is open.
     let answer = unsafe {
         let (range, counts) = (&raw mut range, &raw mut counts);
         libc::syscall(CACHESTAT, file.as_raw_fd(), range, counts, 0)
@@ -39,12 +38,13 @@ fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     (answer == 0).then_some(counts.cached)
 }
 
-/// Returns whether a range of a file is all in the page cache, or `None` if the kernel does not say.
+/// Returns whether a range of a file is completely in the page cache, or `None` if the kernel does
+/// not say.
 pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
     Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
 }
 
-/// Returns how many pages a range touches.
+/// Returns the number of pages that a range touches.
 fn pages_of(offset: u64, length: u64) -> u64 {
     let page = rustix::param::page_size() as u64;
     match length {

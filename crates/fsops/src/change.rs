@@ -1,9 +1,8 @@
-//! Changes to a tree, one system call each: names moved, exchanged, linked and removed, always relative
-//! to held directories and never through a link.
+//! Changes to a tree, one system call each: renames, exchanges, links and removals, always relative
+//! to open directories and never through a link.
 //!
-//! Nothing here overwrites. A caller that wants to replace a name
-//! safely exchanges it with one in a directory that nobody else uses, looks at what it got, and
-//! removes that.
+//! None of these calls overwrites a name. To replace a name safely, a caller exchanges it with one
+//! in a private directory, checks what it got, and removes that.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,7 +16,7 @@ use crate::file::File;
 use crate::stat::Time;
 use crate::written::NewFile;
 
-/// Counts a change, which a test may want to fail or to be the last.
+/// Counts a change. Tests can make it fail, or kill the process before it.
 #[cfg_attr(
     not(feature = "faults"),
     expect(clippy::unnecessary_wraps, reason = "tests have it fail")
@@ -29,20 +28,20 @@ pub(crate) fn about_to_change() -> io::Result<()> {
 }
 
 impl Dir {
-    /// Moves `name` to `to_name` in another directory of the same mount, where that name must be free.
+    /// Renames `name` to `to_name`, which must not exist, in another directory of the same mount.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if it is not free, `EXDEV` if the directories are not on one mount. Nothing has changed
-    /// then.
+    /// `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts. Nothing
+    /// has changed then.
     ///
     /// # Platform behavior
     ///
-    /// Where a rename cannot be told not to replace (NFS and some FUSE file systems), the file gets its
-    /// second name first and then loses the first one: for a moment it has both. Where there are no hard
-    /// links either (exFAT through FUSE, clouds), and for directories, the name is looked at right before
-    /// a plain rename, which replaces a file that gets this name in that moment; of directories only an
-    /// empty one.
+    /// NFS and some FUSE file systems lack a rename that refuses to replace. There the file is
+    /// linked to its new name and then unlinked from the old one, so for a moment it has both.
+    /// Without hard links (exFAT through FUSE, cloud storage), and for directories, a check for the
+    /// new name precedes a plain rename. That rename replaces a file, or an empty directory, that
+    /// gets the name between the two calls.
     pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -62,10 +61,10 @@ impl Dir {
         }
     }
 
-    /// Moves whatever `name` is to `to_name` in a directory that only this process uses, where that name
-    /// must be free.
+    /// Renames `name`, whatever it is, to `to_name`, which must not exist, in a directory that only
+    /// this process uses.
     ///
-    /// Unlike [`Dir::move_new`] it is a single step everywhere.
+    /// Unlike [`Dir::move_new`] this is a single step on every file system.
     ///
     /// # Errors
     ///
@@ -88,30 +87,31 @@ impl Dir {
         }
     }
 
-    /// Exchanges two names on the same mount in one step; both must exist.
+    /// Exchanges two existing names on the same mount atomically.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the file system cannot (NFS, some FUSE ones). Nothing has changed then.
+    /// `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has changed
+    /// then.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
     }
 
-    /// Gives an open file the further name `name`, which must be free.
-    ///
-    /// It is that very file, whatever its names are by now.
+    /// Links an open file to `name`, which must not exist. The link is to this very file, whatever
+    /// its other names are by now.
     ///
     /// # Errors
     ///
-    /// `ENOENT` if it has no name left, `EMLINK` if it has as many as it can have, `EPERM` where there
-    /// are no hard links or the kernel lets nobody but the owner make them.
+    /// `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` where there are
+    /// no hard links or the kernel reserves them for the owner. Nothing has changed then.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
-            // Before Linux 6.10 the empty path needs a capability, and is not found without it.
+            // Before Linux 6.10 an empty path needs a capability and otherwise fails with ENOENT.
             Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
-                // Each thread may have descriptors of its own: /proc/self would be another's.
+                // Threads may have their own descriptor tables, and /proc/self is that of the main
+                // thread.
                 let path = format!("/proc/thread-self/fd/{}", file.fd().as_raw_fd());
                 Ok(rustix::fs::linkat(CWD, path, self, name, AtFlags::SYMLINK_FOLLOW)?)
             }
@@ -119,18 +119,30 @@ impl Dir {
         }
     }
 
-    /// Makes the symbolic link `name` with exactly `target` in it.
+    /// Creates the symbolic link `name` with exactly `target` as its target.
+    ///
+    /// # Errors
+    ///
+    /// The error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::symlinkat(target, self, name)?)
     }
 
-    /// Returns what is in the symbolic link `name`.
+    /// Returns the target of the symbolic link `name`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `readlinkat(2)`.
     pub fn read_symlink(&self, name: &CStr) -> io::Result<Vec<u8>> {
         Ok(rustix::fs::readlinkat(self, name, Vec::new())?.into_bytes())
     }
 
-    /// Makes the directory `name` for the owner alone (mode 0700).
+    /// Creates the directory `name` for the owner alone (mode 0700).
+    ///
+    /// # Errors
+    ///
+    /// The error of `mkdirat(2)` or of setting the mode. In the latter case the directory exists.
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         #[cfg(feature = "faults")]
@@ -138,25 +150,43 @@ impl Dir {
         Ok(rustix::fs::mkdirat(self, name, Mode::RWXU)?)
     }
 
-    /// Makes the directory `name` with the mode that new directories of this process have.
+    /// Creates the directory `name` with this process's default mode.
+    ///
+    /// # Errors
+    ///
+    /// The error of `mkdirat(2)`. Nothing has changed then.
     pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// Removes the empty directory `name`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes `name`, which is not a directory. What it was is gone if it had no other name.
+    /// Unlinks `name`, which is not a directory. The content is lost if this was the file's last
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// The error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
     }
 
-    /// Makes the file `name`, which must be free, for the owner alone (mode 0600), open for writing.
+    /// Creates the file `name`, which must not exist, for the owner alone (mode 0600), and opens it
+    /// for writing.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -164,23 +194,30 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
-    /// Returns whether names in the directory may be changed by this process.
+    /// Checks whether this process may change names in the directory.
     ///
     /// # Errors
     ///
-    /// Why not, such as `EACCES` or `EROFS`.
+    /// The reason why not, such as `EACCES` or `EROFS`.
     pub fn may_change(&self) -> io::Result<()> {
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         Ok(rustix::fs::accessat(self, c".", wanted, AtFlags::EACCESS)?)
     }
 
-    /// Writes everything that the file system has in memory, data and metadata of all files, to its
-    /// disk.
+    /// Writes all cached data and metadata of the file system to its disk (`syncfs(2)`).
+    ///
+    /// # Errors
+    ///
+    /// Fails if something could not be written.
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(self)?)
     }
 
-    /// Sets the directory's times of access and modification.
+    /// Sets the directory's access and modification times.
+    ///
+    /// # Errors
+    ///
+    /// The error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
@@ -193,7 +230,7 @@ impl AsFd for Dir {
     }
 }
 
-/// Returns whether an error says that a rename cannot be told not to replace.
+/// Returns whether an error means that the file system lacks a rename that refuses to replace.
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }

@@ -1,16 +1,16 @@
-//! The user that the process works as, and what that user may do.
+//! The user that the process runs as, and the user's rights.
 
-/// Returns the number of the user with whose rights the process works.
+/// Returns the effective user id.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether the kernel lets the process give any file to anybody: if that is refused all the same, it is
-/// the file system that does.
+/// Returns whether the kernel lets this process change the owner of any file to any user. If
+/// `chown(2)` fails all the same, the file system refuses it.
 ///
-/// So it is for root, but not for one who has lost `CAP_CHOWN`, or is root in a namespace of users.
+/// This holds for root, but not without `CAP_CHOWN`, nor for root in a user namespace.
 pub fn may_give_files_away() -> bool {
-    // capability.h.
+    // From capability.h.
     const CAP_CHOWN: u32 = 0;
     let read =
         |name| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();

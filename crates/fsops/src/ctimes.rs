@@ -1,19 +1,21 @@
-//! Which file systems report real status change times.
+//! Finds out which file systems report real status change times (ctimes).
 //!
-//! Those of this machine do. Some FUSE and network file systems have none and report something else, such as the
-//! modification time (sshfs). An unknown file system counts as one without them.
+//! Local file systems do. Some FUSE and network file systems have no ctime and report another time,
+//! such as the modification time (sshfs). An unknown file system counts as one without ctimes.
 
 use std::collections::HashSet;
 
 use crate::{Mounts, Volume};
 
-/// The kinds of network file systems that report real status change times: NFS has them (RFC 1813).
+/// Types of network file systems that report real ctimes. NFS has them (RFC 1813).
 const REAL: [&[u8]; 2] = [b"nfs", b"nfs4"];
 
-/// The kinds that pass on the times of other file systems, which may have none (a mergerfs with a branch on sshfs).
+/// Types that pass on the ctimes of other file systems, which may not be real (mergerfs with a
+/// branch on sshfs).
 const PASSED_ON: [&[u8]; 2] = [b"fuse.mergerfs", b"virtiofs"];
 
-/// The mounted file systems that report real status change times. [`Ctimes::read`] takes a snapshot of the mount table.
+/// The mounted file systems that report real ctimes. [`Ctimes::read`] takes a snapshot of the mount
+/// table.
 #[derive(Debug)]
 pub struct Ctimes {
     real: HashSet<u64>,
@@ -21,18 +23,19 @@ pub struct Ctimes {
 }
 
 impl Ctimes {
-    /// Reads the table of mounts. Without one, only file systems of this machine are known.
+    /// Reads the mount table. If there is none, only local file systems are known.
     pub fn read() -> Ctimes {
         let mounts = Mounts::read();
         Ctimes { real: mounts.devices_of(&REAL), passed_on: mounts.devices_of(&PASSED_ON) }
     }
 
-    /// Returns whether the status change times of files on this device, which belongs to `volume`, are certainly real.
+    /// Returns whether files on this device, which belongs to `volume`, certainly have real ctimes.
     pub fn are_real(&self, volume: &Volume, device: u64) -> bool {
         volume.is_local(device) || self.real.contains(&device)
     }
 
-    /// Returns whether they are real, unless the file system shows another one that has none.
+    /// Returns whether they have real ctimes, unless the file system passes on those of another one
+    /// that has none.
     pub fn are_likely(&self, volume: &Volume, device: u64) -> bool {
         self.are_real(volume, device) || self.passed_on.contains(&device)
     }

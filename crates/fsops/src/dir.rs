@@ -1,5 +1,4 @@
-//! Directories as held descriptors: listing them, and reaching what is in them without following
-//! a link.
+//! Open directories: listing them, and opening what is in them without following a link.
 
 use std::ffi::CStr;
 use std::io;
@@ -25,18 +24,18 @@ pub struct Dir {
 /// One name in a directory listing.
 #[derive(Debug)]
 pub struct DirItem<'a> {
-    /// The name as it is on disk, NUL-terminated for the next system call.
+    /// The name, NUL-terminated for the next system call.
     pub name: &'a CStr,
-    /// The kind the listing gave, or [`Kind::Unknown`].
+    /// The type from the listing, or [`Kind::Unknown`].
     pub kind: Kind,
-    /// The inode number the listing gave. For a mount point it is that of the covered directory.
+    /// The inode number from the listing. For a mount point it is that of the covered directory.
     pub inode: u64,
 }
 
-/// The buffer `getdents64` fills, reused from directory to directory.
+/// The buffer for `getdents64`, reused for each directory.
 ///
-/// 64 KiB hold some 2,000 names; larger buffers made no difference on directories of a million
-/// entries, smaller ones cost a call more on ordinary ones.
+/// 64 KiB hold about 2,000 names. Larger buffers made no difference on directories of a million
+/// entries; smaller ones cost one more call on ordinary directories.
 #[derive(Debug)]
 pub struct DirBuffer(Box<[MaybeUninit<u8>]>);
 
@@ -53,10 +52,14 @@ impl DirBuffer {
 }
 
 impl Dir {
-    /// Opens the directory at `path`, following links: for a path the user typed.
+    /// Opens the directory at `path`, following links. It is meant for a path that the user typed.
     ///
-    /// A path beyond `PATH_MAX`, which cannot have been typed, is opened in steps that follow no
+    /// A path longer than `PATH_MAX` cannot have been typed. It is opened in steps that follow no
     /// link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `open(2)`.
     pub fn open(path: &Path) -> io::Result<Dir> {
         let bytes = path.as_os_str().as_bytes();
         if bytes.len() >= libc::PATH_MAX as usize {
@@ -69,7 +72,11 @@ impl Dir {
         Ok(Dir { fd: rustix::fs::openat(CWD, path, DIR_FLAGS, Mode::empty())? })
     }
 
-    /// Opens the directory `name` in this one. A link in its place is an error (`ENOTDIR`).
+    /// Opens the subdirectory `name`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOTDIR` if it is a link or no directory; otherwise the error of `openat(2)`.
     pub fn open_child(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -79,10 +86,15 @@ impl Dir {
 
     /// Opens a directory several components below this one. No component may be a link.
     ///
-    /// `path` is relative, without a trailing slash, and may be longer than `PATH_MAX`: it is
-    /// then opened in steps.
+    /// `path` is relative and has no trailing slash. If it is longer than `PATH_MAX`, it is opened
+    /// in steps.
+    ///
+    /// # Errors
+    ///
+    /// `ELOOP` or `ENOTDIR` if a component is a link or no directory; otherwise the error of
+    /// `openat2(2)`.
     pub fn open_below(&self, path: &[u8]) -> io::Result<Dir> {
-        // The kernel's limit counts the final NUL.
+        // The kernel's limit includes the final NUL.
         const STEP: usize = libc::PATH_MAX as usize - 1;
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, path)?;
@@ -120,11 +132,11 @@ impl Dir {
         Ok(Dir { fd: fd.ok_or(rustix::io::Errno::NOENT)? })
     }
 
-    /// Calls `each` for every name but `.` and `..`, in the file system's order.
+    /// Calls `each` for every name except `.` and `..`, in the file system's order.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`; names listed before it have been handed out.
+    /// The error of `getdents64`. `each` has been called for the names listed before it.
     pub fn for_each(
         &self,
         buffer: &mut DirBuffer,
@@ -143,34 +155,55 @@ impl Dir {
     }
 
     /// Returns the directory's own metadata.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// Returns the metadata of `name`, a link itself rather than its target.
+    /// Returns the metadata of `name`. For a link it is that of the link itself.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`, such as `ENOENT`.
     pub fn stat_child(&self, name: &CStr) -> io::Result<Stat> {
-        // No automount: looking at an entry must not mount a file system.
+        // An automount must not be triggered by a look at its mount point.
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         Stat::of(&self.fd, name, flags)
     }
 
-    /// Returns the metadata of `name` as it is at this moment, wherever it is kept.
+    /// Returns the current metadata of `name`, bypassing attribute caches.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::stat_child`].
     ///
     /// # Platform behavior
     ///
-    /// NFS and FUSE answer [`Dir::stat_child`] from what they were told up to some seconds ago.
+    /// On NFS and FUSE, [`Dir::stat_child`] may return values that are some seconds old.
     pub fn stat_child_now(&self, name: &CStr) -> io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
         Stat::of(&self.fd, name, flags)
     }
 
-    /// Gets hold of what is called `name`, a link itself, without opening it: of what is returned only the
-    /// metadata can be asked for, which stays that of the same thing whatever its name is by then.
+    /// Opens a handle to `name`, or to a link itself, without opening its content (`O_PATH`). The
+    /// handle gives access to the metadata only, and stays with the same inode whatever happens to
+    /// the name.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`.
     pub fn hold(&self, name: &CStr) -> io::Result<File> {
         File::hold_at(self.fd.as_fd(), name)
     }
 
-    /// Opens the regular file `name` for reading. See [`File`] for what the open does not do.
+    /// Opens the regular file `name` for reading. See [`File`] for what that does not do.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`, such as `ELOOP` for a link.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
         self.open_file_with(name, OFlags::empty())
     }
@@ -185,18 +218,30 @@ impl Dir {
         self.fd.as_fd()
     }
 
-    /// Returns the identity of the file system the directory is on.
+    /// Returns the identity of the directory's file system.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
 
-    /// Returns the block size of the file system the directory is on, in bytes: `f_frsize` of `statfs(2)`.
+    /// Returns the block size of the directory's file system in bytes (`f_frsize` of `statfs(2)`).
+    ///
+    /// # Errors
+    ///
+    /// The error of `fstatfs(2)`.
     pub fn block_size(&self) -> io::Result<u64> {
         Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
     }
 
-    /// Returns the identity of the file system that `name` is on: not the directory's where a
-    /// file is a mount point.
+    /// Returns the identity of the file system that `name` is on. It differs from the directory's
+    /// where a file is a mount point.
+    ///
+    /// # Errors
+    ///
+    /// The error of opening `name` or of `fstatfs(2)`.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;

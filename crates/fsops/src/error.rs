@@ -1,9 +1,9 @@
-//! One error type that says what was tried, on which path, and what the system answered.
+//! An error with the operation, the path, and the system's error.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What was tried when an error came back.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// Opening a file or directory.
@@ -14,38 +14,38 @@ pub enum Op {
     List,
     /// Reading metadata.
     Stat,
-    /// Making a file or directory.
+    /// Creating a file or directory.
     Create,
-    /// Giving a file its final name.
+    /// Renaming a file to its final name.
     Rename,
     /// Waiting for a lock that another process holds.
     Lock,
     /// Removing a name.
     Remove,
-    /// Giving a file a further name, or making a symbolic link.
+    /// Creating a hard link or a symbolic link.
     Link,
     /// Writing bytes.
     Write,
-    /// BlockedThread until bytes are on the disk.
+    /// Syncing bytes to the disk.
     Sync,
     /// Setting metadata.
     Change,
-    /// Setting the owner or the group.
+    /// Setting the owner or group.
     SetOwner,
     /// Setting permissions.
     SetMode,
-    /// Setting extended attributes, ACLs among them.
+    /// Setting extended attributes, including ACLs.
     SetAttributes,
     /// Setting times.
     SetTimes,
-    /// Making files share their extents.
+    /// Sharing extents between files.
     Share,
     /// Comparing two files.
     Compare,
 }
 
 impl Op {
-    /// Returns the operation as the verb of a message: "cannot *open* …".
+    /// Returns the operation as a verb for messages: "cannot *open* …".
     pub fn verb(self) -> &'static str {
         match self {
             Op::Open => "open",
@@ -72,23 +72,27 @@ impl Op {
 
 /// A failed operation on a path.
 ///
-/// The path is the one the caller used, so it reads as the user typed it. The original
-/// [`io::Error`] is kept whole: callers need the errno.
+/// The path is the one that the caller used, so it reads as the user typed it. The original
+/// [`io::Error`] is kept, as callers need its errno.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {} {}", op.verb(), path.display())]
 pub struct Error {
-    /// What was tried.
+    /// The operation.
     pub op: Op,
-    /// On which path.
+    /// The path.
     pub path: PathBuf,
-    /// What the system answered.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
 
-/// Adds operation and path to a bare [`io::Result`].
+/// Adds operation and path to an [`io::Result`].
 pub trait Context<T> {
     /// Returns the value, or the error with `op` and the path that `path` builds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `self` is an error.
     fn context<P: Into<PathBuf>>(self, op: Op, path: impl FnOnce() -> P) -> Result<T, Error>;
 }
 
@@ -97,8 +101,8 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
-/// Returns whether an error says that there is no such path any more: a missing name, or something else
-/// than a directory on the way to it, such as a link, which is not followed (`ELOOP`).
+/// Returns whether an error means that a path no longer exists: a name is missing, or a component
+/// on the way is not a directory, for example a link that is not followed (`ELOOP`).
 pub fn is_gone(error: &io::Error) -> bool {
     let link = rustix::io::Errno::LOOP.raw_os_error();
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

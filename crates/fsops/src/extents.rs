@@ -1,9 +1,9 @@
-//! Where a file's bytes lie on the device, to know which copies share their storage.
+//! Queries where a file's bytes lie on the device, to find files that share storage.
 //!
 //! # Platform behavior
 //!
-//! `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it answer
-//! `EOPNOTSUPP` or `ENOTTY`; the file then counts as storage of its own.
+//! Uses `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it fail with
+//! `EOPNOTSUPP` or `ENOTTY`; a file there counts as storage of its own.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,23 +13,23 @@ use crate::file::File;
 /// `_IOWR('f', 11, struct fiemap)`, from linux/fs.h.
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const EXTENT_LAST: u32 = 0x1;
-/// Location not known yet, not mapped to a device block, or inside the inode: the `physical`
-/// field of such an extent identifies nothing.
+/// The location is unknown, not a device block, or inside the inode. The `physical` field of such
+/// an extent is meaningless.
 const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | EXTENT_INLINE;
 /// Inside the inode.
 const EXTENT_INLINE: u32 = 0x200;
-/// Compressed or encrypted: `length` is that of the content, of which `physical` on as many bytes
-/// are not on the device.
+/// Compressed or encrypted. `length` is that of the content; the bytes on the device, from
+/// `physical` on, are of a different length.
 const EXTENT_ENCODED: u32 = 0x8;
-/// Preallocated: reads as zeros whatever is there.
+/// Preallocated: reads as zeros, whatever the device has there.
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Other files use it too.
+/// Shared with other files.
 const EXTENT_SHARED: u32 = 0x2000;
-/// `FIEMAP_FLAG_SYNC`: what is dirty gets its place first.
+/// `FIEMAP_FLAG_SYNC`: allocate dirty data first.
 const FLAG_SYNC: u32 = 0x1;
-/// The space of all extents that are stored as they are.
+/// The address space of all extents that are neither compressed nor encrypted.
 const PLAIN: u64 = u64::MAX;
-/// Extents asked for at a time: 3.6 KiB on the stack; most files have one.
+/// Extents per request: 3.6 KiB on the stack. Most files have a single extent.
 const BATCH: usize = 64;
 
 #[repr(C)]
@@ -54,7 +54,7 @@ struct Request<const N: usize> {
     extents: [RawExtent; N],
 }
 
-/// Returns where on the device the first bytes at or after `offset` lie: see [`File::place`].
+/// Returns the device offset of the first bytes at or after `offset`: see [`File::place`].
 pub(crate) fn place(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let mut request = Request::<1>::new(offset);
     request.ask(file)?;
@@ -66,28 +66,28 @@ pub(crate) fn place(file: &File, offset: u64) -> io::Result<Option<u64>> {
 /// Returns whether a file's bytes are inside its inode: see [`File::is_inline`].
 pub(crate) fn is_inline(file: &File) -> bool {
     let mut request = Request::<1>::new(0);
-    // What is dirty may become so.
+    // Dirty data may still end up in the inode.
     request.flags = FLAG_SYNC;
     request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }
 
-/// Storage that a file shares to its last byte.
+/// The storage of a file that shares all of it with other files.
 ///
-/// Two files of one file system and size have the same bytes if they have equal ones, each taken
-/// after the last change to its file.
+/// Two files of one file system and one size have equal bytes if their layouts are equal, provided
+/// each was queried after the last change to its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedLayout(Vec<(u64, u64, u64)>);
 
-/// Returns a file's layout, if it shares all of its storage with other files.
+/// Returns a file's layout if it shares all of its storage with other files.
 ///
-/// `None` for compressed and encrypted extents too: of those the place does not tell which part of
-/// what is there a file uses.
+/// Returns `None` for compressed and encrypted extents too, as their location does not tell which
+/// part of the stored data a file uses.
 pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
     let first = first_extent(file)?;
     layout(file, &first)
 }
 
-/// Returns whether no space becomes free with a file: see [`File::has_no_space_of_its_own`].
+/// Returns whether removing a file would free no space: see [`File::has_no_space_of_its_own`].
 pub(crate) fn has_no_space_of_its_own(file: &File) -> bool {
     let Some(first) = first_extent(file) else { return false };
     first.flags & EXTENT_INLINE != 0 || layout(file, &first).is_some()
@@ -101,7 +101,7 @@ fn first_extent(file: &File) -> Option<RawExtent> {
 
 fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
-    // Most files share nothing, which one extent is enough to see.
+    // Most files share nothing, which the first extent shows.
     if first.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
         return None;
     }
@@ -117,7 +117,7 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
             }
             at = extent.logical + extent.length;
             match layout.last_mut() {
-                // Two that touch are one, however they were cut.
+                // Adjacent extents count as one, so that two layouts do not differ by their cuts.
                 Some((logical, physical, length))
                     if *logical + *length == extent.logical
                         && *physical + *length == extent.physical =>
@@ -136,18 +136,23 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     }
 }
 
-/// The storage that a set of files of one device takes up together.
+/// The storage that a set of files on one device occupies together.
 #[derive(Debug, Default)]
 pub struct Storage {
-    /// Space, start, end. Plain extents lie in one space by their place on the device, each
-    /// encoded extent in a space of its own, named by its place, by their offset in the file.
+    /// Address space, start, end. Plain extents share one address space, by device offset. Each
+    /// encoded extent has an address space of its own, named by its device offset and addressed by
+    /// file offset.
     placed: Vec<(u64, u64, u64)>,
     unplaced_bytes: u64,
 }
 
 impl Storage {
-    /// Adds a file's storage; returns the bytes it takes up on its own. Holes take none, nor does what is inside
-    /// the inode.
+    /// Adds a file's storage. Returns the bytes that the file occupies on its own. Holes and data
+    /// inside the inode occupy none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file system does not report extents.
     pub fn add(&mut self, file: &File) -> io::Result<u64> {
         let mut own = 0;
         let mut at = 0;
@@ -159,7 +164,7 @@ impl Storage {
                 let is_inline = extent.flags & EXTENT_INLINE != 0;
                 own += if is_inline { 0 } else { extent.length };
                 if is_inline {
-                    // No block becomes free with it.
+                    // Removing it would free no block.
                 } else if extent.flags & EXTENT_UNPLACED != 0 {
                     self.unplaced_bytes += extent.length;
                 } else if extent.flags & EXTENT_ENCODED != 0 {
@@ -177,7 +182,7 @@ impl Storage {
         }
     }
 
-    /// Returns the bytes all added files take up together, shared ones counted once.
+    /// Returns the bytes that all added files occupy together, counting shared ones once.
     pub fn total_bytes(mut self) -> u64 {
         self.placed.sort_unstable();
         let mut total = self.unplaced_bytes;
@@ -194,7 +199,7 @@ impl Storage {
 }
 
 impl<const N: usize> Request<N> {
-    /// Returns a question for what a file has from `start` on.
+    /// Returns a request for a file's extents from `start` on.
     fn new(start: u64) -> Self {
         const EMPTY: RawExtent = RawExtent {
             logical: 0,
@@ -215,11 +220,11 @@ impl<const N: usize> Request<N> {
         }
     }
 
-    /// Has the kernel fill in the extents.
+    /// Lets the kernel fill in the extents.
     #[expect(unsafe_code, reason = "ioctl has no safe wrapper")]
     fn ask(&mut self, file: &File) -> io::Result<()> {
         // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents, all
-        // of it initialised and borrowed mutably for the call; the descriptor is open.
+        // initialised and mutably borrowed for the call; the descriptor is open.
         let answer =
             unsafe { libc::ioctl(file.fd().as_raw_fd(), FS_IOC_FIEMAP, std::ptr::from_mut(self)) };
         if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -241,7 +246,7 @@ mod tests {
 
     #[test]
     fn encoded_extents_are_shared_only_with_themselves() {
-        // Two extents that lie 4 KiB apart, each with 128 KiB of content, one of them twice.
+        // Two extents 4 KiB apart, each with 128 KiB of content; one of them occurs twice.
         let placed = vec![(4096, 0, 131_072), (8192, 131_072, 262_144), (4096, 0, 131_072)];
         assert_eq!(Storage { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
     }

@@ -1,10 +1,10 @@
-//! Makes chosen calls fail, so that tests can see what a bad disk would do.
+//! Makes chosen calls fail, so that tests can simulate a bad disk.
 //!
-//! Compiled in with the feature `faults` only. A rule names the operation and the end of the file
-//! name it applies to; every matching call fails until the rules are cleared.
+//! This module exists only with the feature `faults`. A rule names an operation and the end of a
+//! file name; every matching call fails until the rules are cleared.
 //!
-//! Calls that change a file system are counted besides, over all threads, so that a test can have each
-//! of them fail, or be the last before the process is killed.
+//! Calls that change a file system are also counted over all threads, so that a test can make each
+//! of them fail, or kill the process before it.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use crate::Op;
 
-/// One call that is to fail.
+/// A rule that makes a call fail.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Which call.
+    /// The operation.
     pub op: Op,
-    /// On names that end in these bytes.
+    /// The end of the names to which it applies.
     pub name_suffix: Vec<u8>,
-    /// With this error number, such as `libc::EIO`.
+    /// The error number, such as `libc::EIO`.
     pub errno: i32,
 }
 
@@ -30,7 +30,7 @@ static FAULTS: RwLock<Vec<Fault>> = RwLock::new(Vec::new());
 ///
 /// # Panics
 ///
-/// If a thread panicked while it changed the rules.
+/// Panics if another thread panicked while it changed the rules.
 pub fn inject(faults: Vec<Fault>) {
     *FAULTS.write().expect("fault rules poisoned") = faults;
 }
@@ -43,12 +43,12 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// What happens to a change.
+/// The fate of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blow {
     /// It fails with this error number.
     Fail(i32),
-    /// The process is killed (`SIGKILL`) before it.
+    /// The process is killed (`SIGKILL`) just before the change.
     Kill,
 }
 
@@ -56,7 +56,7 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
-/// Has the `number`-th change from now on, counted from 0, struck by `blow`.
+/// Applies `blow` to the `number`-th change from now on, counted from 0.
 pub fn strike(number: u64, blow: Blow) {
     let blow = match blow {
         Blow::Fail(errno) => i64::from(errno),
@@ -67,25 +67,25 @@ pub fn strike(number: u64, blow: Blow) {
     STRUCK.store(number, Relaxed);
 }
 
-/// Returns how many changes there were since the last call of [`strike`].
+/// Returns the number of changes since the last call of [`strike`].
 pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
-/// What is to be called, and before how many more changes.
+/// A callback, and the number of changes before it is called.
 type Meddler = (u64, Box<dyn FnOnce()>);
 
 thread_local! {
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
-/// Has `meddle` called once, before the `number`-th change that this thread makes from now on, counted from
-/// 0: for whatever others may do between two steps.
+/// Calls `meddle` once, before the `number`-th change that this thread makes from now on, counted
+/// from 0. It stands for other processes that act between two steps.
 pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
     MEDDLER.set(Some((number, Box::new(meddle))));
 }
 
-/// Forgets what was to be called; returns whether it was called.
+/// Removes the callback. Returns whether it was called.
 pub fn was_called() -> bool {
     MEDDLER.take().is_none()
 }

@@ -1,4 +1,4 @@
-//! A file open for reading: positioned reads, metadata of what is open, holes.
+//! Files open for reading: positioned reads, metadata, holes.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,9 +12,9 @@ use crate::stat::{Kind, Stat};
 
 /// A file open for reading.
 ///
-/// It is opened without following a link and without blocking, so a FIFO that takes the place of
-/// a regular file between listing and opening does not hang the program; callers compare
-/// [`File::stat`] with what they expected before they trust a byte.
+/// The open follows no link and does not block, so a FIFO that takes a regular file's place between
+/// listing and opening does not hang the program. Callers MUST compare [`File::stat`] with the
+/// metadata they expect before they trust a byte.
 #[derive(Debug)]
 pub struct File {
     fd: OwnedFd,
@@ -29,8 +29,12 @@ const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 
 impl File {
-    /// Opens the file at `path`; links in its directories are followed, a link as the last
-    /// component is not.
+    /// Opens the file at `path`. Links in its directories are followed; the last component must not
+    /// be a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `open(2)`, such as `ELOOP` for a link.
     pub fn open(path: &Path) -> io::Result<File> {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
@@ -46,18 +50,18 @@ impl File {
         Ok(File::called(name, rustix::fs::openat(dir, name, flags, Mode::empty())?))
     }
 
-    /// Looks what `name` is before it is opened: see [`crate::Dir::open_regular`].
+    /// Checks the type of `name` before opening it: see [`crate::Dir::open_regular`].
     pub(crate) fn open_regular_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
         let found = File::hold_at(dir, name)?;
         if found.stat()?.kind != Kind::File {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // A link to the very file that was looked at, not to a name.
+        // This is a link to the inode that was checked and not to a name.
         let path = format!("/proc/thread-self/fd/{}", found.fd.as_raw_fd());
         let flags = FLAGS.difference(OFlags::NOFOLLOW);
         let opened = match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
             Err(rustix::io::Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
-            // There is no /proc: the name has to do, if it is the same file still.
+            // Without /proc, the name is opened again and compared.
             Err(rustix::io::Errno::NOENT) => {
                 let file = File::open_at(dir, name, OFlags::empty())?;
                 let is_same = file.stat()?.key() == found.stat()?.key();
@@ -85,18 +89,30 @@ impl File {
         }
     }
 
-    /// Returns the metadata of the open file, whatever its name is by now.
+    /// Returns the metadata of the open file, whatever happened to its name.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// Returns the identity of the file system that the file is on.
+    /// Returns the identity of the file's file system.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
 
-    /// Reads into `buffer` from `offset` until it is full or the file ends; returns the number of
+    /// Reads into `buffer` from `offset` until it is full or the file ends. Returns the number of
     /// bytes read.
+    ///
+    /// # Errors
+    ///
+    /// The error of `pread(2)`.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Read, &self.name)?;
@@ -112,26 +128,37 @@ impl File {
         Ok(filled)
     }
 
-    /// Returns the metadata of the open file as it is at this moment, wherever it is kept.
+    /// Returns the current metadata of the open file, bypassing attribute caches.
+    ///
+    /// # Errors
+    ///
+    /// As for [`File::stat`].
     ///
     /// # Platform behavior
     ///
-    /// NFS and FUSE answer [`File::stat`] from what they were told up to some seconds ago.
+    /// On NFS and FUSE, [`File::stat`] may return values that are some seconds old.
     pub fn stat_now(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
-    /// Returns whether nothing can be read at or after `size`.
+    /// Returns whether no byte can be read at or after `size`.
     ///
-    /// The size in the metadata does not prove that: some file systems say 0 for files that they make up
-    /// while they are read, and others answer from a cache.
+    /// The size in the metadata does not prove that: some file systems report 0 for files that they
+    /// generate on reading, and others answer from a cache.
+    ///
+    /// # Errors
+    ///
+    /// The error of `pread(2)`.
     pub fn ends_at(&self, size: u64) -> io::Result<bool> {
         Ok(self.read_at(&mut [0], size)? == 0)
     }
 
-    /// Returns where the next data at or after `offset` starts, or `None` if only a hole is left.
+    /// Returns the offset of the next data at or after `offset`, or `None` if only a hole follows.
+    /// A file system without holes answers `offset`.
     ///
-    /// A file system that does not know holes answers `offset`.
+    /// # Errors
+    ///
+    /// The error of `lseek(2)`.
     pub fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
         match rustix::fs::seek(&self.fd, SeekFrom::Data(offset)) {
             Ok(at) => Ok(Some(at)),
@@ -141,9 +168,12 @@ impl File {
         }
     }
 
-    /// Returns where the next hole at or after `offset` starts, at the latest where the file ends.
+    /// Returns the offset of the next hole at or after `offset`, at most the end of the file. A
+    /// file system without holes answers the end.
     ///
-    /// A file system that does not know holes answers as if there were none.
+    /// # Errors
+    ///
+    /// The error of `lseek(2)`.
     pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
         match rustix::fs::seek(&self.fd, SeekFrom::Hole(offset)) {
             Ok(at) => Ok(at),
@@ -152,58 +182,60 @@ impl File {
         }
     }
 
-    /// Returns where on its device the first bytes at or after `offset` lie; of use to order reads by,
-    /// and for nothing else.
+    /// Returns the device offset of the first bytes at or after `offset`. It is suited for ordering
+    /// reads and for nothing else.
     ///
-    /// `None` if they lie nowhere: in a hole, inside the inode, or not written yet.
+    /// Returns `None` if the bytes have no place on the device: in a hole, inside the inode, or not
+    /// yet written.
     ///
     /// # Errors
     ///
-    /// That the file system does not say.
+    /// Fails if the file system does not report extents.
     pub fn place(&self, offset: u64) -> io::Result<Option<u64>> {
         crate::extents::place(self, offset)
     }
 
-    /// Returns where the file's bytes lie, if it shares all of them with other files; only for a
-    /// file on a volume that says so ([`crate::Volume::same_place_is_same_content`]).
+    /// Returns the file's layout if it shares all of its bytes with other files. Only meaningful on
+    /// a volume with [`crate::Volume::same_place_is_same_content`].
     pub fn shared_layout(&self) -> Option<SharedLayout> {
         crate::extents::shared_layout(self)
     }
 
-    /// Returns whether no space would become free with the file: others have all its extents too, or its bytes
-    /// are inside its inode. Costs one system call for most files.
+    /// Returns whether removing the file would free no space, because other files share all its
+    /// extents or its bytes are inside its inode. Costs one system call for most files.
     pub fn has_no_space_of_its_own(&self) -> bool {
         crate::extents::has_no_space_of_its_own(self)
     }
 
-    /// Returns whether the file's bytes are inside its inode, where they take no space that could be shared.
+    /// Returns whether the file's bytes are inside its inode, where they occupy no space that could
+    /// be shared.
     pub fn is_inline(&self) -> bool {
         crate::extents::is_inline(self)
     }
 
-    /// Returns whether `length` bytes from `offset` on are all in the page cache, without fetching
-    /// any; `None` if there is no telling.
+    /// Returns whether `length` bytes from `offset` on are completely in the page cache, without
+    /// reading any. `None` if the kernel does not say.
     ///
     /// # Platform behavior
     ///
-    /// `cachestat(2)`: not before Linux 6.5, and later not for files that somebody else owns and the
-    /// process may not write. To ask by a read that must not wait (`RWF_NOWAIT`) is no way around that:
-    /// it starts to fetch what is missing.
+    /// `cachestat(2)` exists since Linux 6.5; later versions refuse it for files that another user
+    /// owns and the process may not write. A non-blocking read (`RWF_NOWAIT`) is no substitute, as
+    /// it starts to fetch missing pages.
     pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
         crate::cache::is_cached(self.fd(), offset, length)
     }
 
-    /// Has the kernel fetch `length` bytes from `offset` on into the page cache, without waiting for
-    /// them.
+    /// Asks the kernel to read `length` bytes from `offset` on into the page cache, without
+    /// waiting.
     pub fn fetch(&self, offset: u64, length: u64) {
         let length = std::num::NonZeroU64::new(length);
-        // Advice that is not taken changes nothing.
+        // Advice that the kernel ignores has no effect.
         let _refused = rustix::fs::fadvise(&self.fd, offset, length, rustix::fs::Advice::WillNeed);
     }
 
-    /// Tells the kernel to read only what is asked for, and nothing ahead.
+    /// Tells the kernel to disable readahead for this file.
     pub fn expect_single_reads(&self) {
-        // Advice that is not taken changes nothing.
+        // Advice that the kernel ignores has no effect.
         let _refused = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Random);
     }
 

@@ -1,4 +1,4 @@
-//! Keeping writers away from a file for a moment.
+//! Leases, which keep writers away from a file for a moment.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,19 +7,20 @@ use rustix::io::Errno;
 
 use crate::file::File;
 
-/// What came of the wish to keep writers away.
+/// The result of asking for a lease.
 #[derive(Debug)]
 pub enum Lease<'a> {
-    /// Nobody has the file open for writing. Who wants to open it so, or truncate it, waits until this is
-    /// dropped, but no longer than `/proc/sys/fs/lease-break-time` (45 s).
+    /// No process has the file open for writing. A process that opens it for writing or truncates
+    /// it blocks until this value is dropped, or for at most `/proc/sys/fs/lease-break-time` (45
+    /// s).
     Granted(Granted<'a>),
-    /// Somebody has the file open for writing, or mapped so.
+    /// A process has the file open for writing, or has a writable mapping of it.
     Written,
-    /// It cannot be told: the file is somebody else's, or the file system does not know leases.
+    /// Unknown: another user owns the file, or the file system has no leases.
     Unknown,
 }
 
-/// A lease that is given back when it is dropped.
+/// A lease, released on drop.
 #[derive(Debug)]
 pub struct Granted<'a>(BorrowedFd<'a>);
 
@@ -27,13 +28,13 @@ pub struct Granted<'a>(BorrowedFd<'a>);
 const F_SETSIG: libc::c_int = 10;
 
 impl File {
-    /// Asks that nobody writes to the file until what is returned is dropped (`F_SETLEASE`, fcntl(2)).
+    /// Takes a lease on the file (`F_SETLEASE`, fcntl(2)).
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     pub fn keep_writers_away(&self) -> Lease<'_> {
         let fd = self.fd().as_raw_fd();
-        // Who has to wait is told by a signal, by default one that ends the process. This one is
-        // ignored unless somebody wants it.
-        // SAFETY: both commands take an integer and touch no memory of ours.
+        // The kernel signals a process that has to wait; the default signal would end this process.
+        // The one chosen here is ignored by default. SAFETY: both commands take an integer and
+        // access no memory of this process.
         let answer = unsafe {
             libc::fcntl(fd, F_SETSIG, libc::SIGURG);
             libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
@@ -49,10 +50,10 @@ impl File {
 }
 
 impl Lease<'_> {
-    /// Returns whether nobody waits to write to the file, as far as the lease tells.
+    /// Returns whether no process is waiting to write to the file, as far as the lease tells.
     ///
-    /// Whoever opened the file for writing after the lease was granted waits in `open(2)`, and will write
-    /// to this file whatever becomes of its name.
+    /// A process that opened the file for writing after the lease was granted blocks in `open(2)`,
+    /// and will write to this file whatever happens to its name.
     pub fn holds(&self) -> bool {
         match self {
             Lease::Granted(granted) => granted.holds(),
@@ -65,8 +66,8 @@ impl Lease<'_> {
 impl Granted<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn holds(&self) -> bool {
-        // The kernel answers what the lease is about to become: `F_UNLCK` once somebody waits.
-        // SAFETY: the command takes an integer and touches no memory of ours.
+        // The kernel answers what the lease is about to become: `F_UNLCK` once a process waits.
+        // SAFETY: the command takes an integer and accesses no memory of this process.
         let now = unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE, 0) };
         now == libc::F_RDLCK
     }
@@ -75,7 +76,7 @@ impl Granted<'_> {
 impl Drop for Granted<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn drop(&mut self) {
-        // SAFETY: the command takes an integer and touches no memory of ours.
+        // SAFETY: the command takes an integer and accesses no memory of this process.
         unsafe {
             libc::fcntl(self.0.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK);
         }

@@ -1,15 +1,14 @@
-//! System calls on directory descriptors, identities of files, and errors that carry paths.
+//! System calls relative to open directories, identities of files, and errors that carry paths.
 //!
-//! This is the bottom layer. It is the only crate with `unsafe` code and the only one that may
-//! change a file system. Everything here is relative to a held directory descriptor and follows
-//! no link, except [`Dir::open`], [`Dir::open_operand`] and [`File::open`], which take a path that the user typed.
+//! This is the bottom layer, and the only crate that changes a user's file system. Every call is
+//! relative to an open directory and follows no link, except for [`Dir::open`],
+//! [`Dir::open_operand`] and [`File::open`], which take a path that the user typed.
 //!
-//! It deliberately knows nothing of trees, digests or catalogs, never prints, never exits and
-//! never reads the environment.
+//! This crate knows no trees, digests or catalogs. It never prints, exits or reads the environment.
 //!
 //! # Errors
 //!
-//! Calls on a descriptor return a plain [`std::io::Error`]: the caller alone knows the path, and
+//! Calls on a descriptor return a plain [`std::io::Error`]. Only the caller knows the path, and
 //! building one for every file would cost more than the call. [`Context::context`] adds operation
 //! and path when an error is kept or shown.
 

@@ -1,4 +1,4 @@
-//! A file that lines are appended to, on the disk when that is asked for.
+//! An append-only file of lines that can be synced.
 
 use std::ffi::CStr;
 use std::io;
@@ -10,24 +10,24 @@ use rustix::io::Errno;
 
 use crate::change::about_to_change;
 
-/// Appends to a file of the program's own, and syncs it.
+/// One of lop's own files, open for appending.
 #[derive(Debug)]
 pub struct Log {
     fd: OwnedFd,
 }
 
 impl Log {
-    /// Makes the file `name` in a directory (mode 0600), and opens it for appending.
+    /// Creates the file `name` in a directory (mode 0600) and opens it for appending.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is something of that name, `EACCES` with the reason if the file system lets others
-    /// write to the file (FAT and NTFS may): nothing is there then.
+    /// `EEXIST` if the name exists. `EACCES` with the reason if the file system lets other users
+    /// write to the file (FAT and NTFS may); the file has been removed then.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
         let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
         check_private(&log.fd).inspect_err(|_| {
-            // The reason matters more than an empty file that stays.
+            // The reason matters more than an empty file that stays behind.
             let _removed = rustix::fs::unlinkat(dir, name, AtFlags::empty());
         })?;
         Ok(log)
@@ -44,13 +44,13 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens the file at `path` for reading.
+    /// Opens the file at `path` for reading, without waiting for a FIFO.
     ///
     /// # Errors
     ///
-    /// `ELOOP` if it is a symbolic link, `InvalidInput` if it is no regular file; a FIFO is not waited for.
-    /// `EACCES` with the reason if others own the file or may write to it: what is in it may not be what this
-    /// user's lop wrote.
+    /// `ELOOP` for a symbolic link, `InvalidInput` for any other non-regular file. `EACCES` with
+    /// the reason if another user owns the file or may write to it, as its content may then not be
+    /// what this user's lop wrote.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -70,7 +70,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Part of them may have been written.
+    /// The error of `write(2)`. Part of the bytes may have been written.
     pub fn append(&self, mut bytes: &[u8]) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -84,14 +84,18 @@ impl Log {
         Ok(())
     }
 
-    /// Waits until what was appended is on the disk.
+    /// Waits until everything appended is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fdatasync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }
 }
 
-/// Makes sure that nobody but whoever runs this, or root, can have written to a file or directory.
+/// Checks that no user but this one and root can have written to a file or directory.
 ///
 /// # Errors
 ///

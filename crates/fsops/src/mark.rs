@@ -1,25 +1,27 @@
-//! Marks on directories that other processes on this host can see, and that go with the process.
+//! Marks on directories that other processes on this host can see, and that end with the process.
 //!
-//! A mark is a shared byte-range lock of an open file description (`F_OFD_SETLK`) on one byte that nothing else
-//! locks. Unlike `flock(2)` it keeps nobody out and does not collide with scripts that lock a directory for
-//! purposes of their own; and it works wherever a directory can be opened for reading.
+//! A mark is a shared byte-range lock of an open file description (`F_OFD_SETLK`) on a byte that no
+//! other program locks. Unlike `flock(2)` it excludes no process and does not collide with scripts
+//! that lock a directory for their own purposes. It works wherever a directory can be opened for
+//! reading.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::dir::Dir;
 
-/// What a directory is marked as.
+/// The meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A tree is being mirrored to it.
+    /// The directory is the destination of a mirror run.
     Destination,
-    /// A tree is being mirrored to a directory somewhere below it.
+    /// A directory somewhere below it is the destination of a mirror run.
     AboveDestination,
 }
 
 impl Mark {
-    /// Returns the byte that is locked: beyond what any directory has ("lop", as a number).
+    /// Returns the offset of the locked byte, which is beyond the size of any directory ("lop" as a
+    /// number).
     fn byte(self) -> libc::off_t {
         0x6c6f_7000 + libc::off_t::from(self == Mark::AboveDestination)
     }
@@ -36,24 +38,24 @@ impl Mark {
 }
 
 impl Dir {
-    /// Marks the directory until [`Dir::unmark`], or until all copies of this descriptor are closed. Any number of
-    /// processes can do so.
+    /// Marks the directory until [`Dir::unmark`], or until all copies of this descriptor are
+    /// closed. Any number of processes can mark it.
     ///
     /// # Errors
     ///
-    /// That the file system has no such locks.
+    /// Fails if the file system has no such locks.
     pub fn mark(&self, mark: Mark) -> io::Result<()> {
         self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_RDLCK))
     }
 
     /// Removes a mark, for all copies of the descriptor.
     pub fn unmark(&self, mark: Mark) {
-        // What cannot be unlocked was not locked.
+        // Unlocking fails only if the byte was not locked.
         let _not_locked = self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_UNLCK));
     }
 
-    /// Returns whether the directory was marked through another descriptor than this one and its copies. Where
-    /// there are no such locks nothing is marked.
+    /// Returns whether the directory was marked through a descriptor that is not a copy of this
+    /// one. False where the file system has no such locks.
     pub fn is_marked(&self, mark: Mark) -> bool {
         let mut lock = mark.lock(libc::F_WRLCK);
         let answer = self.fcntl(libc::F_OFD_GETLK, &mut lock);

@@ -1,12 +1,12 @@
-//! Where paths lead in terms of file systems: two paths to one directory have one place.
+//! The mount table: which part of which file system a path leads to.
 //!
-//! A bind mount gives a directory another path, below which nothing tells of the first one. The table
-//! of mounts (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) says which part of which file system each
-//! mount shows.
+//! A bind mount gives a directory a second path, which has nothing in common with the first. The
+//! mount table (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) tells which directory of which
+//! file system each mount shows, so two paths to one directory resolve to one location.
 
 use std::collections::HashSet;
 
-/// The mounts of this process, as they were when the table was read.
+/// A snapshot of this process's mount table.
 #[derive(Debug, Default)]
 pub struct Mounts(Vec<Mount>);
 
@@ -20,7 +20,7 @@ struct Mount {
     shows: Option<Vec<u8>>,
 }
 
-/// A directory by its file system and the way from that one's root.
+/// A directory, as its file system and its path from the file system's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     device: Vec<u8>,
@@ -28,21 +28,21 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns whether this is below `other`, or is it.
+    /// Returns whether this is `other` or a directory below it.
     pub fn is_below(&self, other: &Place) -> bool {
         self.device == other.device && below(&other.path, &self.path).is_some()
     }
 }
 
-/// Returns the identity that Linux gave itself when it booted: two processes with the same one see the same device
-/// numbers. Empty where there is none.
+/// Returns the kernel's boot id; empty if there is none. Two processes with the same boot id see
+/// the same device numbers.
 pub fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_string()
 }
 
 impl Mounts {
-    /// Reads the table; an empty one where there is none.
+    /// Reads the mount table. Returns an empty one if there is none.
     pub fn read() -> Mounts {
         std::fs::read("/proc/self/mountinfo").map(|table| Mounts::parse(&table)).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Mounts {
             let mut fields = line.split(|&b| b == b' ').skip(2);
             let device = fields.next()?.to_vec();
             let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
-            // Any number of optional fields comes before the dash.
+            // Optional fields come before the hyphen.
             let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
             let (kind, source) = (rest.next()?.to_vec(), rest.next().unwrap_or_default());
             let is_fuse = kind == b"fuse" || kind.starts_with(b"fuse.");
@@ -63,14 +63,14 @@ impl Mounts {
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
 
-    /// Returns the place that an absolute path without links stands for.
+    /// Returns the location of an absolute path without links.
     pub fn place(&self, path: &[u8]) -> Option<Place> {
         let (mount, rest) = self.mount_of(path)?;
         Some(Place { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
-    /// Returns the place that a FUSE file system shows at an absolute path without links, if its mount source names a
-    /// directory (as that of bindfs does).
+    /// Returns the location that a FUSE file system shows at an absolute path without links, if its
+    /// mount source names a directory (as that of bindfs does).
     pub fn place_shown(&self, path: &[u8]) -> Option<Place> {
         let (mount, rest) = self.mount_of(path)?;
         self.place(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
@@ -79,17 +79,18 @@ impl Mounts {
     /// Returns the mount that a path is on, and the rest of the path below the mount point.
     fn mount_of<'p>(&self, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
         let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
-        // Of mounts on one point the last covers the others, which is what `max_by_key` returns.
+        // Of several mounts on one point the last covers the others; `max_by_key` returns the last
+        // maximum.
         mounts.max_by_key(|(mount, _)| mount.point.len())
     }
 
-    /// Returns the device numbers of the file systems of these kinds, such as `nfs4`.
+    /// Returns the device numbers of the file systems of these types, such as `nfs4`.
     pub(crate) fn devices_of(&self, kinds: &[&[u8]]) -> HashSet<u64> {
         let mounts = self.0.iter().filter(|mount| kinds.contains(&&mount.kind[..]));
         mounts.filter_map(|mount| number(&mount.device)).collect()
     }
 
-    /// Returns the mount points at which something will be mounted when they are opened.
+    /// Returns the mount points whose file systems are mounted on first access.
     pub fn automounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_covered =
             |at: usize, mount: &Mount| self.0[at + 1..].iter().any(|m| m.point == mount.point);
@@ -108,7 +109,7 @@ impl Mounts {
         self.0.iter().map(|mount| &mount.point[..]).filter(move |point| is_below(point))
     }
 
-    /// Returns the places that are below an absolute path without links: its own, and what is mounted
+    /// Returns the locations below an absolute path without links: its own, and those mounted
     /// there.
     pub fn places_below(&self, path: &[u8]) -> Vec<Place> {
         let inside = self.0.iter().filter(|mount| below(path, &mount.point).is_some());
@@ -118,27 +119,27 @@ impl Mounts {
     }
 }
 
-/// Returns the number that [`FileKey`](crate::FileKey) has for the device `MAJOR:MINOR`.
+/// Returns the device number of [`FileKey`](crate::FileKey) for `MAJOR:MINOR`.
 fn number(device: &[u8]) -> Option<u64> {
     let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
     Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
 }
 
-/// Returns the path of `rest` below `dir`.
+/// Joins two paths.
 fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let slash: &[u8] = if rest.is_empty() { b"" } else { b"/" };
     [dir, slash, rest].concat()
 }
 
-/// Returns the way from `dir` to `path`, both absolute, if it leads down.
+/// Returns `path` relative to `dir` if it is below it. Both are absolute.
 fn below<'p>(dir: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let rest = path.strip_prefix(dir)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"/") }
 }
 
-/// Returns a field with its `\040` and the like resolved.
+/// Decodes the escapes of a field, such as `\040`.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! Opening a directory that the user typed, without being led elsewhere by somebody else's link.
+//! Opens a directory that the user typed, without following another user's links.
 //!
-//! Who may make links in a directory on the way, such as `/tmp`, can have a path lead wherever they like. A link of root
-//! or of the user themselves is one that they want to be followed.
+//! A user who may create links in a directory on the way, such as `/tmp`, could redirect the path
+//! anywhere. Links of root and of the user are followed.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,21 +16,21 @@ use crate::credentials::effective_user;
 use crate::dir::{DIR_FLAGS, Dir};
 use crate::stat::{Kind, Stat};
 
-/// Links that are followed, as the kernel has it (`MAXSYMLINKS`).
+/// Maximum number of links followed, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
 /// Why a directory was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Unopened {
-    /// A call failed.
+    /// A system call failed.
     #[error(transparent)]
     Failed(#[from] io::Error),
-    /// On the way is a symbolic link of somebody else.
+    /// A component is another user's symbolic link.
     #[error("{} is a symbolic link of user {owner}", link.display())]
     Foreign {
-        /// The link, as it was come to.
+        /// The path of the link.
         link: PathBuf,
-        /// The number of its owner.
+        /// The user id of its owner.
         owner: u32,
     },
 }
@@ -42,17 +42,19 @@ impl From<Errno> for Unopened {
 }
 
 impl Dir {
-    /// Opens the directory at `path` for reading, following only links that root owns, or the process's user.
+    /// Opens the directory at `path` for reading. Follows only links that root or the process's
+    /// user owns.
     ///
     /// # Errors
     ///
-    /// [`Unopened::Foreign`] for any other link.
+    /// [`Unopened::Foreign`] for any other link; otherwise the error of the failed call.
     pub fn open_operand(path: &Path) -> Result<Dir, Unopened> {
         let dir = walk(path, effective_user())?;
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Does the same to reach what is in the directory: it need not be readable.
+    /// Opens the directory at `path` in the same way, but only to reach what is in it. It need not
+    /// be readable.
     ///
     /// # Errors
     ///
@@ -68,7 +70,7 @@ impl Dir {
 
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Returns the directory at a path, not opened for reading.
+/// Resolves a path to an `O_PATH` descriptor.
 fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
     let mut rest: Vec<OsString> = Vec::new();
     let mut links = 0;
@@ -78,7 +80,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
         come_to.push("/");
     }
     while let Some(name) = rest.pop() {
-        // As a directory, so that one is mounted that is to be when somebody comes.
+        // Opening it as a directory triggers an automount.
         let opened = rustix::fs::openat(&here, &name, FLAGS | OFlags::DIRECTORY, Mode::empty());
         let at = come_to.join(&name);
         match opened {
@@ -114,7 +116,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
     Ok(here)
 }
 
-/// Opens the directory that a path begins at, and puts its components before the rest.
+/// Opens the directory at which a path starts, and puts the path's components before the rest.
 fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, Unopened> {
     push(path, rest);
     let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
@@ -177,7 +179,7 @@ mod tests {
         Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("made");
         symlink("a", at("theirs")).expect("made");
         if lchown(at("theirs"), Some(4711), None).is_err() {
-            // Only root gives files away.
+            // Only root can change a file's owner.
             return;
         }
         symlink("theirs", at("mine")).expect("made");

@@ -1,8 +1,8 @@
-//! Entries put into a directory as a copy of others: inodes of every kind made, names replaced by names
-//! that are ready, metadata set, always relative to held directories and never through a link.
+//! Creating entries as copies of others: inodes of every type, their metadata, and names replaced
+//! by finished files. All calls are relative to open directories and follow no link.
 //!
-//! What is made is made under a name of its own and renamed when it is what it is to be:
-//! [`Dir::replace`] is the only call of this crate that is meant to overwrite a name.
+//! A new inode gets a temporary name and is renamed once it is finished. [`Dir::replace`] is the
+//! only call of this crate that is meant to overwrite a name.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -22,8 +22,12 @@ use crate::written::{NewFile, Xattr};
 use crate::xattr;
 
 impl Dir {
-    /// Makes the regular file `name`, which must be free, with the permissions of `mode` less those of the
-    /// process's umask, open for writing.
+    /// Creates the regular file `name`, which must not exist, with the permissions of `mode` minus
+    /// the umask, and opens it for writing.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_file_with(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -31,8 +35,12 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
-    /// Opens the regular file `name` for reading, as [`Dir::open_file`] does, and leaves its time of access as it
-    /// is, where this process may: only the owner and root can ask for that.
+    /// Opens the regular file `name` for reading, as [`Dir::open_file`] does, without updating its
+    /// access time where this process may do so (`O_NOATIME`: the owner and root).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_file`].
     pub fn open_file_quietly(&self, name: &CStr) -> io::Result<File> {
         match self.open_file_with(name, OFlags::NOATIME) {
             Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
@@ -40,81 +48,83 @@ impl Dir {
         }
     }
 
-    /// Makes a regular file without a name, for the owner alone, open for writing: it changes nothing in the
-    /// directory, and is gone when it is closed.
+    /// Creates an unnamed regular file (`O_TMPFILE`) for the owner alone, open for writing. It does
+    /// not change the directory and is gone once it is closed.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP`, or `EISDIR` or `ENOENT`, where the file system has none.
+    /// `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
     pub fn create_unnamed(&self) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         Ok(NewFile::from(rustix::fs::openat(self, c".", flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file: to open a device can
-    /// have it do something, and somebody else may decide what has the name.
+    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file.
+    /// Opening a device can have effects, and another user may decide what has the name.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if it is something else, which was not opened then.
+    /// `InvalidInput` if it is not a regular file; it has not been opened then.
     pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
         File::open_regular_at(self.as_fd(), name)
     }
 
-    /// Has listings of the directory leave its time of access as it is, where this process may have that.
+    /// Makes listings of the directory leave its access time alone, where this process may do so.
     pub fn list_quietly(&self) {
-        // No other flag that can be set means anything for a directory.
+        // No other settable flag has an effect on a directory.
         let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
     }
 
-    /// Makes the FIFO, socket or device `name` for the owner alone; `like` says which.
+    /// Creates the FIFO, socket or device `name` for the owner alone. `like` has the type and
+    /// device number.
     ///
     /// # Errors
     ///
-    /// `EPERM` for a device, unless one is root.
+    /// `EPERM` for a device without root rights. Nothing has changed then.
     pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
         about_to_change()?;
         let kind = FileType::from_raw_mode(like.mode);
         Ok(rustix::fs::mknodat(self, name, kind, Mode::RUSR | Mode::WUSR, like.special)?)
     }
 
-    /// Gives what is called `name` in `from` the further name `new_name` here, which must be free; a
-    /// symbolic link gets it itself.
+    /// Links `name` in `from` to `new_name` here, which must not exist. For a symbolic link, the
+    /// link itself gets the new name.
     ///
     /// # Errors
     ///
-    /// `EMLINK` if it has as many names as it can have, `EXDEV` on another mount.
+    /// `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
     }
 
-    /// Renames `ready` to `name` in one step. Whatever had that name loses it.
+    /// Renames `ready` to `name` atomically, replacing what has that name.
     ///
-    /// Two names of one file stay as they are: `rename(2)` does nothing then.
+    /// If both are names of one file, both stay: `rename(2)` does nothing then.
     ///
     /// # Errors
     ///
-    /// `EISDIR` or `ENOTDIR` if one is a directory and the other is not, `ENOTEMPTY` for a directory that
-    /// something is in. Nothing has changed then.
+    /// `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty directory.
+    /// Nothing has changed then.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
     }
 
-    /// Renames `ready` to `name`, which must be free, in one step.
+    /// Renames `ready` to `name`, which must not exist, atomically.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if it is not free, also under another spelling where the file system does not tell these apart.
+    /// `EEXIST` if it exists, also under a different spelling where the file system treats both as
+    /// one. Nothing has changed then.
     ///
     /// # Platform behavior
     ///
-    /// Where a rename cannot be told not to replace (NFS and some FUSE file systems), it is looked before whether
-    /// the name is free, and other threads of this process wait meanwhile.
+    /// NFS and some FUSE file systems lack a rename that refuses to replace. There a check for the
+    /// name precedes a plain rename; other threads of this process wait in the meantime.
     pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
@@ -133,43 +143,65 @@ impl Dir {
         }
     }
 
-    /// Returns the extended attributes of `name` that this process may see, of a link itself; none where
-    /// there can be none.
+    /// Returns the extended attributes of `name` that this process may see; of the link itself for
+    /// a link. Empty where there are none.
+    ///
+    /// # Errors
+    ///
+    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn child_xattrs(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::all_of_path(&self.path_of(name)?)
     }
 
-    /// Returns the ACLs of `name`, which need no right to read it, and are found however many other attributes
-    /// there are.
+    /// Returns the ACLs of `name`. Reading them needs no read permission, and works however many
+    /// other attributes there are.
+    ///
+    /// # Errors
+    ///
+    /// The error of `lgetxattr(2)`.
     pub fn child_acls(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(name)?)
     }
 
     /// Returns the directory's own ACLs, as [`Dir::child_acls`] does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `lgetxattr(2)`.
     pub fn acls(&self) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(c".")?)
     }
 
     /// Returns the directory's own extended attributes, as [`Dir::child_xattrs`] does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
 
-    /// Gives `name`, a link itself, the owner and group.
+    /// Sets owner and group of `name`; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
         Ok(rustix::fs::chownat(self, name, uid, Some(gid), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Gives `name`, which is no link, the permissions of `mode`.
+    /// Sets the permissions of `name`, which is not a link.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `ELOOP` for a link.
+    /// `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing has
+    /// changed then.
     pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
         about_to_change()?;
-        // Before Linux 6.6 no call does that without following a link; a descriptor is none.
+        // Before Linux 6.6 no call changes a mode without following a link. An `O_PATH` descriptor
+        // is no link.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = rustix::fs::openat(self, name, flags, Mode::empty())?;
         if FileType::from_raw_mode(rustix::fs::fstat(&held)?.st_mode) == FileType::Symlink {
@@ -180,7 +212,13 @@ impl Dir {
         Ok(rustix::fs::chmodat(CWD, path, mode, AtFlags::empty())?)
     }
 
-    /// Gives `name`, a link itself, exactly these extended attributes, but for those of security modules.
+    /// Gives `name` exactly these extended attributes, except for those of security modules. For a
+    /// link, the link itself gets them.
+    ///
+    /// # Errors
+    ///
+    /// The first attribute that could not be set or removed. The others have been processed all the
+    /// same.
     pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         let path = self.path_of(name)?;
@@ -192,50 +230,76 @@ impl Dir {
         )
     }
 
-    /// Sets the times of access and modification of `name`, a link itself.
+    /// Sets access and modification time of `name`; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `utimensat(2)`. Nothing has changed then.
     pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         let times = timestamps(atime, mtime);
         Ok(rustix::fs::utimensat(self, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Gives the directory itself the owner and group.
+    /// Sets the directory's own owner and group.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
         Ok(rustix::fs::fchown(self, uid, Some(gid))?)
     }
 
-    /// Gives the directory itself the permissions of `mode`.
+    /// Sets the directory's own permissions.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
     }
 
-    /// Gives the directory itself exactly these extended attributes, but for those of security modules.
+    /// Gives the directory itself exactly these extended attributes, except for those of security
+    /// modules.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::set_child_xattrs`].
     pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
     }
 
     /// Waits until the directory's names are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(self)?)
     }
 
-    /// Returns whether new files in the directory get an ACL from it.
+    /// Returns whether new files in the directory inherit a default ACL.
     pub fn hands_down_acl(&self) -> bool {
         let name = c"system.posix_acl_default";
         match rustix::fs::fgetxattr_query(self, name) {
             Ok(length) => length > 0,
-            // What is not known may be so: then each new file is looked at.
+            // On any other error a default ACL is possible, so each new file is checked.
             Err(e) => !matches!(e, Errno::NODATA | Errno::OPNOTSUPP),
         }
     }
 
-    /// Locks the directory, until [`Dir::unlock`] or until all descriptors are closed that are copies of this
-    /// one; returns whether nobody else has it locked. Where directories cannot be locked nobody has.
+    /// Locks the directory (`flock(2)`) until [`Dir::unlock`], or until all copies of this
+    /// descriptor are closed. Returns whether it got the lock. On file systems without directory
+    /// locks it always does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `flock(2)`.
     pub fn lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Ok(false),
@@ -244,14 +308,14 @@ impl Dir {
         }
     }
 
-    /// Ends what [`Dir::lock`] began, for all copies of the descriptor.
+    /// Releases the lock of [`Dir::lock`], for all copies of the descriptor.
     pub fn unlock(&self) {
-        // What cannot be unlocked was not locked.
+        // Unlocking fails only if there was no lock.
         let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
     }
 
-    /// Returns a path to `name` that begins with this descriptor, for calls that take no descriptor: the
-    /// name itself is the only component that is looked up.
+    /// Returns a path to `name` that starts at this descriptor, for system calls that take no
+    /// descriptor. Only the last component is looked up.
     fn path_of(&self, name: &CStr) -> io::Result<CString> {
         let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
         path.extend_from_slice(name.to_bytes());
@@ -260,36 +324,61 @@ impl Dir {
 }
 
 impl NewFile {
-    /// Gives it the owner and group; of a new file only what differs need be set.
+    /// Sets owner and group. A new file needs this only if they differ from the defaults.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner_to(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
     }
 
-    /// Gives it the permissions of `mode`.
+    /// Sets the permissions.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
     }
 
-    /// Gives it exactly these extended attributes, but for those of security modules; `now` is what it has.
+    /// Gives the file exactly these extended attributes, except for those of security modules.
+    /// `now` has the current ones.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::set_child_xattrs`].
     pub fn set_xattrs_to(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
     }
 
-    /// Returns its extended attributes that this process may see.
+    /// Returns the extended attributes that this process may see.
+    ///
+    /// # Errors
+    ///
+    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
 
-    /// Sets its times of access and modification.
+    /// Sets access and modification time.
+    ///
+    /// # Errors
+    ///
+    /// The error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
     }
 
     /// Writes all of `bytes` at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `pwrite(2)`. Part of the bytes may have been written.
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -306,13 +395,22 @@ impl NewFile {
         Ok(())
     }
 
-    /// Makes it `size` bytes long; what was not written is a hole.
+    /// Sets the size in bytes. Ranges that were not written are holes.
+    ///
+    /// # Errors
+    ///
+    /// The error of `ftruncate(2)`.
     pub fn set_size(&self, size: u64) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
     }
 
-    /// Makes it share all extents of `source`; returns whether these files can.
+    /// Makes the file share all extents of `source`. Returns false if these two files cannot share
+    /// extents.
+    ///
+    /// # Errors
+    ///
+    /// The error of `ioctl_ficlone(2)`.
     pub fn clone_from(&self, source: &File) -> io::Result<bool> {
         about_to_change()?;
         match rustix::fs::ioctl_ficlone(self.as_fd(), source.fd()) {
@@ -322,8 +420,12 @@ impl NewFile {
         }
     }
 
-    /// Copies up to `length` bytes at `at` from `source` within the kernel; returns how many, or nothing if it
-    /// cannot do that with these files.
+    /// Copies up to `length` bytes at `at` from `source` inside the kernel. Returns the number of
+    /// bytes, or `None` if the kernel cannot do that for these two files.
+    ///
+    /// # Errors
+    ///
+    /// The error of `copy_file_range(2)`. Part of the bytes may have been copied.
     pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
         about_to_change()?;
         let (mut from, mut to) = (at, at);
@@ -333,8 +435,8 @@ impl NewFile {
             match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
-                // Not between these two file systems, or not on this one.
-                // A swap file in use is none that the kernel copies.
+                // Not between these two file systems, or not on this one. `ETXTBSY`: the kernel
+                // does not copy an active swap file.
                 Err(
                     Errno::XDEV
                     | Errno::INVAL
@@ -348,23 +450,27 @@ impl NewFile {
         }
     }
 
-    /// Waits until its bytes are on the disk, and has the page cache forget them, so that who reads them
-    /// reads the disk.
+    /// Waits until the file's bytes are on the disk and drops them from the page cache, so that the
+    /// next read comes from the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
     pub fn sync_and_forget(&self) -> io::Result<()> {
         about_to_change()?;
         rustix::fs::fdatasync(self.as_fd())?;
-        // Advice that is not taken changes nothing.
+        // Advice that the kernel ignores has no effect.
         let _refused = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::DontNeed);
         Ok(())
     }
 }
 
-/// Returns the permissions that new files of this process do not get (`umask(2)`).
+/// Returns the process's umask: the permissions that new files do not get (`umask(2)`).
 ///
 /// # Platform behavior
 ///
-/// Before Linux 4.7, or without `/proc`, the only way to know it is to change it: to be called while there is one
-/// thread then.
+/// Before Linux 4.7, or without `/proc`, reading the umask means to change it for a moment. Call
+/// this while the process has a single thread.
 pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -376,7 +482,7 @@ pub fn umask() -> u32 {
     now.as_raw_mode()
 }
 
-/// Returns the groups that this process is in.
+/// Returns the process's group ids.
 pub fn groups() -> Vec<u32> {
     let mut groups: Vec<u32> = rustix::process::getgroups()
         .map(|groups| groups.into_iter().map(Gid::as_raw).collect())
@@ -386,7 +492,7 @@ pub fn groups() -> Vec<u32> {
 }
 
 impl Kind {
-    /// Returns whether it is a FIFO, a socket or a device: an inode without content.
+    /// Returns whether this is a FIFO, a socket or a device: an inode without content.
     pub fn is_special(self) -> bool {
         matches!(self, Kind::Fifo | Kind::Socket | Kind::Device)
     }
@@ -408,7 +514,7 @@ mod tests {
         for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
             assert_eq!(file.ends_at(size).expect("it is read"), ends, "{size}");
         }
-        // The kernel makes it up while it is read, and says that its size is 0.
+        // The kernel generates this file on reading and reports a size of 0.
         if let Ok(made_up) = crate::File::open(std::path::Path::new("/proc/self/status")) {
             assert_eq!(made_up.stat().expect("there").size, 0);
             assert!(!made_up.ends_at(0).expect("it is read"));
@@ -432,7 +538,7 @@ mod tests {
             let refused = dir.open_regular(name).expect_err("it is no file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
-        // A device of no driver: to open it fails otherwise.
+        // A device without a driver; opening it fails.
         let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
         if dir.make_node(c"device", &device).is_ok() {
             let refused = dir.open_regular(c"device").expect_err("it is no file");

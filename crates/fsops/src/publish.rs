@@ -1,5 +1,5 @@
-//! The few changes lop makes to its own files: a private folder, a lock, a finished file put in
-//! the place of nothing.
+//! Changes to lop's own files: private folders, locks, and finished files published under new
+//! names.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,42 +9,46 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
 
 use crate::error::{Context, Error, Op};
 
-/// Makes the directory `path` and its missing parents, for the owner alone (mode 0700).
+/// Creates the directory `path` and its missing parents for the owner alone (mode 0700).
 ///
 /// # Errors
 ///
-/// The first directory that could not be made; those above it exist by then.
+/// The first directory that could not be created; its parents exist by then.
 pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(path).context(Op::Create, || path)
 }
 
-/// Makes the empty file `path` for the owner alone (mode 0600).
+/// Creates the empty file `path` for the owner alone (mode 0600).
 ///
 /// # Errors
 ///
-/// If there is anything at `path` already (`EEXIST`), a link to nothing included.
+/// `EEXIST` if anything has this name, including a dangling link. Nothing has changed then.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
     made.map(drop).map_err(io::Error::from).context(Op::Create, || path)
 }
 
-/// An advisory lock (`flock`) on a file, held until dropped or until the process ends.
+/// An advisory lock (`flock`) on a file, held until this value is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
     fd: OwnedFd,
 }
 
 impl Lock {
-    /// Locks the file at `path`, made if missing, and writes this process's number into it.
+    /// Locks the file at `path`, creating it if missing, and writes this process's id into it.
     ///
-    /// Whoever holds the lock may remove the file, and nobody else: who waited for it then finds that
-    /// another file, or none, is at `path`, and begins anew.
+    /// If another process has the lock, calls `waiting` once with that process's id, and then
+    /// waits.
     ///
-    /// If another process holds it, `waiting` is called once with that process's number, and
-    /// the call waits.
+    /// Only the process that has the lock may remove the file. A process that waited for it checks
+    /// that the file is still at `path`, and otherwise starts over.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be created, locked or written.
     pub fn take(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Lock, Error> {
         let mut waiting = Some(waiting);
         loop {
@@ -62,7 +66,12 @@ impl Lock {
         }
     }
 
-    /// Does so without waiting: if another process holds it, that process's number is returned instead.
+    /// Locks the file without waiting. If another process has the lock, returns that process's id
+    /// instead.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Lock::take`].
     pub fn try_take(path: &Path) -> Result<Result<Lock, Option<u32>>, Error> {
         loop {
             let lock = Lock::open(path)?;
@@ -76,8 +85,8 @@ impl Lock {
         }
     }
 
-    /// Returns whether it is the file at `path` that is locked: whoever had it may have removed it, and
-    /// the next one makes another.
+    /// Returns whether the locked file is still at `path`. The previous owner may have removed it,
+    /// and another process may have created a new one.
     fn is_at(&self, path: &Path) -> bool {
         let here = rustix::fs::fstat(&self.fd).map(|stat| (stat.st_dev, stat.st_ino));
         let there = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
@@ -92,7 +101,7 @@ impl Lock {
         Ok(Lock { fd })
     }
 
-    /// Takes the lock if nobody has it; returns whether.
+    /// Takes the lock if it is free. Returns whether it did.
     fn is_taken(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -116,8 +125,8 @@ impl Lock {
         std::str::from_utf8(&text[..n]).ok()?.trim().parse().ok()
     }
 
-    /// Writes this process's number into the file at `path`, which is locked; without room for it the file
-    /// is removed again.
+    /// Writes this process's id into the locked file at `path`. If there is no space for it,
+    /// removes the file again.
     fn sign(&self, path: &Path) -> Result<(), Error> {
         let text = format!("{}\n", std::process::id());
         let signed = rustix::fs::ftruncate(&self.fd, 0)
@@ -131,26 +140,26 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing would not do: the lock ends with the last copy of the descriptor, and a thread
-        // with a descriptor table of its own may hold one (see `own_descriptor_table`).
+        // Closing the descriptor would not be enough: the lock lasts until its last copy is closed,
+        // and a thread with its own descriptor table may hold one.
         let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
     }
 }
 
-/// Gives the finished file `from` the name `to` in the same directory, which must be free.
+/// Renames the finished file `from` to `to`, which must not exist, in the same directory.
 ///
 /// The file's bytes and then the directory are synced, so after a crash `to` is either absent or
-/// whole.
+/// complete.
 ///
 /// # Errors
 ///
-/// If `to` exists (`EEXIST`) or a step fails; `from` then keeps its name.
+/// `EEXIST` if `to` exists; otherwise the error of the failed step. `from` then keeps its name.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        // File systems without RENAME_NOREPLACE (some network ones): link, then unlink.
+        // File systems without RENAME_NOREPLACE (some network file systems): link, then unlink.
         Err(rustix::io::Errno::INVAL) => {
             rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())
                 .map_err(io::Error::from)
@@ -164,7 +173,11 @@ pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     dir.sync_all().context(Op::Create, || parent)
 }
 
-/// Removes one of lop's own files; a missing one is no error.
+/// Removes one of lop's own files. A missing file is no error.
+///
+/// # Errors
+///
+/// The error of `unlink(2)`.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
     match rustix::fs::unlinkat(CWD, path, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),

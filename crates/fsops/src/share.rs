@@ -1,4 +1,4 @@
-//! Files made to share their extents, the kernel comparing them first.
+//! Sharing extents between files, after a comparison by the kernel.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,31 +6,31 @@ use std::os::fd::AsRawFd;
 use crate::change::about_to_change;
 use crate::file::File;
 
-/// Bytes that one request asks for: btrfs and XFS take no more at once, and silently do part of a
-/// larger one (`ioctl_fideduperange(2)`).
+/// Bytes per request. btrfs and XFS accept no more, and silently process only part of a larger
+/// request (`ioctl_fideduperange(2)`).
 const STEP: u64 = 16 << 20;
 
-/// What came of an attempt to share extents.
+/// The result of an attempt to share extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
     /// The files share all their extents.
     Whole,
-    /// They differ; what was alike before that may be shared now.
+    /// The files differ. Equal extents before the difference may be shared now.
     Differs,
 }
 
 impl File {
     /// Makes the first `size` bytes of this file share the extents of `source`, as far as they are
-    /// equal. Calls `step` before each step with how many bytes the last one shared, 16 MiB at most; its error ends the
-    /// work.
+    /// equal. Calls `step` before each request with the bytes that the last one shared, at most 16
+    /// MiB; its error ends the work.
     ///
-    /// The kernel compares the bytes while it keeps writers out. Neither content changes, whatever
-    /// happens.
+    /// The kernel compares the bytes while it locks out writers. Neither content ever changes.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `EINVAL` where it cannot be done, `EXDEV` between file systems, `EPERM` for a file
-    /// of somebody else that the process may not write. Some extents may be shared by then.
+    /// `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file systems,
+    /// `EPERM` for another user's file that the process may not write. Some extents may be shared
+    /// by then.
     pub fn share_extents_of(
         &self,
         source: &File,
@@ -73,7 +73,7 @@ const FIDEDUPERANGE: libc::Ioctl = libc::_IOWR::<[u8; 24]>(0x94, 54);
 /// `FILE_DEDUPE_RANGE_DIFFERS`.
 const DIFFERS: i32 = 1;
 
-/// Asks once; returns how many bytes are shared now, or `None` if they differ.
+/// Makes one request. Returns the number of shared bytes, or `None` if the ranges differ.
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
 fn share(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
     let mut request = Request {
@@ -84,8 +84,8 @@ fn share(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<
         dest_offset: at,
         ..Request::default()
     };
-    // SAFETY: the structure is laid out as in linux/fs.h with room for the one destination that it
-    // counts, and both descriptors are open.
+    // SAFETY: the struct is laid out as in linux/fs.h, with room for the one destination that it
+    // declares; both descriptors are open.
     let answer = unsafe { libc::ioctl(source.fd().as_raw_fd(), FIDEDUPERANGE, &raw mut request) };
     match (answer, request.status) {
         (0, 0) => Ok(Some(request.bytes_deduped)),

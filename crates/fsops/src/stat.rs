@@ -1,4 +1,4 @@
-//! Who a file is ([`FileKey`]) and what is known of it without reading it ([`Stat`]).
+//! Identity ([`FileKey`]) and metadata ([`Stat`]) of files.
 
 use std::os::fd::AsFd;
 
@@ -6,19 +6,19 @@ use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 
 /// Identity of an inode while the system runs: device and inode number.
 ///
-/// Never an inode alone: two file systems use the same numbers.
+/// An inode number alone is not enough, as two file systems use the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
-    /// `st_dev`, major and minor packed as in [`Stat::device`].
+    /// `st_dev`, with major and minor number encoded as in [`Stat::device`].
     pub device: u64,
     /// Inode number.
     pub inode: u64,
 }
 
-/// What an entry is, as far as lop treats entries differently.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A regular file, the only kind ever opened for reading.
+    /// A regular file, the only type that is ever opened for reading.
     File,
     /// A directory.
     Dir,
@@ -30,27 +30,28 @@ pub enum Kind {
     Socket,
     /// A block or character device.
     Device,
-    /// The directory listing did not say; ask [`crate::Dir::stat_child`].
+    /// The listing did not tell; call [`crate::Dir::stat_child`].
     Unknown,
 }
 
-/// A moment, in any year that a file system can keep.
+/// A point in time, in any year that a file system can store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     /// Seconds since the epoch.
     pub s: i64,
-    /// Nanoseconds after that, less than a second.
+    /// Nanoseconds within the second.
     pub ns: u32,
 }
 
 impl Time {
-    /// Returns the moment so many nanoseconds after the epoch.
+    /// Returns the time that many nanoseconds after the epoch.
     pub fn from_ns(ns: i64) -> Time {
         let rest = u32::try_from(ns.rem_euclid(SECOND)).unwrap_or(0);
         Time { s: ns.div_euclid(SECOND), ns: rest }
     }
 
-    /// Returns nanoseconds since the epoch; saturates at the years 1677 and 2262, where they leave 64 bits.
+    /// Returns nanoseconds since the epoch. Saturates at the years 1677 and 2262, the limits of 64
+    /// bits.
     pub fn as_ns(self) -> i64 {
         self.s.saturating_mul(SECOND).saturating_add(i64::from(self.ns))
     }
@@ -58,42 +59,42 @@ impl Time {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Metadata of one inode at one moment.
+/// Metadata of an inode at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Device number.
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// Identity of the mount the entry was reached through (0 before Linux 5.8).
+    /// Id of the mount through which the entry was reached (0 before Linux 5.8).
     pub mount: u64,
-    /// What it is.
+    /// File type.
     pub kind: Kind,
-    /// Length in bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Allocated bytes (512 times the block count).
     pub allocated: u64,
-    /// Names the inode has.
+    /// Link count.
     pub links: u32,
     /// Modification time.
     pub mtime: Time,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
     /// Access time.
     pub atime: Time,
     /// File type and permissions, as in `st_mode`.
     pub mode: u32,
-    /// The owner's number.
+    /// User id of the owner.
     pub uid: u32,
-    /// The group's number.
+    /// Group id.
     pub gid: u32,
-    /// When it was made, nanoseconds since the epoch; 0 where the file system does not know.
+    /// Birth time in nanoseconds since the epoch; 0 if the file system has none.
     pub born_ns: i64,
-    /// Which device it is, if it is one, as in `st_rdev`.
+    /// Device number of a device node, as in `st_rdev`.
     pub special: u64,
 }
 
-/// The smallest mask that answers every field of [`Stat`].
+/// The smallest mask that fills every field of [`Stat`].
 const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::INO)
     .union(StatxFlags::SIZE)
@@ -109,7 +110,11 @@ const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::MNT_ID);
 
 impl Stat {
-    /// Returns the metadata of what `path` names, a link itself rather than its target.
+    /// Returns the metadata of `path`; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
     pub fn of_path(path: &std::path::Path) -> std::io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         Stat::of(CWD, path, flags)
@@ -120,26 +125,25 @@ impl Stat {
         FileKey { device: self.device, inode: self.inode }
     }
 
-    /// Returns the modification time in nanoseconds since the epoch, as [`Time::as_ns`] has it.
+    /// Returns the modification time in nanoseconds since the epoch, like [`Time::as_ns`].
     pub fn mtime_ns(&self) -> i64 {
         self.mtime.as_ns()
     }
 
-    /// Returns whether `self` and `other` are the same inode with the same bytes, as far as metadata
-    /// tells: identity, size and mtime. A link made or removed in between, or a rename, makes no
-    /// difference.
+    /// Returns whether `self` and `other` are the same inode with the same bytes, as far as
+    /// metadata tells: identity, size and mtime. Links and renames in between make no difference.
     pub fn same_content(&self, other: &Stat) -> bool {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
-    /// Returns whether both are the same inode. A reused inode number is told apart by its birth time, where the file
-    /// system records one.
+    /// Returns whether both are the same inode. The birth time detects a reused inode number, where
+    /// the file system records it.
     pub fn same_file(&self, other: &Stat) -> bool {
         (self.key(), self.born_ns) == (other.key(), other.born_ns)
     }
 
-    /// Returns whether `self` and `other` are the same inode with nothing changed between them:
-    /// identity, size, mtime and ctime.
+    /// Returns whether `self` and `other` are the same unchanged inode: identity, size, mtime and
+    /// ctime.
     pub fn same_version(&self, other: &Stat) -> bool {
         self.key() == other.key()
             && self.size == other.size
@@ -147,7 +151,7 @@ impl Stat {
             && self.ctime_ns == other.ctime_ns
     }
 
-    /// Asks for the metadata of what `path` names in `dir`.
+    /// Queries the metadata of `path` relative to `dir`.
     #[inline]
     pub(crate) fn of(
         dir: impl AsFd,
@@ -157,9 +161,9 @@ impl Stat {
         Ok(Stat::from_raw(&rustix::fs::statx(dir, path, flags, MASK)?))
     }
 
-    /// Returns what the kernel's answer says.
-    // By reference and inlined: a scan does this for every name, and to copy both structures cost as much
-    // as to walk.
+    /// Converts the kernel's answer.
+    // By reference and inlined. A scan does this for every name, and copying both structs took as
+    // long as the walk itself.
     #[inline]
     pub(crate) fn from_raw(raw: &Statx) -> Stat {
         let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };
@@ -184,12 +188,12 @@ impl Stat {
 }
 
 impl Kind {
-    /// Returns what has these bits of `st_mode`.
+    /// Returns the file type in these bits of `st_mode`.
     pub fn of_mode(mode: u32) -> Kind {
         kind_of_type(rustix::fs::FileType::from_raw_mode(mode))
     }
 
-    /// Returns the file type bits of `st_mode` that stand for it: those of a block device for either sort of device,
+    /// Returns the file type bits of `st_mode`: those of a block device for both types of device,
     /// and 0 for [`Kind::Unknown`].
     pub fn mode_bits(self) -> u32 {
         use rustix::fs::FileType;

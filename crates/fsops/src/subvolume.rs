@@ -1,4 +1,4 @@
-//! Subvolumes of btrfs, which go as a whole.
+//! Btrfs subvolumes, which are removed as a whole.
 
 use std::ffi::CStr;
 use std::io;
@@ -11,7 +11,7 @@ use crate::stat::{Kind, Stat};
 /// `BTRFS_IOC_SNAP_DESTROY` of linux/btrfs.h: `_IOW(0x94, 15, struct btrfs_ioctl_vol_args)`.
 const SNAP_DESTROY: libc::Ioctl = 0x5000_940F;
 
-/// The inode number of a subvolume's top directory (`BTRFS_FIRST_FREE_OBJECTID`), which no other
+/// Inode number of a subvolume's top directory (`BTRFS_FIRST_FREE_OBJECTID`), which no other
 /// directory has.
 const TOP: u64 = 256;
 
@@ -23,14 +23,14 @@ struct Request {
 }
 
 impl Dir {
-    /// Removes the subvolume `name` with all that is in it, in time that does not depend on how much that
-    /// is. The disk space becomes free in the background.
+    /// Removes the subvolume `name` with its content. The time does not depend on the amount of
+    /// content; the disk space is freed in the background.
     ///
     /// # Errors
     ///
-    /// `ENOTEMPTY` if there are subvolumes in it; `EPERM` if the process may not do that, which without
-    /// privileges takes the mount option `user_subvol_rm_allowed`; `EBUSY` for a mount point. Nothing has
-    /// changed then.
+    /// `ENOTEMPTY` if it contains subvolumes, `EPERM` if the process may not remove it (without
+    /// privileges this needs the mount option `user_subvol_rm_allowed`), `EBUSY` for a mount point.
+    /// Nothing has changed then.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
@@ -41,8 +41,8 @@ impl Dir {
             .get_mut(..bytes.len())
             .ok_or(io::ErrorKind::InvalidFilename)?
             .copy_from_slice(bytes);
-        // SAFETY: the kernel reads one `struct btrfs_ioctl_vol_args`, whose name ends with a zero: the
-        // last byte is never written above, as no name is that long.
+        // SAFETY: the kernel reads one `struct btrfs_ioctl_vol_args`, whose name is NUL-terminated:
+        // no name is long enough to overwrite the last byte.
         let answer =
             unsafe { libc::ioctl(self.fd().as_raw_fd(), SNAP_DESTROY, &raw const request) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -50,7 +50,7 @@ impl Dir {
 }
 
 impl Stat {
-    /// Returns whether this is the top directory of a subvolume, if it is on btrfs.
+    /// Returns whether this is the top directory of a subvolume, provided it is on btrfs.
     pub fn tops_subvolume(&self) -> bool {
         self.kind == Kind::Dir && self.inode == TOP
     }

@@ -1,13 +1,13 @@
-//! Which file system something is on, in a form that outlives a reboot where possible.
+//! Identifies a file system and its type. The identity survives a reboot where possible.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Identity and kind of a mounted file system.
+/// Identity and type of a mounted file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Volume {
-    /// `f_fsid` of `statfs(2)`. ext4 and btrfs derive it from the file system's UUID, so it
-    /// stays the same over reboots; 0 where the file system has none.
+    /// `f_fsid` of `statfs(2)`; 0 where the file system has none. ext4 and btrfs derive it from the
+    /// file system's UUID, so it survives a reboot.
     pub fsid: u64,
     /// `f_type` of `statfs(2)`, such as 0xEF53.
     pub magic: u64,
@@ -17,25 +17,25 @@ const BTRFS_MAGIC: u64 = 0x9123_683E;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58F6;
-/// That of ext2 and ext3 too.
+/// ext2 and ext3 have it too.
 const EXT_MAGIC: u64 = 0xEF53;
 /// FAT and exFAT.
 const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
-/// F2FS, bcachefs, ZFS, and overlayfs, which is on one of these.
+/// F2FS, bcachefs, ZFS, and overlayfs, which is stacked on one of these.
 const OTHERS_OF_UNIX: [u64; 4] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, OVERLAY_MAGIC];
 const FUSE_MAGIC: u64 = 0x6573_5546;
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
-/// `f_type` of the file systems on which two files can share their extents (linux/magic.h):
-/// btrfs, xfs, bcachefs, ocfs2 and overlayfs, which passes the question on.
+/// `f_type` of the file systems on which two files can share extents (linux/magic.h): btrfs, XFS,
+/// bcachefs, ocfs2, and overlayfs, which passes the request on.
 const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
 
-/// `f_type` of file systems without a block device of their own whose files the kernel keeps itself
-/// (linux/magic.h): btrfs, tmpfs, ramfs, bcachefs, ZFS, UBIFS.
+/// `f_type` of local file systems without a block device number (linux/magic.h): btrfs, tmpfs,
+/// ramfs, bcachefs, ZFS, UBIFS.
 const LOCAL_MAGICS: [u64; 6] =
     [BTRFS_MAGIC, TMPFS_MAGIC, 0x8584_58F6, 0xCA45_1A4E, 0x2FC1_2FC1, 0x2405_1905];
 
-/// What file systems are called, by `f_type`. ext2 and ext3 have that of ext4.
+/// Names of file systems by `f_type`. ext2 and ext3 have that of ext4.
 const NAMES: [(u64, &str); 17] = [
     (EXT_MAGIC, "ext4"),
     (XFS_MAGIC, "XFS"),
@@ -56,8 +56,8 @@ const NAMES: [(u64, &str); 17] = [
     (0x0102_1997, "9P"),
 ];
 
-/// `f_type` of file systems whose files the kernel makes up while they are read, or that are no place for
-/// files at all (linux/magic.h and the sources of each).
+/// `f_type` of file systems whose files the kernel generates on reading, or that store no files at
+/// all (linux/magic.h and the sources of each).
 const SYNTHETIC_MAGICS: [u64; 23] = [
     0x9FA0,      // proc
     0x6265_6572, // sysfs
@@ -90,39 +90,39 @@ impl Volume {
         Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type.cast_unsigned() })
     }
 
-    /// Returns whether it is ext4, or an older one of its kind.
+    /// Returns whether this is ext4, ext3 or ext2.
     pub fn is_ext(&self) -> bool {
         self.magic == EXT_MAGIC
     }
 
-    /// Returns whether it is XFS.
+    /// Returns whether this is XFS.
     pub fn is_xfs(&self) -> bool {
         self.magic == XFS_MAGIC
     }
 
-    /// Returns whether it is btrfs, where directories can be subvolumes.
+    /// Returns whether this is btrfs, where directories can be subvolumes.
     pub fn is_btrfs(&self) -> bool {
         self.magic == BTRFS_MAGIC
     }
 
-    /// Returns whether a place in a listing is the same for whoever opens the directory anew, and after names
-    /// were removed. Where a place is the number of entries before it (FUSE, overlayfs, tmpfs before Linux
-    /// 6.6) names would be passed over.
+    /// Returns whether a position in a directory listing stays valid for another descriptor, and
+    /// after removals. Where a position is the number of preceding entries (FUSE, overlayfs, tmpfs
+    /// before Linux 6.6), a listing continued from it would skip names.
     pub fn keeps_places(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
     }
 
-    /// Returns whether what is on it is gone when it is unmounted.
+    /// Returns whether its content is lost on unmount.
     fn is_in_memory(&self) -> bool {
         [TMPFS_MAGIC, RAMFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns whether files that were on this file system are out of reach, rather than gone, where
-    /// there is now `here`.
+    /// Returns whether files that were on this file system are unreachable rather than deleted,
+    /// given that `here` is mounted in its place now.
     ///
-    /// The same file system has the same kind and the same fsid. Where there is none (NFS, most of FUSE)
-    /// any other of the kind is taken for it, and subvolumes of btrfs for each other: when one is deleted
-    /// its files are gone.
+    /// The same file system has the same type and fsid. Where there is no fsid (NFS, most of FUSE),
+    /// any file system of the type counts as the same. So do subvolumes of one btrfs: if a
+    /// subvolume is deleted, its files are deleted.
     pub fn is_offline_at(&self, here: &Volume) -> bool {
         if self.is_in_memory() {
             return false;
@@ -132,111 +132,112 @@ impl Volume {
         self.magic != here.magic || is_known && (self.fsid ^ here.fsid) & mask != 0
     }
 
-    /// Returns whether a listing tells the inode numbers that metadata has, where nothing is mounted.
-    /// Elsewhere (FUSE, overlayfs) it may make them up.
+    /// Returns whether a listing has the same inode numbers as `stat`, except at mount points. FUSE
+    /// and overlayfs may make them up.
     pub fn lists_inodes(&self) -> bool {
         self.keeps_places() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns whether it is FAT or exFAT: times are kept to 10 milliseconds or less exactly, owners and permissions
-    /// are those that the mount says.
+    /// Returns whether this is FAT or exFAT. Their times have a resolution of 10 milliseconds or
+    /// less, and the mount options decide owners and permissions.
     pub fn is_fat(&self) -> bool {
         FAT_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether it is known that a file here has the owner and the permissions that it is given. Others
-    /// (NTFS, FUSE, NFS and other networks) may have been mounted to do so, or not.
+    /// Returns whether a file is known to keep the owner and permissions that it is given. For
+    /// others (NTFS, FUSE, NFS and other network file systems) that depends on the mount.
     pub fn keeps_owners_and_modes(&self) -> bool {
         self.lists_inodes() || OTHERS_OF_UNIX.contains(&self.magic)
     }
 
-    /// Returns how many names a file can have, if that is less than anybody has: `EXT4_LINK_MAX` in
+    /// Returns the maximum link count of a file, if it is known to be small: `EXT4_LINK_MAX` in
     /// fs/ext4/ext4.h.
     pub fn most_links(&self) -> Option<u32> {
         self.is_ext().then_some(65_000)
     }
 
-    /// Returns whether a small file is known to take whole blocks here: elsewhere it may be compressed, lie
-    /// inside its inode, or on another host.
+    /// Returns whether a small file is known to occupy whole blocks. On other file systems it may
+    /// be compressed, lie inside its inode, or be on another host.
     pub fn stores_small_files_in_blocks(&self) -> bool {
         self.is_ext() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns whether a file's metadata, asked for now, is what this machine's kernel knows of it, and
-    /// no answer from a cache: `device` is the number of the device that the file is on.
+    /// Returns whether metadata of a file here comes from this machine's kernel and not from a
+    /// cache of remote metadata. `device` is the file's device number.
     ///
-    /// What is on a block device is, through FUSE too (`fuseblk`). Network file systems, FUSE and other
-    /// stacked ones may show files that are on this machine as well, under other numbers.
+    /// Everything on a block device is local, also through FUSE (`fuseblk`). Network file systems,
+    /// FUSE and other stacked file systems may show files of this machine under different device
+    /// and inode numbers.
     pub fn is_local(&self, device: u64) -> bool {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether it is overlayfs, which shows files of other file systems of this machine and passes on their
-    /// metadata.
+    /// Returns whether this is overlayfs, which shows files of other local file systems and passes
+    /// on their metadata.
     pub fn is_stacked(&self) -> bool {
         self.magic == OVERLAY_MAGIC
     }
 
-    /// Returns whether it can show files of other file systems, under other numbers: FUSE, network file systems and
-    /// overlayfs. `device` is the number of the device that the files are on.
+    /// Returns whether this can show files of other file systems under different device and inode
+    /// numbers: FUSE, network file systems and overlayfs. `device` is the files' device number.
     pub fn shows_others(&self, device: u64) -> bool {
         !self.is_local(device)
     }
 
-    /// Returns the same as [`Volume::shows_others`], as far as that is known without the number of the device; `true`
-    /// in case of doubt.
+    /// Returns the same as [`Volume::shows_others`], as far as it is known without the device
+    /// number; `true` in case of doubt.
     pub fn may_show_others(&self) -> bool {
         let is_disk = self.keeps_owners_and_modes() || self.is_fat();
         !is_disk || self.is_stacked()
     }
 
-    /// Returns whether all files have the device number of the directory that they are in. An overlayfs over several file
-    /// systems gives the files of each a number of their own
+    /// Returns whether all files have the device number of their directory. On an overlayfs over
+    /// several file systems, the files of each have a device number of their own
     /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).
     pub fn has_one_device(&self) -> bool {
         !self.is_stacked()
     }
 
-    /// Returns whether a file has the same inode number after each mount: FUSE file systems may number what
-    /// is asked for.
+    /// Returns whether inode numbers survive a remount. FUSE file systems may assign them on
+    /// access.
     pub fn keeps_numbers(&self) -> bool {
         self.magic != FUSE_MAGIC
     }
 
-    /// Returns what people call the file system; in general terms where it is none of the usual ones.
+    /// Returns the file system's common name, or a general description for uncommon ones.
     pub fn name(&self) -> &'static str {
         self.known_name().unwrap_or("this file system")
     }
 
-    /// Returns what people call the file system, if it is one of the usual ones.
+    /// Returns the file system's common name, if it is a common one.
     pub fn known_name(&self) -> Option<&'static str> {
         NAMES.iter().find(|(magic, _)| *magic == self.magic).map(|(_, name)| *name)
     }
 
-    /// Returns whether files on this file system can share extents.
+    /// Returns whether files here can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether a place is that of one content, so that files in the same places are equal.
+    /// Returns whether equal extent locations prove equal content.
     ///
-    /// Others than btrfs and XFS count places on each of several devices from 0, or pass on what
-    /// other file systems say.
+    /// File systems other than btrfs and XFS count locations from 0 on each of several devices, or
+    /// pass on those of other file systems.
     pub fn same_place_is_same_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns whether the kernel makes its files up while they are read, so that a size of 0
-    /// does not say that there is nothing in them.
+    /// Returns whether the kernel generates files here on reading, so that a size of 0 does not
+    /// mean an empty file.
     pub fn is_synthetic(&self) -> bool {
         SYNTHETIC_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether a file here and one on `other` can share extents.
+    /// Returns whether a file here and a file on `other` can share extents.
     ///
-    /// A subvolume of btrfs has a device number of its own, and an `f_fsid` of its own: the file
-    /// system's, with the subvolume's number put over the second word by XOR (`btrfs_statfs` in
-    /// fs/btrfs/super.c). A snapshot shares all its extents all the same.
+    /// A btrfs subvolume has its own device number and its own `f_fsid`: the file system's, with
+    /// the subvolume's number XORed into the second word (`btrfs_statfs` in fs/btrfs/super.c). A
+    /// snapshot nevertheless shares all its extents.
     pub fn shares_extents_with(&self, other: &Volume) -> bool {
         let first_word = |volume: &Volume| volume.fsid & first_word_mask();
         self.can_share_extents()
@@ -252,12 +253,12 @@ impl Volume {
 #[expect(unsafe_code, reason = "libc keeps the two words of fsid_t private")]
 fn fsid_bits(raw: &rustix::fs::StatFs) -> u64 {
     const { assert!(size_of_val_of_fsid() == 8) };
-    // SAFETY: `f_fsid` is a plain struct of eight bytes (statfs(2)), checked above; any bit
-    // pattern is a valid u64, and `read_unaligned` asks for no alignment.
+    // SAFETY: `f_fsid` is a plain struct of eight bytes (statfs(2)), as checked above. Any bit
+    // pattern is a valid u64, and `read_unaligned` needs no alignment.
     unsafe { std::ptr::from_ref(&raw.f_fsid).cast::<u64>().read_unaligned() }
 }
 
-/// The bits of the first of the two words of an `fsid_t`, read as one number.
+/// Bits of the first of the two words of an `fsid_t` when read as one number.
 const fn first_word_mask() -> u64 {
     u64::from_ne_bytes([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
 }

@@ -1,8 +1,9 @@
-//! Going through a tree without ever leaving its mount, and listing it piece by piece.
+//! Opening directories without leaving a mount, and listing them in parts.
 //!
-//! A bind mount of the same file system has the device number of what it is mounted on, so only the
-//! mount tells it apart. `RESOLVE_NO_XDEV` has the kernel refuse to cross into one while it opens
-//! (`openat2(2)`, Linux 5.6), which leaves no moment between a look and a step.
+//! A bind mount of the same file system has the device number of the directory it covers, so only
+//! the mount id tells them apart. `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) makes the kernel
+//! refuse to cross a mount point while it opens, so nothing can change between a check and the
+//! open.
 
 use std::ffi::CStr;
 use std::io;
@@ -16,8 +17,8 @@ use rustix::io::Errno;
 use crate::dir::{DIR_FLAGS, Dir, DirBuffer, DirItem};
 use crate::stat::{FileKey, Stat, kind_of_type};
 
-/// Which directory one is, and was all the time: numbers of inodes are used again, and with the time of
-/// birth they are not.
+/// Identity of a directory over time. Inode numbers are reused, but not together with the birth
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     key: FileKey,
@@ -26,7 +27,12 @@ pub struct Origin {
 }
 
 impl Dir {
-    /// Returns which directory this is; nothing where the file system or the kernel does not know enough.
+    /// Returns the directory's identity, or `None` if the file system or the kernel provides too
+    /// little for it.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
     pub fn origin(&self) -> io::Result<Option<Origin>> {
         let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
@@ -37,7 +43,12 @@ impl Dir {
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
-    /// Opens the directory at `path`, following links, to reach what is in it: it need not be readable.
+    /// Opens the directory at `path`, following links, only to reach what is in it. It need not be
+    /// readable.
+    ///
+    /// # Errors
+    ///
+    /// The error of `open(2)`.
     pub fn open_to_reach(path: &Path) -> io::Result<Dir> {
         match Dir::open(path) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -48,11 +59,12 @@ impl Dir {
         }
     }
 
-    /// Opens the directory `name` in this one, unless it is a mount point.
+    /// Opens the subdirectory `name`, unless it is a mount point.
     ///
     /// # Errors
     ///
-    /// `EXDEV` for a mount point, a bind mount included; `ENOTDIR` or `ELOOP` for what is no directory.
+    /// `EXDEV` for a mount point, including bind mounts; `ENOTDIR` or `ELOOP` if it is no
+    /// directory.
     pub fn open_child_within(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -65,8 +77,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory several components below this one, on the same mount. No component may be a
-    /// link. `path` may be longer than `PATH_MAX`.
+    /// Opens a directory several components below this one, on the same mount. No component may be
+    /// a link. `path` may be longer than `PATH_MAX`.
     ///
     /// # Errors
     ///
@@ -86,18 +98,22 @@ impl Dir {
         here.ok_or_else(|| Errno::NOENT.into())
     }
 
-    /// Opens the directory that this one is in now, whatever that is: the caller MUST look whether it is
-    /// the one it expects.
+    /// Opens the directory that currently contains this one. The caller MUST check that it is the
+    /// expected one.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`.
     pub fn open_parent(&self) -> io::Result<Dir> {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Calls `each` for the names of one buffer full, but for `.` and `..`, from where the last call
-    /// ended. Returns where the next one begins, for [`Dir::seek`]; nothing at the end.
+    /// Calls `each` for one buffer of names except `.` and `..`, continuing where the last call
+    /// ended. Returns the position of the next buffer for [`Dir::seek`], or `None` at the end.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`; names listed before it have been handed out.
+    /// The error of `getdents64`. `each` has been called for the names listed before it.
     pub fn list_some(
         &self,
         buffer: &mut DirBuffer,
@@ -119,21 +135,30 @@ impl Dir {
         Ok(next)
     }
 
-    /// Has the next [`Dir::list_some`] begin at a place that an earlier one returned, of this or another
-    /// descriptor of the directory; 0 is the beginning.
+    /// Makes the next [`Dir::list_some`] start at a position that an earlier call returned, on this
+    /// or another descriptor of the directory. Position 0 is the start.
+    ///
+    /// # Errors
+    ///
+    /// The error of `lseek(2)`.
     ///
     /// # Platform behavior
     ///
-    /// The file systems that can be exported by NFS have places that stay what they are while names
-    /// come and go. Elsewhere names may be passed over.
+    /// On file systems that NFS can export, positions stay valid while names are added and removed.
+    /// On others a listing may skip names.
     pub fn seek(&self, place: u64) -> io::Result<()> {
         rustix::fs::seek(self, SeekFrom::Start(place))?;
         Ok(())
     }
 
-    /// Has the first block fetched that a listing needs. The next listing begins at the beginning.
+    /// Reads the first block of the directory into the page cache. The next listing starts at the
+    /// beginning.
+    ///
+    /// # Errors
+    ///
+    /// The error of `getdents64` or `lseek(2)`.
     pub fn fetch_beginning(&self) -> io::Result<()> {
-        // Room for one name, however long: to fill more, more blocks are read.
+        // Room for a single name of any length. A larger buffer would read more blocks.
         let mut space = [MaybeUninit::uninit(); 512];
         if let Some(first) = RawDir::new(self, &mut space).next() {
             first?;
@@ -165,14 +190,14 @@ fn born_ns(raw: &Statx) -> Option<i128> {
     (raw.stx_mask & StatxFlags::BTIME.bits() != 0).then_some(born_ns)
 }
 
-/// Cuts a path at slashes into pieces that one system call takes.
+/// Splits a path at slashes into pieces short enough for a system call.
 fn steps(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    // The kernel's limit counts the final NUL.
+    // The kernel's limit includes the final NUL.
     const STEP: usize = libc::PATH_MAX as usize - 1;
     let mut rest = Some(path);
     std::iter::from_fn(move || {
         let all = rest?;
-        // A component alone is shorter than that; if not, the kernel says so.
+        // If a single component exceeds the limit, the kernel reports it.
         let slash = (all.len() > STEP).then(|| all[..=STEP].iter().rposition(|&b| b == b'/'));
         let (step, left) = match slash.flatten() {
             Some(at) => (&all[..at], Some(&all[at + 1..])),
@@ -183,8 +208,7 @@ fn steps(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the number of the mount that a descriptor was opened through, as `/proc` has it since Linux
-/// 3.15.
+/// Returns the id of the mount through which a descriptor was opened, from `/proc` (Linux 3.15).
 fn mount_of(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", fd.as_raw_fd()))?;
     let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());

@@ -1,4 +1,4 @@
-//! A file that is being made: filled with another's bytes, given the metadata that it is to have.
+//! New files: filled with the bytes of another file and given their metadata.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,13 +10,13 @@ use crate::change::{about_to_change, timestamps};
 use crate::file::File;
 use crate::stat::Stat;
 
-/// Bytes copied by one call: a stop is heard between two.
+/// Bytes copied per system call. A request to stop takes effect between two calls.
 const STEP: u64 = 16 << 20;
 
-/// An extended attribute: its name and its value.
+/// Name and value of an extended attribute.
 pub type Xattr = (Vec<u8>, Vec<u8>);
 
-/// A file that was just made and is open for writing.
+/// A newly created file, open for writing.
 #[derive(Debug)]
 pub struct NewFile {
     fd: OwnedFd,
@@ -35,12 +35,13 @@ impl AsFd for NewFile {
 }
 
 impl NewFile {
-    /// Makes its content that of `source`, sharing extents where the file system can, and else as
-    /// sparse as it is. Calls `step` before each step with how many bytes the last one copied; its error ends the copy.
+    /// Copies the content of `source`: by sharing extents where the file system can, otherwise with
+    /// the same holes. Calls `step` before each step with the bytes copied by the last one; its
+    /// error ends the copy.
     ///
     /// # Errors
     ///
-    /// What failed; the file then has part of the content.
+    /// The error of the failed call or of `step`. The file has part of the content then.
     pub fn copy_from(
         &self,
         source: &File,
@@ -108,11 +109,11 @@ impl NewFile {
         Ok(read as u64)
     }
 
-    /// Gives it the owner and group of `like`.
+    /// Sets the owner and group of `like`.
     ///
     /// # Errors
     ///
-    /// `EPERM` for who is not root and wants another owner than themselves.
+    /// `EPERM` for another owner without root rights. Nothing has changed then.
     pub fn set_owner(&self, like: &Stat) -> io::Result<()> {
         about_to_change()?;
         let now = self.stat()?;
@@ -123,13 +124,13 @@ impl NewFile {
         Ok(rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?)
     }
 
-    /// Gives it mode, extended attributes and times; to be done after [`NewFile::set_owner`], which drops
+    /// Sets mode, extended attributes and times. Call it after [`NewFile::set_owner`], which clears
     /// some modes and attributes.
     ///
     /// # Errors
     ///
-    /// The first that could not be set. Attributes that a file system does not know are an error too:
-    /// a file that lacks them is not what it is to be.
+    /// The first of them that could not be set; later ones have not been tried. An attribute that
+    /// the file system does not support is an error too, as a file without it is no equal copy.
     pub fn set_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
@@ -142,18 +143,30 @@ impl NewFile {
         crate::xattr::set_on(self.fd.as_fd(), &now, wanted)
     }
 
-    /// Waits until its bytes and metadata are on the disk.
+    /// Waits until the file's bytes and metadata are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 
-    /// Returns the file open for reading.
+    /// Returns the file, open for reading.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`.
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))
     }
 
-    /// Returns its metadata.
+    /// Returns the file's metadata.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }

@@ -10,18 +10,22 @@ use rustix::io::Errno;
 use crate::file::File;
 use crate::written::Xattr;
 
-/// Most that an attribute's value, or the list of names, can have on Linux (`XATTR_SIZE_MAX`).
+/// Maximum size of an attribute's value and of the list of names on Linux (`XATTR_SIZE_MAX`).
 const MOST: usize = 64 * 1024;
 
 impl File {
-    /// Returns the extended attributes that this process may see, by name; none where the file system
-    /// has none.
+    /// Returns the extended attributes that this process may see, sorted by name; empty where the
+    /// file system has none.
+    ///
+    /// # Errors
+    ///
+    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         all(self.fd())
     }
 }
 
-/// The attributes that are ACLs: of a file, and of what is made in a directory.
+/// The attributes that hold ACLs: of a file, and the default of a directory.
 const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
 
 /// Returns whether an attribute is an ACL.
@@ -29,12 +33,12 @@ pub fn is_acl(name: &[u8]) -> bool {
     ACLS.iter().any(|acl| acl.to_bytes() == name)
 }
 
-/// How XFS shows root the ACLs, which it also shows as everybody else does (`fs/xfs/xfs_xattr.c`).
+/// XFS shows root the ACLs under this name in addition to the standard ones (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
-/// Ways to ask for attributes: by descriptor, or by path.
+/// The system calls to query attributes, by descriptor or by path.
 struct Ask<Q, L, G> {
-    /// Returns how long the list of names is.
+    /// Returns the length of the list of names.
     length: Q,
     /// Lists the names.
     list: L,
@@ -51,7 +55,7 @@ pub(crate) fn all(fd: BorrowedFd<'_>) -> io::Result<Vec<Xattr>> {
     .all()
 }
 
-/// Returns the ACLs of what is at a path, of a link itself, which has none.
+/// Returns the ACLs at a path. A link has none.
 pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     let ask = Ask {
         length: || Ok(0),
@@ -65,7 +69,7 @@ pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ok(acls)
 }
 
-/// Returns the attributes of what is at a path, of a link itself.
+/// Returns the attributes at a path; of the link itself for a link.
 pub(crate) fn all_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ask {
         length: || rustix::fs::llistxattr_query(path),
@@ -82,7 +86,7 @@ where
     G: Fn(&CStr, &mut [u8]) -> Result<usize, Errno>,
 {
     fn all(&self) -> io::Result<Vec<Xattr>> {
-        // Most files have none, and then the size is all there is to ask for.
+        // Most files have no attributes, and the length shows it with a single call.
         match (self.length)() {
             Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
             Ok(_) => {}
@@ -94,7 +98,7 @@ where
         let names = names[..length].split_inclusive(|&b| b == 0);
         for name in names.filter(|name| !name.starts_with(ACL_OF_XFS)) {
             let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
-            // One that was removed meanwhile is none.
+            // An attribute removed meanwhile does not count.
             if let Some(value) = self.value(name)? {
                 all.push((name.to_bytes().to_vec(), value));
             }
@@ -103,7 +107,7 @@ where
         Ok(all)
     }
 
-    /// Returns the value of an attribute, if there is one.
+    /// Returns the value of an attribute, if it exists.
     fn value(&self, name: &CStr) -> io::Result<Option<Vec<u8>>> {
         let mut value = vec![0; MOST];
         match (self.get)(name, &mut value[..]) {
@@ -118,30 +122,30 @@ where
     }
 }
 
-/// Returns whether attributes that are `now` are not those that are `wanted`, so that there is something to set
-/// or to remove.
+/// Returns whether the attributes `now` differ from `wanted`, so that some have to be set or
+/// removed.
 ///
-/// Labels of security modules (`SELinux`, Smack, IMA) that are `now` and are not wanted do not count: what such a
-/// module has put on a file is its own.
+/// Labels of security modules (`SELinux`, Smack, IMA) in `now` that are not in `wanted` do not
+/// count, as the modules assign them.
 pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
     now != wanted
-        && (surplus(now, wanted).next().is_some() || missing(now, wanted).next().is_some())
+        && (extraneous(now, wanted).next().is_some() || missing(now, wanted).next().is_some())
 }
 
-/// Returns the names of those attributes that have to go.
-fn surplus<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a [u8]> {
-    // Capabilities are no label.
+/// Returns the names of the attributes to remove.
+fn extraneous<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a [u8]> {
+    // File capabilities are not labels.
     let is_label = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
     let is_wanted = |name: &[u8]| wanted.iter().any(|(wanted, _)| wanted == name);
     now.iter().map(|(name, _)| &name[..]).filter(move |name| !is_label(name) && !is_wanted(name))
 }
 
-/// Returns those attributes that have to be set.
+/// Returns the attributes to set.
 fn missing<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a Xattr> {
     wanted.iter().filter(|wanted| !now.contains(wanted))
 }
 
-/// Makes attributes that are `now` those that are `wanted`; those that cannot be do not keep others from it.
+/// Changes the attributes `now` to `wanted`. A failure does not keep it from processing the others.
 pub(crate) fn set(
     now: &[Xattr],
     wanted: &[Xattr],
@@ -150,10 +154,10 @@ pub(crate) fn set(
 ) -> io::Result<()> {
     let is_acl = |name: &[u8]| name.starts_with(b"system.");
     let mut all = Ok(());
-    // An ACL comes last: it may take the right to set the others.
+    // ACLs come last, as they may revoke the right to set the others.
     for acls in [false, true] {
         let of_these = |name: &[u8]| is_acl(name) == acls;
-        for name in surplus(now, wanted).filter(|name| of_these(name)) {
+        for name in extraneous(now, wanted).filter(|name| of_these(name)) {
             all = all.and(remove(name));
         }
         for (name, value) in missing(now, wanted).filter(|xattr| of_these(&xattr.0)) {
