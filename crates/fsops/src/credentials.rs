@@ -1,4 +1,6 @@
-//! The user that the process runs as, and the user's rights.
+//! The user that the process runs as, the user's groups and rights, and the umask.
+
+use rustix::fs::{Gid, Mode};
 
 /// Returns the effective user id.
 pub fn effective_user() -> u32 {
@@ -20,4 +22,30 @@ pub fn may_give_files_away() -> bool {
     let all_numbers = ["0", "0", "4294967295"];
     effective.is_some_and(|bits| bits & 1 << CAP_CHOWN != 0)
         && ["uid_map", "gid_map"].map(read).iter().all(|map| map.split_whitespace().eq(all_numbers))
+}
+
+/// Returns the process's umask: the permissions that new files do not get (`umask(2)`).
+///
+/// # Platform behavior
+///
+/// Before Linux 4.7, or without `/proc`, reading the umask means to change it for a moment. Call
+/// this while the process has a single thread.
+pub fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    if let Some(known) = said.and_then(|said| u32::from_str_radix(said.trim(), 8).ok()) {
+        return known;
+    }
+    let now = rustix::process::umask(Mode::from_raw_mode(0o077));
+    rustix::process::umask(now);
+    now.as_raw_mode()
+}
+
+/// Returns the process's group ids.
+pub fn groups() -> Vec<u32> {
+    let mut groups: Vec<u32> = rustix::process::getgroups()
+        .map(|groups| groups.into_iter().map(Gid::as_raw).collect())
+        .unwrap_or_default();
+    groups.push(rustix::process::getegid().as_raw());
+    groups
 }

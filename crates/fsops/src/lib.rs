@@ -4,6 +4,19 @@
 //! relative to an open directory and follows no link, except for [`Dir::open`],
 //! [`Dir::open_operand`] and [`File::open`], which take a path that the user typed.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `dir` | open directories: opening, listing, names, metadata; `beneath` never leaves a mount |
+//! | `file` | files open for reading, new files, extents, leases, extended attributes |
+//! | `fs` | identity and type of file systems, the mount table, btrfs subvolumes |
+//! | `operand` | opening a path that the user typed |
+//! | `stat` | identity and metadata of files |
+//! | `error` | errors with operation and path |
+//! | `credentials` | user, groups, umask |
+//! | `publish`, `log`, `mark` | lop's own files: locks, journals, marks on directories |
+//! | `change` | the hook that every change passes through |
+//! | `faults` | failing calls for tests (feature `faults`) |
+//!
 //! This crate knows no trees, digests or catalogs. It never prints, exits or reads the environment.
 //!
 //! # Errors
@@ -12,47 +25,34 @@
 //! building one for every file would cost more than the call. [`Context::context`] adds operation
 //! and path when an error is kept or shown.
 
-mod cache;
 mod change;
 mod credentials;
-mod ctimes;
 mod dir;
 mod error;
-mod extents;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod file;
-mod lease;
+mod fs;
 mod log;
 mod mark;
-mod mounts;
 mod operand;
-mod place;
 mod publish;
-mod share;
 mod stat;
-mod subvolume;
-mod volume;
-mod within;
-mod written;
-mod xattr;
 
-pub use credentials::{effective_user, may_give_files_away};
-pub use ctimes::Ctimes;
-pub use dir::{Dir, DirBuffer, DirItem};
+pub use credentials::{effective_user, groups, may_give_files_away, umask};
+pub use dir::{Dir, DirBuffer, DirItem, Origin};
 pub use error::{Context, Error, Op, is_gone};
-pub use extents::{SharedLayout, Storage};
 pub use file::File;
-pub use lease::{Granted, Lease};
+pub use file::extents::{SharedLayout, Storage};
+pub use file::lease::{Granted, Lease};
+pub use file::new_file::NewFile;
+pub use file::share::Shared;
+pub use file::xattr::{Xattr, is_acl, xattrs_differ};
+pub use fs::ctimes::Ctimes;
+pub use fs::mounts::{Mounts, Place, boot_id};
+pub use fs::volume::Volume;
 pub use log::{Log, check_private};
 pub use mark::Mark;
-pub use mounts::{Mounts, Place, boot_id};
 pub use operand::Unopened;
-pub use place::{groups, umask};
 pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};
-pub use share::Shared;
 pub use stat::{FileKey, Kind, Stat, Time};
-pub use volume::Volume;
-pub use within::Origin;
-pub use written::{NewFile, Xattr};
-pub use xattr::{is_acl, xattrs_differ};

@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Statx, StatxFlags};
 use rustix::io::Errno;
 
-use crate::dir::{DIR_FLAGS, Dir, DirBuffer, DirItem};
+use super::{DIR_FLAGS, Dir, DirBuffer, DirItem};
 use crate::stat::{FileKey, Stat, kind_of_type};
 
 /// Identity of a directory over time. Inode numbers are reused, but not together with the birth

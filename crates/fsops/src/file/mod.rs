@@ -1,5 +1,12 @@
 //! Files open for reading: positioned reads, metadata, holes.
 
+pub(crate) mod cache;
+pub(crate) mod extents;
+pub(crate) mod lease;
+pub(crate) mod new_file;
+pub(crate) mod share;
+pub(crate) mod xattr;
+
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -7,8 +14,8 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
 
-use crate::extents::SharedLayout;
 use crate::stat::{Kind, Stat};
+use extents::SharedLayout;
 
 /// A file open for reading.
 ///
@@ -192,25 +199,25 @@ impl File {
     ///
     /// Fails if the file system does not report extents.
     pub fn place(&self, offset: u64) -> io::Result<Option<u64>> {
-        crate::extents::place(self, offset)
+        extents::place(self, offset)
     }
 
     /// Returns the file's layout if it shares all of its bytes with other files. Only meaningful on
     /// a volume with [`crate::Volume::same_place_is_same_content`].
     pub fn shared_layout(&self) -> Option<SharedLayout> {
-        crate::extents::shared_layout(self)
+        extents::shared_layout(self)
     }
 
     /// Returns whether removing the file would free no space, because other files share all its
     /// extents or its bytes are inside its inode. Costs one system call for most files.
     pub fn has_no_space_of_its_own(&self) -> bool {
-        crate::extents::has_no_space_of_its_own(self)
+        extents::has_no_space_of_its_own(self)
     }
 
     /// Returns whether the file's bytes are inside its inode, where they occupy no space that could
     /// be shared.
     pub fn is_inline(&self) -> bool {
-        crate::extents::is_inline(self)
+        extents::is_inline(self)
     }
 
     /// Returns whether `length` bytes from `offset` on are completely in the page cache, without
@@ -222,7 +229,7 @@ impl File {
     /// owns and the process may not write. A non-blocking read (`RWF_NOWAIT`) is no substitute, as
     /// it starts to fetch missing pages.
     pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
-        crate::cache::is_cached(self.fd(), offset, length)
+        cache::is_cached(self.fd(), offset, length)
     }
 
     /// Asks the kernel to read `length` bytes from `offset` on into the page cache, without

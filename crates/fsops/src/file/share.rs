@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
+use super::File;
 use crate::change::about_to_change;
-use crate::file::File;
 
 /// Bytes per request. btrfs and XFS accept no more, and silently process only part of a larger
 /// request (`ioctl_fideduperange(2)`).

@@ -7,8 +7,10 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
-use crate::file::File;
-use crate::written::Xattr;
+use super::File;
+
+/// Name and value of an extended attribute.
+pub type Xattr = (Vec<u8>, Vec<u8>);
 
 /// Maximum size of an attribute's value and of the list of names on Linux (`XATTR_SIZE_MAX`).
 const MOST: usize = 64 * 1024;

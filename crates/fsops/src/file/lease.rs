@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use crate::file::File;
+use super::File;
 
 /// The result of asking for a lease.
 #[derive(Debug)]

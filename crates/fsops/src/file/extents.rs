@@ -8,7 +8,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
-use crate::file::File;
+use super::File;
 
 /// `_IOWR('f', 11, struct fiemap)`, from linux/fs.h.
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;

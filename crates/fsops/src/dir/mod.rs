@@ -1,5 +1,9 @@
 //! Open directories: listing them, and opening what is in them without following a link.
 
+mod beneath;
+mod metadata;
+mod names;
+
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,6 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
+
+pub use beneath::Origin;
 
 use crate::file::File;
 use crate::stat::{Kind, Stat, kind_of_type};
@@ -246,6 +252,12 @@ impl Dir {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;
         crate::Volume::of(fd.as_fd())
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd()
     }
 }
 

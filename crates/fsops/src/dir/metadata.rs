@@ -1,0 +1,194 @@
+//! Metadata of a directory and of the entries in it: owners, modes, times, extended attributes, locks.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use super::Dir;
+use crate::change::{about_to_change, timestamps};
+use crate::file::xattr::{self, Xattr};
+use crate::stat::Time;
+
+impl Dir {
+    /// Returns the extended attributes of `name` that this process may see; of the link itself for
+    /// a link. Empty where there are none.
+    ///
+    /// # Errors
+    ///
+    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    pub fn child_xattrs(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
+        xattr::all_of_path(&self.path_of(name)?)
+    }
+
+    /// Returns the ACLs of `name`. Reading them needs no read permission, and works however many
+    /// other attributes there are.
+    ///
+    /// # Errors
+    ///
+    /// The error of `lgetxattr(2)`.
+    pub fn child_acls(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
+        xattr::acls_of_path(&self.path_of(name)?)
+    }
+
+    /// Returns the directory's own ACLs, as [`Dir::child_acls`] does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `lgetxattr(2)`.
+    pub fn acls(&self) -> io::Result<Vec<Xattr>> {
+        xattr::acls_of_path(&self.path_of(c".")?)
+    }
+
+    /// Returns the directory's own extended attributes, as [`Dir::child_xattrs`] does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
+        xattr::all(self.as_fd())
+    }
+
+    /// Sets owner and group of `name`; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
+    pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
+        Ok(rustix::fs::chownat(self, name, uid, Some(gid), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Sets the permissions of `name`, which is not a link.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing has
+    /// changed then.
+    pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        // Before Linux 6.6 no call changes a mode without following a link. An `O_PATH` descriptor
+        // is no link.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = rustix::fs::openat(self, name, flags, Mode::empty())?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&held)?.st_mode) == FileType::Symlink {
+            return Err(Errno::LOOP.into());
+        }
+        let path = format!("/proc/thread-self/fd/{}", held.as_raw_fd());
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        Ok(rustix::fs::chmodat(CWD, path, mode, AtFlags::empty())?)
+    }
+
+    /// Gives `name` exactly these extended attributes, except for those of security modules. For a
+    /// link, the link itself gets them.
+    ///
+    /// # Errors
+    ///
+    /// The first attribute that could not be set or removed. The others have been processed all the
+    /// same.
+    pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        let path = self.path_of(name)?;
+        xattr::set(
+            now,
+            wanted,
+            |name| rustix::fs::lremovexattr(&path, name),
+            |name, value| rustix::fs::lsetxattr(&path, name, value, XattrFlags::empty()),
+        )
+    }
+
+    /// Sets access and modification time of `name`; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// The error of `utimensat(2)`. Nothing has changed then.
+    pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
+        about_to_change()?;
+        let times = timestamps(atime, mtime);
+        Ok(rustix::fs::utimensat(self, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Sets the directory's own owner and group.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
+        Ok(rustix::fs::fchown(self, uid, Some(gid))?)
+    }
+
+    /// Sets the directory's own permissions.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchmod(2)`. Nothing has changed then.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
+    }
+
+    /// Gives the directory itself exactly these extended attributes, except for those of security
+    /// modules.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::set_child_xattrs`].
+    pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        xattr::set_on(self.as_fd(), now, wanted)
+    }
+
+    /// Waits until the directory's names are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
+    pub fn sync(&self) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fsync(self)?)
+    }
+
+    /// Returns whether new files in the directory inherit a default ACL.
+    pub fn hands_down_acl(&self) -> bool {
+        let name = c"system.posix_acl_default";
+        match rustix::fs::fgetxattr_query(self, name) {
+            Ok(length) => length > 0,
+            // On any other error a default ACL is possible, so each new file is checked.
+            Err(e) => !matches!(e, Errno::NODATA | Errno::OPNOTSUPP),
+        }
+    }
+
+    /// Locks the directory (`flock(2)`) until [`Dir::unlock`], or until all copies of this
+    /// descriptor are closed. Returns whether it got the lock. On file systems without directory
+    /// locks it always does.
+    ///
+    /// # Errors
+    ///
+    /// The error of `flock(2)`.
+    pub fn lock(&self) -> io::Result<bool> {
+        match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Ok(()) | Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF) => Ok(true),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Releases the lock of [`Dir::lock`], for all copies of the descriptor.
+    pub fn unlock(&self) {
+        // Unlocking fails only if there was no lock.
+        let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
+    }
+
+    /// Returns a path to `name` that starts at this descriptor, for system calls that take no
+    /// descriptor. Only the last component is looked up.
+    fn path_of(&self, name: &CStr) -> io::Result<CString> {
+        let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
+        path.extend_from_slice(name.to_bytes());
+        Ok(CString::new(path)?)
+    }
+}

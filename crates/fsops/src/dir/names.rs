@@ -1,0 +1,386 @@
+//! Changes to a tree, one system call each: renames, exchanges, links and removals, always relative
+//! to open directories and never through a link.
+//!
+//! None of these calls overwrites a name. To replace a name safely, a caller exchanges it with one
+//! in a private directory, checks what it got, and removes that.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::Dir;
+use crate::change::{about_to_change, is_unknown, timestamps};
+use crate::file::File;
+use crate::file::new_file::NewFile;
+use crate::stat::{Stat, Time};
+
+impl Dir {
+    /// Renames `name` to `to_name`, which must not exist, in another directory of the same mount.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts. Nothing
+    /// has changed then.
+    ///
+    /// # Platform behavior
+    ///
+    /// NFS and some FUSE file systems lack a rename that refuses to replace. There the file is
+    /// linked to its new name and then unlinked from the old one, so for a moment it has both.
+    /// Without hard links (exFAT through FUSE, cloud storage), and for directories, a check for the
+    /// new name precedes a plain rename. That rename replaces a file, or an empty directory, that
+    /// gets the name between the two calls.
+    pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
+            Err(error) if is_unknown(error) => {}
+            answer => return Ok(answer?),
+        }
+        match rustix::fs::linkat(self, name, to, to_name, AtFlags::empty()) {
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::XDEV) => {
+                about_to_change()?;
+                self.rename_if_free(name, to, to_name)
+            }
+            Err(error) => Err(error.into()),
+            Ok(()) => {
+                about_to_change()?;
+                Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
+            }
+        }
+    }
+
+    /// Renames `name`, whatever it is, to `to_name`, which must not exist, in a directory that only
+    /// this process uses.
+    ///
+    /// Unlike [`Dir::move_new`] this is a single step on every file system.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::move_new`].
+    pub fn take_out(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
+            Err(error) if is_unknown(error) => self.rename_if_free(name, to, to_name),
+            answer => Ok(answer?),
+        }
+    }
+
+    fn rename_if_free(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
+        match to.stat_child_now(to_name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Ok(rustix::fs::renameat(self, name, to, to_name)?)
+            }
+            Ok(_) => Err(Errno::EXIST.into()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Exchanges two existing names on the same mount atomically.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has changed
+    /// then.
+    pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
+    }
+
+    /// Links an open file to `name`, which must not exist. The link is to this very file, whatever
+    /// its other names are by now.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` where there are
+    /// no hard links or the kernel reserves them for the owner. Nothing has changed then.
+    pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
+            // Before Linux 6.10 an empty path needs a capability and otherwise fails with ENOENT.
+            Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
+                // Threads may have their own descriptor tables, and /proc/self is that of the main
+                // thread.
+                let path = format!("/proc/thread-self/fd/{}", file.fd().as_raw_fd());
+                Ok(rustix::fs::linkat(CWD, path, self, name, AtFlags::SYMLINK_FOLLOW)?)
+            }
+            answer => Ok(answer?),
+        }
+    }
+
+    /// Creates the symbolic link `name` with exactly `target` as its target.
+    ///
+    /// # Errors
+    ///
+    /// The error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
+    pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::symlinkat(target, self, name)?)
+    }
+
+    /// Returns the target of the symbolic link `name`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `readlinkat(2)`.
+    pub fn read_symlink(&self, name: &CStr) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(self, name, Vec::new())?.into_bytes())
+    }
+
+    /// Creates the directory `name` for the owner alone (mode 0700).
+    ///
+    /// # Errors
+    ///
+    /// The error of `mkdirat(2)` or of setting the mode. In the latter case the directory exists.
+    pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::Create, name.to_bytes())?;
+        Ok(rustix::fs::mkdirat(self, name, Mode::RWXU)?)
+    }
+
+    /// Creates the directory `name` with this process's default mode.
+    ///
+    /// # Errors
+    ///
+    /// The error of `mkdirat(2)`. Nothing has changed then.
+    pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Removes the empty directory `name`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `unlinkat(2)`. Nothing has changed then.
+    pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Unlinks `name`, which is not a directory. The content is lost if this was the file's last
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// The error of `unlinkat(2)`. Nothing has changed then.
+    pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
+    }
+
+    /// Creates the file `name`, which must not exist, for the owner alone (mode 0600), and opens it
+    /// for writing.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    pub fn create_file(&self, name: &CStr) -> io::Result<NewFile> {
+        about_to_change()?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
+    }
+
+    /// Checks whether this process may change names in the directory.
+    ///
+    /// # Errors
+    ///
+    /// The reason why not, such as `EACCES` or `EROFS`.
+    pub fn may_change(&self) -> io::Result<()> {
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        Ok(rustix::fs::accessat(self, c".", wanted, AtFlags::EACCESS)?)
+    }
+
+    /// Writes all cached data and metadata of the file system to its disk (`syncfs(2)`).
+    ///
+    /// # Errors
+    ///
+    /// Fails if something could not be written.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(self)?)
+    }
+
+    /// Sets the directory's access and modification times.
+    ///
+    /// # Errors
+    ///
+    /// The error of `futimens(2)`. Nothing has changed then.
+    pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
+    }
+
+    /// Creates the regular file `name`, which must not exist, with the permissions of `mode` minus
+    /// the umask, and opens it for writing.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    pub fn create_file_with(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
+        about_to_change()?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode & 0o777);
+        Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
+    }
+
+    /// Opens the regular file `name` for reading, as [`Dir::open_file`] does, without updating its
+    /// access time where this process may do so (`O_NOATIME`: the owner and root).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_file`].
+    pub fn open_file_quietly(&self, name: &CStr) -> io::Result<File> {
+        match self.open_file_with(name, OFlags::NOATIME) {
+            Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
+            opened => opened,
+        }
+    }
+
+    /// Creates an unnamed regular file (`O_TMPFILE`) for the owner alone, open for writing. It does
+    /// not change the directory and is gone once it is closed.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
+    pub fn create_unnamed(&self) -> io::Result<NewFile> {
+        about_to_change()?;
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+        Ok(NewFile::from(rustix::fs::openat(self, c".", flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file.
+    /// Opening a device can have effects, and another user may decide what has the name.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if it is not a regular file; it has not been opened then.
+    pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
+        #[cfg(feature = "faults")]
+        crate::faults::check(crate::Op::Open, name.to_bytes())?;
+        File::open_regular_at(self.as_fd(), name)
+    }
+
+    /// Makes listings of the directory leave its access time alone, where this process may do so.
+    pub fn list_quietly(&self) {
+        // No other settable flag has an effect on a directory.
+        let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
+    }
+
+    /// Creates the FIFO, socket or device `name` for the owner alone. `like` has the type and
+    /// device number.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` for a device without root rights. Nothing has changed then.
+    pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
+        about_to_change()?;
+        let kind = FileType::from_raw_mode(like.mode);
+        Ok(rustix::fs::mknodat(self, name, kind, Mode::RUSR | Mode::WUSR, like.special)?)
+    }
+
+    /// Links `name` in `from` to `new_name` here, which must not exist. For a symbolic link, the
+    /// link itself gets the new name.
+    ///
+    /// # Errors
+    ///
+    /// `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
+    pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
+    }
+
+    /// Renames `ready` to `name` atomically, replacing what has that name.
+    ///
+    /// If both are names of one file, both stay: `rename(2)` does nothing then.
+    ///
+    /// # Errors
+    ///
+    /// `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty directory.
+    /// Nothing has changed then.
+    pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::renameat(self, ready, self, name)?)
+    }
+
+    /// Renames `ready` to `name`, which must not exist, atomically.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if it exists, also under a different spelling where the file system treats both as
+    /// one. Nothing has changed then.
+    ///
+    /// # Platform behavior
+    ///
+    /// NFS and some FUSE file systems lack a rename that refuses to replace. There a check for the
+    /// name precedes a plain rename; other threads of this process wait in the meantime.
+    pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
+        about_to_change()?;
+        match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                static LOOK_AND_RENAME: Mutex<()> = Mutex::new(());
+                let _turn = LOOK_AND_RENAME.lock().unwrap_or_else(PoisonError::into_inner);
+                match self.stat_child(name) {
+                    Ok(_) => Err(Errno::EXIST.into()),
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                        Ok(rustix::fs::renameat(self, ready, self, name)?)
+                    }
+                    Err(e) => Err(e),
+                }
+            }
+            answer => Ok(answer?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use crate::Dir;
+
+    #[test]
+    fn a_file_ends_where_nothing_can_be_read() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let dir = Dir::open(temp.path()).expect("it is there");
+        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        new.write_at(b"four", 0).expect("written");
+        let file = dir.open_file(c"file").expect("it is opened");
+        for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
+            assert_eq!(file.ends_at(size).expect("it is read"), ends, "{size}");
+        }
+        // The kernel generates this file on reading and reports a size of 0.
+        if let Ok(made_up) = crate::File::open(std::path::Path::new("/proc/self/status")) {
+            assert_eq!(made_up.stat().expect("there").size, 0);
+            assert!(!made_up.ends_at(0).expect("it is read"));
+        }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_opened() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let dir = Dir::open(temp.path()).expect("it is there");
+        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        new.write_at(b"f", 0).expect("written");
+        dir.make_dir(c"dir").expect("made");
+        dir.make_symlink(b"file", c"link").expect("made");
+        let mut byte = [0];
+        let file = dir.open_regular(c"file").expect("it is opened");
+        assert_eq!(file.read_at(&mut byte, 0).expect("it is read"), 1);
+        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("there") };
+        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("made");
+        for name in [c"dir", c"link", c"fifo"] {
+            let refused = dir.open_regular(name).expect_err("it is no file");
+            assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
+        }
+        // A device without a driver; opening it fails.
+        let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
+        if dir.make_node(c"device", &device).is_ok() {
+            let refused = dir.open_regular(c"device").expect_err("it is no file");
+            assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+        }
+    }
+}

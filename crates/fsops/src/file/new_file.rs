@@ -1,0 +1,285 @@
+//! New files: filled with the bytes of another file and given their metadata.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Gid, Mode, Uid};
+use rustix::io::Errno;
+
+use super::File;
+use super::xattr::{self, Xattr};
+use crate::change::{about_to_change, timestamps};
+use crate::stat::{Stat, Time};
+
+/// Bytes copied per system call. A request to stop takes effect between two calls.
+const STEP_BYTES: u64 = 16 << 20;
+
+/// Size of the buffer where the kernel cannot copy by itself.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A newly created file, open for writing.
+#[derive(Debug)]
+pub struct NewFile {
+    fd: OwnedFd,
+}
+
+impl From<OwnedFd> for NewFile {
+    fn from(fd: OwnedFd) -> NewFile {
+        NewFile { fd }
+    }
+}
+
+impl AsFd for NewFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl NewFile {
+    /// Copies the content of `source`: by sharing extents where the file system can, otherwise with
+    /// the same holes. Calls `step` before each step with the bytes copied by the last one; its
+    /// error ends the copy.
+    ///
+    /// # Errors
+    ///
+    /// The error of the failed call or of `step`. The file has part of the content then.
+    pub fn copy_from(
+        &self,
+        source: &File,
+        size: u64,
+        mut step: impl FnMut(u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        // Whatever keeps the extents from being shared, the bytes can still be copied.
+        if self.clone_from(source).unwrap_or(false) {
+            return Ok(());
+        }
+        self.set_size(size)?;
+        let (mut at, mut copied) = (0, 0);
+        while let Some(data) = source.next_data(at)? {
+            let end = source.next_hole(data)?.min(size);
+            at = data;
+            while at < end {
+                step(copied)?;
+                copied = self.copy_step(source, at, (end - at).min(STEP_BYTES))?;
+                at += copied;
+            }
+            if at >= size {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_step(&self, source: &File, at: u64, length: u64) -> io::Result<u64> {
+        let copied = match self.copy_range(source, at, length)? {
+            Some(copied) => copied,
+            None => self.copy_through_memory(source, at, length)?,
+        };
+        if copied == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(copied) }
+    }
+
+    fn copy_through_memory(&self, source: &File, at: u64, length: u64) -> io::Result<u64> {
+        let length = usize::try_from(length).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
+        let mut buffer = vec![0; length];
+        let read = source.read_at(&mut buffer, at)?;
+        self.write_at(&buffer[..read], at)?;
+        Ok(read as u64)
+    }
+
+    /// Sets the owner and group of `like`.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` for another owner without root rights. Nothing has changed then.
+    pub fn set_owner(&self, like: &Stat) -> io::Result<()> {
+        about_to_change()?;
+        let now = self.stat()?;
+        if (now.uid, now.gid) == (like.uid, like.gid) {
+            return Ok(());
+        }
+        let (uid, gid) = (Uid::from_raw(like.uid), Gid::from_raw(like.gid));
+        Ok(rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?)
+    }
+
+    /// Sets mode, extended attributes and times. Call it after [`NewFile::set_owner`], which clears
+    /// some modes and attributes.
+    ///
+    /// # Errors
+    ///
+    /// The first of them that could not be set; later ones have not been tried. An attribute that
+    /// the file system does not support is an error too, as a file without it is no equal copy.
+    pub fn set_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
+        self.set_xattrs_to(&self.xattrs()?, xattrs)?;
+        Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime, like.mtime))?)
+    }
+
+    /// Sets owner and group. A new file needs this only if they differ from the defaults.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    pub fn set_owner_to(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
+    }
+
+    /// Sets the permissions.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fchmod(2)`. Nothing has changed then.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
+    }
+
+    /// Gives the file exactly these extended attributes, except for those of security modules.
+    /// `now` has the current ones.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::set_child_xattrs`].
+    pub fn set_xattrs_to(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+        about_to_change()?;
+        xattr::set_on(self.as_fd(), now, wanted)
+    }
+
+    /// Returns the extended attributes that this process may see.
+    ///
+    /// # Errors
+    ///
+    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
+    pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
+        xattr::all(self.as_fd())
+    }
+
+    /// Sets access and modification time.
+    ///
+    /// # Errors
+    ///
+    /// The error of `futimens(2)`. Nothing has changed then.
+    pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// The error of `pwrite(2)`. Part of the bytes may have been written.
+    pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        about_to_change()?;
+        while !bytes.is_empty() {
+            match rustix::io::pwrite(self.as_fd(), bytes, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    bytes = &bytes[n..];
+                    offset += n as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the size in bytes. Ranges that were not written are holes.
+    ///
+    /// # Errors
+    ///
+    /// The error of `ftruncate(2)`.
+    pub fn set_size(&self, size: u64) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
+    }
+
+    /// Makes the file share all extents of `source`. Returns false if these two files cannot share
+    /// extents.
+    ///
+    /// # Errors
+    ///
+    /// The error of `ioctl_ficlone(2)`.
+    pub fn clone_from(&self, source: &File) -> io::Result<bool> {
+        about_to_change()?;
+        match rustix::fs::ioctl_ficlone(self.as_fd(), source.fd()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOSPC | Errno::IO | Errno::DQUOT) => Err(Errno::NOSPC.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Copies up to `length` bytes at `at` from `source` inside the kernel. Returns the number of
+    /// bytes, or `None` if the kernel cannot do that for these two files.
+    ///
+    /// # Errors
+    ///
+    /// The error of `copy_file_range(2)`. Part of the bytes may have been copied.
+    pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
+        about_to_change()?;
+        let (mut from, mut to) = (at, at);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        loop {
+            let (from, to) = (Some(&mut from), Some(&mut to));
+            match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
+                Ok(copied) => return Ok(Some(copied as u64)),
+                Err(Errno::INTR) => {}
+                // Not between these two file systems, or not on this one. `ETXTBSY`: the kernel
+                // does not copy an active swap file.
+                Err(
+                    Errno::XDEV
+                    | Errno::INVAL
+                    | Errno::OPNOTSUPP
+                    | Errno::NOSYS
+                    | Errno::PERM
+                    | Errno::TXTBSY,
+                ) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Waits until the file's bytes are on the disk and drops them from the page cache, so that the
+    /// next read comes from the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
+    pub fn sync_and_forget(&self) -> io::Result<()> {
+        about_to_change()?;
+        rustix::fs::fdatasync(self.as_fd())?;
+        // Advice that the kernel ignores has no effect.
+        let _refused = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::DontNeed);
+        Ok(())
+    }
+
+    /// Waits until the file's bytes and metadata are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The error of `fsync(2)`.
+    pub fn sync(&self) -> io::Result<()> {
+        about_to_change()?;
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
+    /// Returns the file, open for reading.
+    ///
+    /// # Errors
+    ///
+    /// The error of `openat(2)`.
+    pub fn reader(&self) -> io::Result<File> {
+        Ok(File::from_fd(self.fd.try_clone()?))
+    }
+
+    /// Returns the file's metadata.
+    ///
+    /// # Errors
+    ///
+    /// The error of `statx(2)`.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
+    }
+}
