@@ -140,7 +140,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::set_child_xattrs`].
+    /// As for [`crate::Dir::set_child_xattrs`].
     pub fn set_xattrs_to(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
