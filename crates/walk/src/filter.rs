@@ -1,5 +1,5 @@
-//! Which entries a walk takes: sizes, hidden names, patterns ([`crate::Globs`]). An excluded directory is
-//! not entered.
+//! Selects the entries of a walk: by size, hidden names, and patterns ([`crate::Globs`]). An
+//! excluded directory is not entered.
 
 use std::path::Path;
 
@@ -9,27 +9,27 @@ use crate::globs::{FilterError, Globs, Use};
 use crate::top::Top;
 use crate::tree::Skipped;
 
-/// What the names of directories begin with that lop keeps files in which it took out of trees, and those of
-/// such files where there is no room for a directory. A walk leaves both out.
+/// Prefix of the names of quarantine directories, and of quarantined files where a full disk has no
+/// room for a directory. A walk skips both.
 pub const STORE_PREFIX: &str = ".lop-quarantine-";
 
-/// Which entries a walk takes.
+/// Selects the entries of a walk.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a kind of entry that is taken or not")]
 pub struct Filter {
-    /// Smallest size in bytes.
+    /// Minimum size in bytes.
     pub min_size: u64,
-    /// Largest size in bytes.
+    /// Maximum size in bytes.
     pub max_size: u64,
-    /// Whether names that start with a dot are taken.
+    /// Whether to take names that start with a dot.
     pub hidden: bool,
-    /// Whether files of size 0 are taken, but for those in /proc and its like, which are not
-    /// empty.
+    /// Whether to take files of size 0. This excludes files in /proc and similar file systems,
+    /// which are not empty.
     pub empty: bool,
-    /// Whether folders are entered that belong to systems: snapshots, trash, what a NAS keeps for itself. One
-    /// that is a root is.
+    /// Whether to enter system directories: snapshots, trash, and the private directories of a NAS.
+    /// A system directory that is a root is always entered.
     pub system_dirs: bool,
-    /// Whether file systems are walked whose files the kernel makes up, such as /proc.
+    /// Whether to walk file systems whose files the kernel generates, such as /proc.
     pub pseudo: bool,
     include: Globs,
     exclude: Globs,
@@ -51,8 +51,12 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Takes only files that match one of `include` (any, if there is none) and no file or
-    /// directory that matches one of `exclude`.
+    /// Returns a filter that takes only files that match one of `include` (any file if it is
+    /// empty), and no file or directory that matches one of `exclude`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is invalid.
     pub fn with_patterns(
         mut self,
         include: &[String],
@@ -63,13 +67,13 @@ impl Filter {
         Ok(self)
     }
 
-    /// Does the same with patterns that were read already.
+    /// Does the same with compiled patterns.
     #[must_use]
     pub fn with_globs(self, include: Globs, exclude: Globs) -> Filter {
         Filter { include, exclude, ..self }
     }
 
-    /// Returns what is taken below one root, as patterns may be paths that lead there.
+    /// Returns the filter for one root, as patterns may be paths that lead into it.
     pub(crate) fn below(&self, root: &Path) -> Filter {
         if !self.has_patterns() {
             return self.clone();
@@ -80,7 +84,7 @@ impl Filter {
         self.clone().with_globs(include, exclude)
     }
 
-    /// Returns whether a path below the root is needed to decide.
+    /// Returns whether decisions need the path below the root.
     pub(crate) fn wants_paths(&self) -> bool {
         self.include.want_paths() || self.exclude.want_paths()
     }
@@ -90,7 +94,7 @@ impl Filter {
         !(self.include.is_empty() && self.exclude.is_empty())
     }
 
-    /// Decides on a name before its metadata is known, counting it if it is left out.
+    /// Decides on a name before its metadata is known. Counts a skipped name.
     pub(crate) fn takes_name(
         &self,
         name: &[u8],
@@ -109,7 +113,7 @@ impl Filter {
         if !self.has_patterns() {
             return true;
         }
-        // Both are asked, so that a pattern is not said to match nothing because of another one.
+        // Both sets are matched, so that each pattern's matches are noted.
         let includes = !is_dir && self.include.matches(name, path, false);
         let is_included = is_dir || includes || self.include.is_empty();
         let out = self.exclude.matches(name, path, is_dir) || !is_included;
@@ -117,9 +121,9 @@ impl Filter {
         !out
     }
 
-    /// Decides on a file's size, counting the file if it is left out.
+    /// Decides on a file by its size. Counts a skipped file.
     ///
-    /// `volume` is asked for only if the answer depends on where the file is.
+    /// `volume` is called only if the decision depends on the file system.
     pub(crate) fn takes_size(
         &self,
         size: u64,

@@ -1,13 +1,13 @@
-//! The one language of patterns, and what each pattern has matched.
+//! Patterns, and a record of which of them have matched.
 //!
-//! A pattern without a slash is matched against names, at any depth. One with a slash is matched against
-//! paths: the path below the top directory, or, as the shell completes it, a path that leads into the top
-//! directory ([`Globs::below`]). One that ends in a slash matches directories only. `*` and `?` match no
-//! slash, `**` does; `[...]` is a set of characters, `{a,b}` one or the other, and a backslash takes the
-//! meaning from what follows.
+//! A pattern without a slash matches names at any depth. A pattern with a slash matches paths:
+//! relative to the top directory or, as a shell completes them, paths that lead into the top
+//! directory ([`Globs::below`]). A trailing slash restricts it to directories. `*` and `?` match no
+//! slash, `**` does; `[...]` is a set of characters, `{a,b}` an alternative, and a backslash
+//! escapes the next character.
 //!
-//! [`Globs::unmatched`] tells which patterns have matched nothing so far. All clones of a set of patterns
-//! note that in one place.
+//! [`Globs::unmatched`] returns the patterns that have matched nothing so far. All clones of a set
+//! of patterns share this record.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,7 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::top::{Readings, Top};
 
-/// A pattern that cannot be understood.
+/// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("pattern {pattern:?}: {reason}")]
 pub struct FilterError {
@@ -28,41 +28,42 @@ pub struct FilterError {
     pub reason: String,
 }
 
-/// What patterns are used for, which decides between two readings of one.
+/// The purpose of a set of patterns. It decides between two readings of one pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// They choose what something is done to. A path to something in the top directory is only that.
+    /// The patterns select entries to act on. A path into the top directory is only read as that
+    /// path.
     Include,
-    /// They choose what is spared: whatever a pattern may mean is.
+    /// The patterns select entries to leave alone. All readings count.
     Exclude,
 }
 
-/// A pattern that means one thing counted from the top directory and another one as a path.
+/// A pattern that means one thing relative to the top directory, and another thing as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twofold {
     /// The pattern as typed.
     pub typed: String,
-    /// What it means counted from the top directory, as an absolute path.
+    /// The meaning relative to the top directory, as an absolute path.
     pub inside: String,
-    /// What it means as a path, made absolute.
+    /// The meaning as a path, made absolute.
     pub path: String,
 }
 
-/// Patterns for files and for directories.
+/// Compiled patterns for files and directories.
 #[derive(Clone, Debug, Default)]
 pub struct Globs {
     typed: Arc<Typed>,
     ignore_case: bool,
-    /// By pattern, what it also stands for: patterns too, but counted from the top directory.
+    /// The further readings of each pattern, as patterns relative to the top directory.
     also: Vec<Vec<String>>,
     files: Set,
     dirs: Set,
-    /// Patterns that are the path of the top directory.
+    /// Patterns that are the path of the top directory itself.
     of_top: Vec<usize>,
     twofold: Option<Twofold>,
 }
 
-/// Patterns as they were typed, and whether each has matched anything.
+/// Patterns as typed, and whether each has matched.
 #[derive(Debug, Default)]
 struct Typed {
     texts: Vec<String>,
@@ -71,16 +72,16 @@ struct Typed {
 }
 
 impl Globs {
-    /// Reads patterns; those that end in a slash are for directories only.
+    /// Compiles patterns. Those with a trailing slash match directories only.
     ///
     /// # Errors
     ///
-    /// One of them is no pattern.
+    /// Fails if a pattern is invalid.
     pub fn new(patterns: &[String]) -> Result<Globs, FilterError> {
         Globs::with_case(patterns, false)
     }
 
-    /// Reads patterns that match names in capitals and small letters alike, if `ignore_case`.
+    /// Compiles patterns, ignoring case if `ignore_case`.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ impl Globs {
         Globs::of_readings(readings, ignore_case)
     }
 
-    /// Puts patterns together with what each also stands for, as [`Globs::readings`] returned it.
+    /// Compiles patterns with the readings that [`Globs::readings`] returned for them.
     ///
     /// # Errors
     ///
@@ -107,8 +108,9 @@ impl Globs {
         Ok(globs)
     }
 
-    /// Returns the same patterns for what is in one of `tops`, with paths that lead there understood as such,
-    /// and what has the very name of a pattern taken for it. What they match is noted in one place.
+    /// Returns the same patterns for entries in one of `tops`. Paths that lead there become
+    /// relative to it, and an entry whose name equals a pattern literally matches it. The record of
+    /// matches is shared.
     #[must_use]
     pub fn below(&self, tops: &[Top], used: Use) -> Globs {
         let mut globs = self.clone();
@@ -132,7 +134,7 @@ impl Globs {
             globs.also[number].sort();
             globs.also[number].dedup();
         }
-        // A reading that is no pattern by itself, as it begins in the middle of one, is none.
+        // A reading that starts in the middle of a pattern may be invalid, and is dropped then.
         for also in &mut globs.also {
             also.retain(|text| glob(text, self.ignore_case).is_ok());
         }
@@ -142,38 +144,38 @@ impl Globs {
         }
     }
 
-    /// Returns a pattern of which it is not clear what it includes; see [`Globs::below`].
+    /// Returns an include pattern with two meanings, if there is one; see [`Globs::below`].
     pub fn twofold(&self) -> Option<&Twofold> {
         self.twofold.as_ref()
     }
 
-    /// Returns the patterns with what each also stands for, all counted from the top directory.
+    /// Returns the patterns with their further readings, all relative to the top directory.
     pub fn readings(&self) -> Vec<(String, Vec<String>)> {
         self.typed.texts.iter().cloned().zip(self.also.iter().cloned()).collect()
     }
 
-    /// Returns whether capitals and small letters are alike.
+    /// Returns whether matching ignores case.
     pub fn ignores_case(&self) -> bool {
         self.ignore_case
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.typed.texts.is_empty()
     }
 
-    /// Returns whether a path below the top directory is needed to decide.
+    /// Returns whether matching needs the path below the top directory.
     pub fn want_paths(&self) -> bool {
         !self.dirs.paths.is_empty()
     }
 
-    /// Returns whether one of them is the path of the top directory itself, or matches its name.
+    /// Returns whether a pattern is the path of the top directory itself, or matches its name.
     pub fn match_top(&self, name: &[u8], is_dir: bool) -> bool {
         self.of_top.iter().for_each(|&number| self.typed.meet(number));
         self.matches(name, Some(name), is_dir) || !self.of_top.is_empty()
     }
 
-    /// Returns whether one of them matches a name, or its path below the top directory.
+    /// Returns whether a pattern matches a name, or its path below the top directory.
     pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
         let set = if is_dir { &self.dirs } else { &self.files };
         let is_match = set.matches(name, path);
@@ -183,32 +185,34 @@ impl Globs {
         is_match
     }
 
-    /// Returns the patterns, as typed, that have matched nothing so far.
+    /// Returns the patterns that have matched nothing so far, as typed.
     pub fn unmatched(&self) -> Vec<&str> {
         let typed = self.typed.texts.iter().zip(&self.typed.met);
         typed.filter(|(_, met)| !met.load(Relaxed)).map(|(text, _)| text.as_str()).collect()
     }
 
-    /// Returns which have matched, for [`Globs::note_matched`] on another host: a bit each, of the first 32.
+    /// Returns which of the first 32 patterns have matched, one bit each, for
+    /// [`Globs::note_matched`] on another host.
     pub fn matched(&self) -> u32 {
         let met = self.typed.met.iter().take(32).enumerate();
         met.fold(0, |bits, (number, met)| bits | u32::from(met.load(Relaxed)) << number)
     }
 
-    /// Notes which have matched elsewhere. Patterns beyond the 32nd count as such.
+    /// Records the patterns that have matched on another host. Patterns beyond the 32nd count as
+    /// matched.
     pub fn note_matched(&self, bits: u32) {
         let numbers = 0..self.typed.texts.len();
         let is_met = |number: &usize| *number >= 32 || bits & 1 << number != 0;
         numbers.filter(is_met).for_each(|number| self.typed.meet(number));
     }
 
-    /// Compiles all readings; those of the typed patterns themselves where `is_inside`.
+    /// Compiles all readings. The typed patterns themselves are included where `is_inside` is true.
     fn compile(&mut self, is_inside: impl Fn(usize) -> bool) -> Result<(), FilterError> {
         let (mut files, mut dirs) = (SetBuilder::default(), SetBuilder::default());
         for (number, (text, also)) in self.typed.texts.iter().zip(&self.also).enumerate() {
             let inside = is_inside(number).then_some(text);
             for text in inside.into_iter().chain(also) {
-                // "name/" has no slash but the last, so it is matched against the name.
+                // "name/" contains no other slash, so it matches names.
                 let bare = text.strip_suffix('/').unwrap_or(text);
                 let glob = glob(bare, self.ignore_case)?;
                 if bare == text {
@@ -230,7 +234,7 @@ impl Typed {
     }
 }
 
-/// Compiled readings, each with the number of its pattern.
+/// Compiled readings, each with the index of its pattern.
 #[derive(Clone, Debug, Default)]
 struct Set {
     names: GlobSet,
@@ -292,8 +296,8 @@ impl SetBuilder {
     }
 }
 
-/// Reads a pattern without its last slash; a path that is counted from the top directory may begin with a
-/// slash, or with a dot and a slash.
+/// Compiles a pattern without its trailing slash. A path relative to the top directory may start
+/// with `/` or `./`.
 fn glob(text: &str, ignore_case: bool) -> Result<globset::Glob, FilterError> {
     let mut plain = text.trim_start_matches('/');
     while let Some(rest) = plain.strip_prefix("./") {

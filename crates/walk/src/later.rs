@@ -1,12 +1,11 @@
-//! Looks at files in the order of their inodes, after their directories have been listed.
+//! Queries the metadata of files in inode order, after their directories have been listed.
 //!
-//! On a cold disk with an arm, looking at each file while its directory is listed moves the arm
-//! for almost every file. The numbers that the listings gave are enough to go through the inodes of
-//! a whole mount in one sweep, and what lies between two of them is read ahead by the file system.
-//! On a tree of 153,885 files the arm moved 31 times for it.
+//! On a cold hard disk, a `stat` of each file during the listing of its directory moves the disk
+//! head for almost every file. The inode numbers from the listings suffice to visit the inodes of a
+//! whole mount in one pass, while the file system reads ahead in between. On a tree of 153,885
+//! files this took 31 head movements.
 //!
-//! A file takes 16 bytes more until it has been looked at, and what was found of a window of them
-//! waits to be filled in.
+//! Until its metadata is known, a file takes 16 bytes more, and so do the results of one batch.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,16 +21,16 @@ use crate::table::count;
 use crate::tree::{DirId, FileRecord, Problem, Reason, cstr_at, push_component};
 use crate::worker::Mount;
 
-/// Files looked at before what was found of them is filled in: 26 MiB.
+/// Files per batch of results: 26 MiB.
 const WINDOW: usize = 1 << 18;
 
-/// Files a worker takes at once: neighbours often share a block of inodes, and a directory.
+/// Files that a worker takes at once. Neighbours often share an inode block, and a directory.
 const STEP: usize = 32;
 
-/// Marks a record that does not stay.
+/// Marks a record to remove.
 const DROPPED: DirId = DirId(u32::MAX);
 
-/// A file to look at.
+/// A file whose metadata is to be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted {
     inode: u64,
@@ -39,11 +38,11 @@ struct Wanted {
     file: u32,
 }
 
-/// Looks at what was put off in `stores`, all of them of one mount, and fills it in.
+/// Queries the deferred files in `stores`, all of one mount, and fills in their metadata.
 ///
 /// # Errors
 ///
-/// Only that the walk was asked to stop; some records then lack their metadata.
+/// Fails only if a stop was requested. Some records then lack their metadata.
 pub(crate) fn look(
     mount: &Mount<'_>,
     pool: &WorkerPool<'_>,
@@ -80,7 +79,7 @@ pub(crate) fn look(
 
 type Found = Vec<(Wanted, io::Result<Stat>)>;
 
-/// One thread's part of a window.
+/// Processes one thread's share of a batch.
 fn look_at(
     mount: &Mount<'_>,
     stores: &[Store],
@@ -104,7 +103,7 @@ fn look_at(
     }
 }
 
-/// Looks at one file, in a directory that may be open already.
+/// Queries one file, using its directory if that is open.
 fn stat(mount: &Mount<'_>, open: &mut Slots, store: &Store, file: u32) -> io::Result<Stat> {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
@@ -114,7 +113,7 @@ fn stat(mount: &Mount<'_>, open: &mut Slots, store: &Store, file: u32) -> io::Re
     }
 }
 
-/// A file that is on another device than its directory.
+/// A file that is on a different device than its directory.
 struct Stray {
     dir: DirId,
     store: u32,
@@ -131,7 +130,7 @@ fn fill_in(
 ) {
     let index = wanted.file as usize;
     let FileRecord { dir, name, .. } = store.files[index];
-    // Stands until it is known to stay.
+    // Remains marked unless the record turns out to be needed.
     store.files[index].dir = DROPPED;
     let stat = match stat {
         Ok(stat) if stat.kind == Kind::File => stat,
@@ -161,7 +160,7 @@ fn fill_in(
     }
 }
 
-/// Moves the records that stay to where others were dropped.
+/// Moves the remaining records into the gaps of removed ones.
 fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     let mut table = mount.table.write();
     let number: HashMap<u32, usize> = stores.iter().map(|store| store.shard).zip(0..).collect();
@@ -194,13 +193,13 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     }
 }
 
-/// Gives strays directories of their own: twins of those they are in.
+/// Gives strays directory records of their own, as duplicates of those they are in.
 fn place_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
     strays.sort_by_key(|stray| (stray.dir, stray.device));
     for group in strays.chunk_by(|a, b| (a.dir, a.device) == (b.dir, b.device)) {
         let store = &mut stores[group[0].store as usize];
         let records = group.iter().map(|stray| stray.record);
-        // Opened before the table is locked, as that looks into it.
+        // Opening a directory looks into the table, so it comes before the table is locked.
         let dir = mount.open(group[0].dir);
         let name = cstr_at(&store.names, group[0].record.name);
         let volume = dir.and_then(|dir| dir.child_volume(name).or_else(|_| dir.volume()));

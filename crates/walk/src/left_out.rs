@@ -1,9 +1,9 @@
-//! Names that a walk met and left out: by a filter, or because they could not be looked at.
+//! Names that a walk met and skipped, because of a filter or because they could not be examined.
 //!
-//! A directory that was listed to its end tells which of its remembered files are gone, but not if a
-//! filter passed some of them over. A name takes eight bytes here: a number that follows from directory
-//! and name, and from the file's metadata where that was looked at. Two of one number, one in 2^64, would
-//! only keep a file remembered that is gone, until the next scan.
+//! After a complete listing of a directory, remembered files that were not found are gone, unless a
+//! filter skipped them. A skipped name takes eight bytes: a hash of directory and name, and of the
+//! metadata if that is known. A collision (one in 2^64) would merely keep a deleted file remembered
+//! until the next scan.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,17 +12,17 @@ use fsops::Stat;
 use crate::remembered::Remembered;
 use crate::tree::{DirId, Tree};
 
-/// Names being gathered.
+/// A growing set of skipped names.
 #[derive(Debug, Default)]
 pub(crate) struct LeftOut(Vec<u64>);
 
 impl LeftOut {
-    /// Adds a name that was not looked at.
+    /// Adds a name whose metadata is unknown.
     pub(crate) fn add(&mut self, dir: DirId, name: &[u8]) {
         self.0.push(number(dir, name, None));
     }
 
-    /// Adds a file as it is now.
+    /// Adds a file with its current metadata.
     pub(crate) fn add_file(&mut self, dir: DirId, name: &[u8], stat: &Stat) {
         self.0.push(number(dir, name, Some(Remembered::of(stat))));
     }
@@ -31,7 +31,7 @@ impl LeftOut {
         self.0.append(&mut other.0);
     }
 
-    /// Makes them ready to be looked up.
+    /// Sorts the set for lookups.
     pub(crate) fn sort(&mut self) {
         self.0.sort_unstable();
         self.0.shrink_to_fit();
@@ -43,14 +43,14 @@ impl LeftOut {
 }
 
 impl Tree {
-    /// Returns whether the walk met a file in a directory and left it out, unchanged as far as the walk
-    /// knows: by a pattern it left it out without a look at it.
+    /// Returns whether the walk met this file in a directory and skipped it, unchanged as far as
+    /// the walk knows. If a pattern skipped it, its metadata is unknown.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
         self.left_out_unseen(dir, name) || self.left_out.has(number(dir, name, Some(file)))
     }
 
-    /// Returns whether the walk met a name in a directory, of a directory for one, and left it out without
-    /// a look at it.
+    /// Returns whether the walk met a name in a directory and skipped it without querying its
+    /// metadata. The name may be that of a directory.
     pub fn left_out_unseen(&self, dir: DirId, name: &[u8]) -> bool {
         self.left_out.has(number(dir, name, None))
     }

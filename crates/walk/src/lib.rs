@@ -1,20 +1,20 @@
-//! Finds the regular files below some roots, in parallel, in about 40 bytes each.
+//! Finds the regular files below some roots, in parallel, using about 40 bytes per file.
 //!
-//! [`walk`] lists directories and [`from_list`] takes paths as they come; both give a [`Tree`],
-//! in which a file is a number. [`Opener`] gets from such a number back to an open file.
+//! [`walk`] lists directories; [`from_list`] takes a list of paths. Both return a [`Tree`], in
+//! which a file is a number. [`Opener`] opens the file of a number.
 //!
 //! # One file is one file
 //!
-//! A directory reached twice (a root given twice or inside another, a bind mount) is listed once.
-//! Mounts below the roots are put off until all that was found before is done. What is on one
-//! physical device is taken in order of path, devices side by side; a root inside another one comes
-//! last. So which of two paths a file is found under does not depend on which thread was faster. The
-//! exception is a root that does not answer within a second: it is walked after all others, and given up
-//! if it never does.
+//! A directory that is reached twice (a root given twice or inside another, a bind mount) is listed
+//! once. Mounts below the roots are deferred until everything found before is done. Directories on
+//! one disk are taken in order of path, disks in parallel; a root inside another one comes last.
+//! Which of two paths a file is found under therefore does not depend on the speed of threads. The
+//! exception is a root that does not answer within a second: it is walked after all others, and
+//! given up if it never answers.
 //!
 //! # Memory
 //!
-//! 40 bytes and the name per file, 40 bytes and the name per directory. No path is ever stored.
+//! 40 bytes and the name per file, 40 bytes and the name per directory. Paths are never stored.
 
 mod filter;
 mod globs;

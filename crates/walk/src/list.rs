@@ -19,12 +19,12 @@ use crate::walker::assemble;
 
 /// Examines the files named in `paths`, without walking into directories.
 ///
-/// Directories and links in the list are passed over and counted; a path that cannot be examined is in
-/// [`Tree::problems`]. A path given twice counts once.
+/// Directories and links in the list are skipped and counted. [`Tree::problems`] has the paths that
+/// could not be examined. A path given twice counts once.
 ///
 /// # Errors
 ///
-/// Only that `progress` asked to stop.
+/// Fails only if a stop was requested.
 pub fn from_list(
     paths: impl Iterator<Item = PathBuf>,
     filter: &Filter,
@@ -45,14 +45,14 @@ pub fn from_list(
     Ok(assemble(tree, table.into_inner(), stores))
 }
 
-/// Files named one by one, by the directory they are in.
+/// Named files, grouped by directory.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
-    /// Folders by their path as given: two spellings of one directory are two, so that each file
-    /// is printed as it was named.
+    /// Directories by their path as given. Two spellings of one directory are two entries, so that
+    /// each file is printed as it was named.
     parents: HashMap<PathBuf, usize>,
     folders: Vec<Folder>,
-    /// What is taken: paths of these files are counted from the root directory.
+    /// The filter; paths of these files are relative to the root directory.
     filter: Option<Filter>,
 }
 
@@ -122,8 +122,8 @@ impl FileList {
         Ok(self.folders.len() - 1)
     }
 
-    /// Makes a root of every folder, without the files that a walk found too in the directories
-    /// it `listed`.
+    /// Makes a root of every directory, without the files that a walk also found in the directories
+    /// that it `listed`.
     pub(crate) fn finish(
         &mut self,
         tree: &mut Tree,
@@ -163,7 +163,7 @@ impl FileList {
     }
 }
 
-/// Returns a path as it is counted from the root directory.
+/// Returns a path relative to the root directory.
 fn from_root(path: &Path) -> Vec<u8> {
     let absolute = normal(&std::path::absolute(path).unwrap_or_else(|_| path.into()));
     let bytes = absolute.as_os_str().as_bytes();
@@ -179,7 +179,7 @@ fn dir_key(absolute: &[u8]) -> Option<FileKey> {
     Stat::of_path(Path::new(OsStr::from_bytes(absolute))).ok().map(|stat| stat.key())
 }
 
-/// Returns the names of the files a walk found in a directory on one device.
+/// Returns the names of the files that a walk found in a directory on one device.
 fn names_in<'a>(
     dir: DirId,
     device: u16,
@@ -215,7 +215,7 @@ impl Folder {
     }
 }
 
-/// Finds files that are named twice, also by two spellings of their directory.
+/// Finds files that are named twice, including by two spellings of their directory.
 struct Repeats {
     /// Directories with several spellings, and the names met in them so far.
     met: HashMap<Vec<u8>, HashSet<CString>>,
@@ -228,7 +228,7 @@ impl Repeats {
         Repeats { met: again.map(|folder| (folder.absolute.clone(), HashSet::new())).collect() }
     }
 
-    /// Drops the files that were named before and sorts the rest by name.
+    /// Removes the files that were named before, and sorts the others by name.
     fn drop_from(&mut self, dir: &[u8], files: &mut Vec<FileRecord>, names: &[u8]) {
         let name = |f: &FileRecord| cstr_at(names, f.name);
         files.sort_by(|a, b| name(a).cmp(name(b)));

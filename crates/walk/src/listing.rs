@@ -1,4 +1,5 @@
-//! Lists one directory: names of subdirectories, records of regular files, counts of the rest.
+//! Lists one directory: names of subdirectories, records of regular files, counts of everything
+//! else.
 
 use std::ffi::CStr;
 use std::io;
@@ -13,33 +14,33 @@ use crate::system::is_system_dir;
 use crate::table::{Block, count};
 use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
 
-/// A directory on which something is mounted when it is opened, by the directory it is in and its name.
+/// An automount point: its directory and its name in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Automount {
     pub(crate) dir: FileKey,
     pub(crate) name: Vec<u8>,
 }
 
-/// Where a worker keeps what it found.
+/// The findings of one worker.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) shard: u32,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<u8>,
-    /// A visitor's notes on the first of `files`; those beyond have none.
+    /// A visitor's notes on the first of `files`; the others have none.
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
     pub(crate) left_out: LeftOut,
-    /// Paths of the quarantine stores that were passed over.
+    /// Paths of the quarantine directories that were skipped.
     pub(crate) stores: Vec<Vec<u8>>,
-    /// Subdirectories of the directory being listed, each name ended by NUL.
+    /// Subdirectories of the directory being listed, as NUL-terminated names.
     pub(crate) children: Vec<u8>,
-    /// Their inode numbers as the listing gave them.
+    /// Their inode numbers from the listing.
     pub(crate) child_inodes: Vec<u64>,
-    /// Those of `files` that are known by name and inode number only, to be looked at later.
+    /// Those of `files` whose metadata is deferred: only name and inode number are known.
     pub(crate) later: Vec<u32>,
-    /// Files of the directory being listed that are on another device than it.
+    /// Files of the directory being listed that are on a different device.
     pub(crate) strays: Vec<(u64, FileRecord)>,
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
@@ -65,12 +66,12 @@ impl Store {
         }
     }
 
-    /// Returns the block of the files from `first` to the last one.
+    /// Returns the block of files from `first` to the last one.
     pub(crate) fn block_from(&self, first: u32) -> Block {
         Block { first, count: count(self.files.len()) - first, shard: self.shard }
     }
 
-    /// Keeps a name; `None` if the block of names is full (4 GiB).
+    /// Stores a name. Returns `None` if the block of names is full (4 GiB).
     pub(crate) fn keep_name(&mut self, name: &CStr) -> Option<u32> {
         let at = u32::try_from(self.names.len()).ok()?;
         self.names.extend_from_slice(name.to_bytes_with_nul());
@@ -86,28 +87,27 @@ pub(crate) struct Listing<'a> {
     pub(crate) id: DirId,
     pub(crate) dir: &'a Dir,
     pub(crate) stat: &'a Stat,
-    /// The file system it is on.
+    /// The directory's file system.
     pub(crate) volume: Volume,
-    /// Its path below the root, if the filter wants paths.
+    /// The path below the root, if the filter needs paths.
     pub(crate) below_root: Option<Vec<u8>>,
-    /// Builds its path as printed, for a problem.
+    /// Builds the printed path, for a problem.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) disk: &'a Disk,
 }
 
-/// Entries after which the time is noted, within one directory: on a cold disk, where each may take
-/// 10 ms, that is soon enough to go on in another way, and a look at the clock costs little beside
-/// them.
+/// Entries between two readings of the clock within a directory. On a cold disk, where an entry may
+/// take 10 ms, this detects the wait soon enough; reading the clock costs little in comparison.
 const STRIDE: u64 = 16;
 
-/// Looks at files while their directory is at hand.
+/// Examines files while their directory is open.
 pub trait Visitor: Sync {
-    /// Is called at most once per file that is taken, from any worker; returns a note on the file
-    /// that [`crate::Tree::notes`] keeps, or 0 for none.
+    /// Called at most once per file, from any worker. Returns a note on the file that
+    /// [`crate::Tree::notes`] keeps, or 0 for none.
     ///
-    /// It is not called for files on devices that are known to be cold: there, what it has to read
-    /// is read faster once all files are known.
+    /// It is not called for files on disks that are known to be cold, whose contents are read
+    /// faster once all files are known.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
 }
 
@@ -116,7 +116,7 @@ impl Listing<'_> {
     ///
     /// # Errors
     ///
-    /// The listing broke off; what was found before is in `store`.
+    /// Fails if the listing breaks off. `store` has the entries found before.
     pub(crate) fn run(
         &self,
         buffer: &mut DirBuffer,
@@ -147,7 +147,7 @@ impl Listing<'_> {
                     store.child_inodes.push(item.inode);
                 }
             }
-            // Many at once, or in the order of the disk, is faster than one after the other.
+            // Many queries at once, or queries in disk order, are faster than one after the other.
             Kind::File if self.disk.is_cold() && stat.is_none() => self.file_later(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
@@ -165,7 +165,7 @@ impl Listing<'_> {
         if stat.kind != Kind::File {
             return skip_kind(stat.kind, &mut store.skipped);
         }
-        // Sparse files of 8 EiB each are few and small on disk, but their sum is not.
+        // A few sparse files of 8 EiB each overflow the sum.
         store.bytes = store.bytes.saturating_add(stat.size);
         let volume = || {
             let elsewhere = stat.device != self.stat.device;
@@ -189,7 +189,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Takes a file by its name, to look at its inode later.
+    /// Takes a file by its name and defers its metadata.
     fn file_later(&self, item: &DirItem<'_>, store: &mut Store) {
         if self.is_own(item.name) || !self.takes(item.name, false, store) {
             return;
@@ -204,7 +204,7 @@ impl Listing<'_> {
         store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
     }
 
-    /// Returns whether a directory is to be listed, counting it if not.
+    /// Returns whether to list a directory. Counts a skipped one.
     fn enters(&self, name: &CStr, store: &mut Store) -> bool {
         let name_bytes = name.to_bytes();
         if self.is_own(name) {
@@ -252,7 +252,7 @@ impl Listing<'_> {
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
     }
 
-    /// Returns the path of a name, as it is printed.
+    /// Returns the printed path of a name.
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
         let mut path = (self.path)();
         push_component(&mut path, name);
@@ -279,7 +279,7 @@ pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
         Kind::Fifo => skipped.fifos += 1,
         Kind::Socket => skipped.sockets += 1,
         Kind::Device => skipped.devices += 1,
-        // A directory where a file was listed a moment ago: replaced meanwhile.
+        // The entry was replaced: the listing had a different type a moment ago.
         Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
     }
 }

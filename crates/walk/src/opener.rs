@@ -1,4 +1,4 @@
-//! Gets from a file's number to the open file, keeping the directories used last open.
+//! Opens files by number, keeping recently used directories open.
 
 use std::io;
 
@@ -7,25 +7,29 @@ use fsops::{Dir, File, Stat};
 use crate::slots::Slots;
 use crate::tree::{DirId, FileId, Tree, push_component, to_path};
 
-/// Opens files of a [`Tree`], relative to directories it holds open. One per thread.
+/// Opens files of a [`Tree`] relative to open directories. Each thread has its own.
 #[derive(Debug)]
 pub struct Opener<'a> {
     tree: &'a Tree,
     open: Slots,
-    /// The root that was used last: what is not open is opened from there.
+    /// The root used last. Directories that are not open are opened from there.
     root: Option<(DirId, Dir)>,
 }
 
 impl<'a> Opener<'a> {
-    /// Returns an opener that keeps at most `open_dirs` directories open, and a root.
+    /// Returns an opener that keeps at most `open_dirs` directories open, and one root.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
         Opener { tree, open: Slots::new(open_dirs), root: None }
     }
 
-    /// Opens a file for reading. It may not be the file the walk saw: compare its metadata.
+    /// Opens a file for reading. It may not be the file that the walk saw, so compare its metadata.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory on the way or the file cannot be opened.
     pub fn open(&mut self, file: FileId) -> io::Result<File> {
         match self.try_open(file) {
-            // Somebody else in the process needs descriptors too: give ours back, once.
+            // Other parts of the process need descriptors too: close the cached ones, once.
             Err(e) if e.raw_os_error() == Some(OUT_OF_DESCRIPTORS) => {
                 self.open.clear();
                 self.root = None;
@@ -35,7 +39,11 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Returns the metadata of what a file's name stands for now.
+    /// Returns the current metadata of a file's name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory on the way cannot be opened, or the name does not exist.
     pub fn stat(&mut self, file: FileId) -> io::Result<Stat> {
         let tree = self.tree;
         self.dir(tree.file(file).dir)?.stat_child(tree.name(file))
@@ -46,7 +54,11 @@ impl<'a> Opener<'a> {
         self.dir(tree.file(file).dir)?.open_file(tree.name(file))
     }
 
-    /// Returns a directory, opened.
+    /// Returns an open directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory or one on the way cannot be opened.
     pub fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
         if self.open.get(id).is_none() {
             let dir = self.open_dir(id)?;

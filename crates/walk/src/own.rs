@@ -1,15 +1,15 @@
 //! Lop's own files: a catalog with everything that belongs to it, and the folder with its journals.
 //!
-//! Paths do not identify these files, since links, bind mounts and other spellings lead to them as well. So each file is
-//! known by its name and the directory (device and inode) that contains it. The file need not exist: a journal of
-//! `SQLite` that appears beside a database changes the database.
+//! Links, bind mounts and other spellings give these files further paths. They are therefore
+//! identified by name and directory (device and inode). The file need not exist: if another program
+//! created an SQLite journal beside a database, it would change the database.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{FileKey, Kind, Stat};
 
-/// How many symbolic links are followed on the way to a file; the kernel has the same limit.
+/// Maximum number of symbolic links followed on the way to a file, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 /// Files that only lop itself may change.
@@ -17,15 +17,15 @@ const MOST_LINKS: usize = 40;
 pub struct Own {
     /// Names, by the directory that contains them.
     names: Vec<(FileKey, Vec<Vec<u8>>)>,
-    /// Directories that contain nothing but lop's own files.
+    /// Directories that contain only lop's own files.
     folders: Vec<FileKey>,
-    /// The absolute paths of the files that exist, without symbolic links.
+    /// The absolute paths of the existing files, without symbolic links.
     paths: Vec<PathBuf>,
 }
 
 impl Own {
-    /// Makes a set of the files and folders at these paths, and of the symbolic links on the way to them: if a link goes,
-    /// the path leads nowhere.
+    /// Returns the set of the files and directories at these paths, and of the symbolic links on
+    /// the way to them: removing a link would break the path.
     pub fn new(paths: &[PathBuf]) -> Own {
         let mut own = Own::default();
         for path in paths {
@@ -55,7 +55,7 @@ impl Own {
         }
     }
 
-    /// Returns the absolute paths of the files that exist, without symbolic links.
+    /// Returns the absolute paths of the existing files, without symbolic links.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
@@ -68,7 +68,7 @@ impl Own {
     }
 }
 
-/// Returns the symbolic links on the way to a path, followed by the path without them.
+/// Returns the symbolic links on the way to a path, followed by the resolved path.
 fn way(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut path = path.to_path_buf();

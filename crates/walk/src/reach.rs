@@ -1,7 +1,7 @@
-//! Gets from an absolute path to the open directory, however long the path, following no link.
+//! Opens directories by absolute path of any length, following no link.
 //!
-//! A link in the place of a directory leads elsewhere, perhaps to the very files that are asked about:
-//! what is behind it is not what the path stood for when it was noted.
+//! A link in the place of a directory leads elsewhere, possibly to the very files in question. What
+//! is behind it is not what the path meant when it was recorded.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use fsops::{Dir, Stat};
 
-/// Opens directories by absolute path, and keeps some of them open. One per thread.
+/// Opens directories by absolute path and keeps some of them open. Each thread has its own.
 #[derive(Debug)]
 pub struct Reach {
     top: Option<Dir>,
@@ -20,7 +20,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Returns one that keeps at most `most` directories open, and the root of the file system.
+    /// Returns an opener that keeps at most `most` directories open, and the root directory.
     pub fn new(most: usize) -> Reach {
         Reach { top: None, open: HashMap::new(), most }
     }
@@ -42,19 +42,27 @@ impl Reach {
         Ok(dir)
     }
 
-    /// Returns the directory that holds an absolute path, and the name in it.
+    /// Returns the directory that contains an absolute path, and the name in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Reach::dir`].
     pub fn site(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
         let (dir, name) = split(path);
         Ok((self.dir(dir)?, CString::new(name)?))
     }
 
-    /// Returns the metadata of what is at an absolute path, a link itself.
+    /// Returns the metadata of an absolute path; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Reach::dir`], or the error of `statx(2)`.
     pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         let (dir, name) = self.site(path)?;
         dir.stat_child(&name)
     }
 
-    /// Closes all directories: a path may lead elsewhere by now.
+    /// Closes all directories, as their paths may lead elsewhere by now.
     pub fn forget(&mut self) {
         self.open.clear();
     }
@@ -69,7 +77,7 @@ impl Reach {
     }
 }
 
-/// Returns directory and name of an absolute path; the directory of a name at the top is empty.
+/// Splits an absolute path into directory and name. The directory of a top-level name is empty.
 pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|&b| b == b'/').unwrap_or(0);
     (&path[..slash], path.get(slash + 1..).unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Adds files that a catalog remembers to a tree, so that they can be compared and asked about
-//! like files that were found.
+//! Adds files that a catalog remembers to a tree, so that they can be compared and queried like
+//! files that were found.
 
 use std::ffi::CStr;
 
@@ -8,20 +8,21 @@ use fsops::{FileKey, Stat, Volume};
 use crate::table::count;
 use crate::tree::{Device, DirId, DirRecord, FileId, FileRecord, Root, Tree};
 
-/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20: no file is on these.
+/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
+/// these devices.
 const NOWHERE: u64 = u64::MAX;
 const OFFLINE: u64 = u64::MAX - 1;
 
-/// A remembered file's metadata.
+/// Metadata of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remembered {
-    /// Length in bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Inode number.
     pub inode: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
 }
 
@@ -33,7 +34,7 @@ impl Remembered {
 }
 
 impl Tree {
-    /// Adds the file system's root as the place that remembered directories are below.
+    /// Adds the root directory as the ancestor of remembered directories.
     pub fn remember_root(&mut self) -> DirId {
         let root = count(self.roots.len());
         let dir = self.push_dir(None, root);
@@ -50,8 +51,8 @@ impl Tree {
         self.push_dir(Some(parent), at)
     }
 
-    /// Says where a remembered directory is now, before files are added to it: its identity and
-    /// file system, or `None` if it is gone.
+    /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
+    /// Call it before files are added.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
         let nowhere = (FileKey { device: NOWHERE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
@@ -68,13 +69,13 @@ impl Tree {
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
     }
 
-    /// Says that the files to be added to a remembered directory are on a disk that is not mounted.
+    /// Marks the files to be added to a remembered directory as being on an unmounted disk.
     pub fn place_offline(&mut self, id: DirId) {
         let place = (FileKey { device: OFFLINE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         self.place_dir(id, Some(place));
     }
 
-    /// Returns whether a remembered file is on a disk that is not mounted.
+    /// Returns whether a remembered file is on an unmounted disk.
     pub fn is_offline(&self, file: FileId) -> bool {
         self.is_remembered(file) && self.key(file).device == OFFLINE
     }
@@ -106,7 +107,7 @@ impl Tree {
         id
     }
 
-    /// Returns the number of the block of names that remembered files use now.
+    /// Returns the index of the block of names for remembered files.
     fn remembered_names(&mut self) -> u32 {
         const FULL: usize = 1 << 30;
         if self.names.last().is_none_or(|names| names.len() > FULL) || !self.remembered_block {

@@ -1,5 +1,5 @@
-//! Looks at the roots before the walk: which are directories, and on which device. One that does not
-//! answer, on a mount whose server is gone, holds up no other.
+//! Examines the roots before the walk: which are directories, and on which device. A root on a
+//! mount whose server is gone does not delay the others.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,28 +16,28 @@ use runtime::{Interrupted, Progress};
 
 use crate::tree::{DirId, Root};
 
-/// After so long without an answer a path is left for later: a disk that has to start spinning
-/// takes longer, but then nothing is lost except that it is walked last.
+/// Time after which an unanswered root is deferred. A disk that has to spin up takes longer, which
+/// only means that it is walked last.
 const SOON: Duration = Duration::from_secs(1);
-/// Between two looks at whether the program has to stop.
+/// Interval between two checks for a request to stop.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// What a path stands for.
+/// What a path is.
 pub(crate) enum Looked {
-    /// A directory, and its device.
+    /// A directory, and its device number.
     Directory(Root, u64),
-    /// A file, at this path: a link stands for what it leads to.
+    /// A file at this path. A link stands for its target.
     File(PathBuf),
 }
 
-/// A path's place among those given, and what was found there.
+/// A path's index among those given, and what was found there.
 pub(crate) type Answer = (usize, io::Result<Looked>);
 
-/// Paths being looked at, in threads that nobody waits for.
+/// Paths being examined, in detached threads.
 pub(crate) struct Looks {
     shared: Arc<Shared>,
     answers: Receiver<Answer>,
-    /// Those that have not answered yet.
+    /// Indices without an answer so far.
     open: BTreeSet<usize>,
 }
 
@@ -54,7 +54,7 @@ impl Looks {
         Looks { shared: Arc::new(shared), answers, open: (0..paths.len()).collect() }
     }
 
-    /// Returns what is known of those that answer in time, in the order given.
+    /// Returns the answers that arrive in time, in the order given.
     pub(crate) fn soon(&mut self, progress: &Progress) -> Result<Vec<Answer>, Interrupted> {
         let mut known = Vec::with_capacity(self.open.len());
         let (mut helpers, mut since) = (1, Instant::now());
@@ -68,7 +68,8 @@ impl Looks {
                 if self.shared.next.load(Relaxed) >= self.shared.paths.len() {
                     break;
                 }
-                // Who waits for that one does not come to the others; they may be on the same mount.
+                // A thread that is stuck cannot examine further paths, which may be on the same
+                // mount.
                 (0..helpers).for_each(|_| self.help());
                 (helpers, since) = (2 * helpers, Instant::now());
             }
@@ -77,8 +78,8 @@ impl Looks {
         Ok(known)
     }
 
-    /// Waits for one of those that did not, which fail if they have not done so by `end`; `None` if
-    /// there are none left.
+    /// Waits for one of the late answers, which fail if they have not arrived by `end`. Returns
+    /// `None` if no answer is missing.
     pub(crate) fn late(
         &mut self,
         end: Instant,
@@ -97,18 +98,18 @@ impl Looks {
         Ok(None)
     }
 
-    /// Waits a little for an answer.
+    /// Waits briefly for an answer.
     fn answer(&mut self) -> Option<Answer> {
         loop {
             let answer = self.answers.recv_timeout(PERIOD).ok()?;
-            // Of one that has failed it comes too late.
+            // The answer of a root that was given up comes too late.
             if self.open.remove(&answer.0) {
                 return Some(answer);
             }
         }
     }
 
-    /// Puts one more thread to it; without one there is no way but to wait.
+    /// Starts one more thread. If none can be started, the only option is to wait.
     fn help(&self) {
         let shared = Arc::clone(&self.shared);
         if Builder::new().spawn(move || shared.look()).is_err() {
@@ -117,12 +118,11 @@ impl Looks {
     }
 }
 
-/// Returns which of some paths do not answer within `patience`, by their place among them. An error is
-/// an answer.
+/// Returns the indices of the paths that do not answer within `patience`. An error is an answer.
 pub fn silent(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
     let end = Instant::now() + patience;
     let mut looks = Looks::at(paths);
-    // Nobody stops it.
+    // Nobody requests a stop.
     let _answers = looks.soon(&Progress::default());
     while !looks.open.is_empty() && Instant::now() < end {
         looks.answer();
@@ -135,7 +135,7 @@ impl Shared {
         loop {
             let at = self.next.fetch_add(1, Relaxed);
             let Some(path) = self.paths.get(at) else { return };
-            // Nobody listens any more if the walk was interrupted.
+            // Nobody receives the answer if the walk was interrupted.
             if self.answers.send((at, look(path))).is_err() {
                 return;
             }
@@ -143,7 +143,7 @@ impl Shared {
     }
 }
 
-/// Finds out what a path stands for.
+/// Finds out what a path is.
 fn look(path: &Path) -> io::Result<Looked> {
     let is_dir = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
     if !is_dir {

@@ -1,7 +1,7 @@
-//! Directories held open by number, those used last.
+//! A cache of open directories by number.
 //!
-//! A directory has one place in a table of slots, by its number modulo their count: neighbours in the
-//! tree have neighbouring numbers, and files are asked for roughly in the order of the tree.
+//! A directory has a single slot: its number modulo the number of slots. Neighbours in the tree
+//! have neighbouring numbers, and files are opened roughly in tree order.
 
 use fsops::Dir;
 
@@ -11,7 +11,7 @@ use crate::tree::DirId;
 pub(crate) struct Slots(Vec<Option<(DirId, Dir)>>);
 
 impl Slots {
-    /// Returns slots for `count` directories, or for one if it is 0.
+    /// Returns a cache for `count` directories, at least one.
     pub(crate) fn new(count: usize) -> Slots {
         Slots(std::iter::repeat_with(|| None).take(count.max(1)).collect())
     }
@@ -21,13 +21,13 @@ impl Slots {
         self.0[self.slot(id)].as_ref().filter(|(open, _)| *open == id).map(|(_, dir)| dir)
     }
 
-    /// Keeps a directory open instead of the one that had its slot.
+    /// Stores a directory, closing the one in its slot.
     pub(crate) fn put(&mut self, id: DirId, dir: Dir) -> &Dir {
         let slot = self.slot(id);
         &self.0[slot].insert((id, dir)).1
     }
 
-    /// Closes all.
+    /// Closes all directories.
     pub(crate) fn clear(&mut self) {
         self.0.iter_mut().for_each(|slot| *slot = None);
     }

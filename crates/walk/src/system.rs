@@ -1,14 +1,13 @@
-//! Folders that belong to systems and programs rather than to whoever keeps files there.
+//! Directories that belong to systems and programs rather than to users.
 //!
-//! What is in the first kind is a view of the same files (snapshots), was thrown away, or is kept by a
-//! system for itself: to read it costs time, a copy in it is none that anybody should count on, and to
-//! change it is nobody's business. A repository of version control is what a person made, so it is
-//! scanned and asked about; but its files are what a program believes they are, and only that one should
-//! change them.
+//! System directories hold snapshots of the same files, deleted files, or a system's private files.
+//! Reading them costs time, a copy in them is no copy to rely on, and no user may change them. A
+//! version control repository is a user's work, so it is scanned and queried; but its files must
+//! match the program's records, and only that program may change them.
 
 use crate::tree::{DirId, Tree};
 
-/// Names of folders of systems.
+/// Names of system directories.
 const SYSTEM: [&[u8]; 17] = [
     // Snapshots: NetApp, QNAP, Synology, snapper, ZFS.
     b".snapshot",
@@ -17,7 +16,7 @@ const SYSTEM: [&[u8]; 17] = [
     b"#snapshot",
     b".snapshots",
     b".zfs",
-    // Trash: XDG on other disks than the home folder's, macOS, QNAP, Synology.
+    // Trash: XDG on disks other than that of the home directory, macOS, QNAP, Synology.
     b".Trash",
     b".Trashes",
     b"@Recycle",
@@ -29,27 +28,27 @@ const SYSTEM: [&[u8]; 17] = [
     b".fseventsd",
     b".DocumentRevisions-V100",
     b".TemporaryItems",
-    // What a repaired file system had no name for.
+    // Files whose names a repair of the file system could not find.
     b"lost+found",
 ];
 
-/// Those of Windows, which does not tell capitals apart.
+/// Names of Windows, which ignores case.
 const OF_WINDOWS: [&[u8]; 3] = [b"$RECYCLE.BIN", b"RECYCLER", b"System Volume Information"];
 
-/// Names of repositories of version control.
+/// Names of version control repositories.
 const REPOSITORIES: [&[u8]; 5] = [b".git", b".hg", b".svn", b".bzr", b".jj"];
 
-/// Where the trash of a home folder is.
+/// The trash of a home directory.
 const HOME_TRASH: &[u8] = b".local/share/Trash";
 
-/// Returns whether a directory belongs to a system, by its name; `parent` returns the path that its own
-/// directory was reached by.
+/// Returns whether a directory is a system directory, by its name. `parent` returns the path by
+/// which its parent was reached.
 pub(crate) fn is_system_dir(name: &[u8], parent: impl FnOnce() -> Vec<u8>) -> bool {
     let path = || [&parent()[..], b"/", name].concat();
     is_system_name(name) || name == b"Trash" && is_home_trash(&path())
 }
 
-/// Returns whether a path is below a folder of a system.
+/// Returns whether a path is below a system directory.
 pub fn in_system_dir(path: &[u8]) -> bool {
     let names = || path.split(|&byte| byte == b'/');
     let dirs = || names().take(names().count() - 1);
@@ -59,9 +58,9 @@ pub fn in_system_dir(path: &[u8]) -> bool {
     }
 }
 
-/// Returns, by directory, whether the files in it are those of a system or of a program: in or below a folder
-/// of a system, or a repository of version control. What is in one of `named`, absolute paths, is whose it
-/// is otherwise: somebody has asked for it.
+/// Returns, for each directory, whether its files belong to a system or program: whether it is, or
+/// is below, a system directory or a repository. Directories in `named`, which are absolute paths,
+/// are exempt because the user asked for them.
 pub fn kept_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
     let mut kept: Vec<bool> = Vec::with_capacity(tree.dirs().len());
     for (id, dir) in (0u32..).map(DirId).zip(tree.dirs()) {
@@ -80,13 +79,13 @@ pub fn kept_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
     kept
 }
 
-/// Returns whether a directory of this name belongs to a system, wherever it is.
+/// Returns whether a directory of this name is a system directory anywhere.
 pub fn is_system_name(name: &[u8]) -> bool {
     let of_windows = |other: &[u8]| name.eq_ignore_ascii_case(other);
     SYSTEM.contains(&name) || OF_WINDOWS.into_iter().any(of_windows) || is_trash_of_user(name)
 }
 
-/// Returns whether a name is that of a user's trash on a disk: `.Trash-1000`.
+/// Returns whether a name is that of a user's trash on a disk, such as `.Trash-1000`.
 fn is_trash_of_user(name: &[u8]) -> bool {
     let number = name.strip_prefix(b".Trash-");
     number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))

@@ -1,7 +1,6 @@
 //! The directories found so far, shared by the workers of a walk.
 //!
-//! A worker takes the lock twice per directory: to look up where it is, and to hand in what it
-//! found.
+//! A worker takes the lock twice per directory: to look up its path, and to add its findings.
 
 use std::ffi::CString;
 use std::io;
@@ -45,12 +44,12 @@ impl Table {
 }
 
 impl Directories {
-    /// Adds the directory of root number `root`.
+    /// Adds the directory of the root with index `root`.
     pub(crate) fn add_root(&mut self, root: usize) -> DirId {
         self.push(None, u32::try_from(root).unwrap_or(u32::MAX))
     }
 
-    /// Adds directories named in `names`, each ended by NUL; returns the first one's number.
+    /// Adds the directories named in `names`, NUL-terminated each. Returns the number of the first.
     pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
         let first = DirId(count(self.records.len()));
         let mut at = count(self.names.len());
@@ -62,8 +61,8 @@ impl Directories {
         first
     }
 
-    /// Adds a second record of directory `id` for those of its files that are on another device,
-    /// and puts them into `store`.
+    /// Adds a second record of directory `id` for its files on another device, and puts them into
+    /// `store`.
     pub(crate) fn add_twin(
         &mut self,
         id: DirId,
@@ -94,7 +93,7 @@ impl Directories {
         id
     }
 
-    /// Returns the index of device `number`, asking for its file system if it is new.
+    /// Returns the index of device `number`. Queries its file system if it is new.
     pub(crate) fn device(
         &mut self,
         number: u64,
@@ -114,7 +113,7 @@ impl Directories {
         self.records[id.0 as usize].parent
     }
 
-    /// Returns a directory's name, or an empty one for a root.
+    /// Returns a directory's name; empty for a root.
     pub(crate) fn name(&self, id: DirId) -> CString {
         let record = &self.records[id.0 as usize];
         match record.parent {
@@ -123,7 +122,7 @@ impl Directories {
         }
     }
 
-    /// Returns the path from directory `base` (or its root, without one) down to `id`.
+    /// Returns the path from directory `base`, or from the root without one, down to `id`.
     pub(crate) fn path_below(&self, base: Option<DirId>, id: DirId) -> Vec<u8> {
         let mut chain = Vec::new();
         let mut at = id;
@@ -149,11 +148,12 @@ impl Directories {
     }
 }
 
-/// Returns a length as a number of 32 bits.
+/// Converts a length to 32 bits.
 ///
 /// # Panics
 ///
-/// Beyond 2^32 entries or 4 GiB of directory names, which take over 160 GB of memory before.
+/// Panics beyond 2^32 entries or 4 GiB of directory names, for which 160 GB of memory would be
+/// needed.
 pub(crate) fn count(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 entries")
 }

@@ -1,8 +1,8 @@
-//! What a pattern stands for in one top directory.
+//! The meanings of a pattern relative to one top directory.
 //!
-//! A shell completes `/scratch/keep` and `scratch/keep`, and neither is counted from `/scratch`. So a
-//! pattern with a slash is also read as a path: if that leads into the top directory, by whatever
-//! spelling or mount, the rest of it is another reading of the pattern.
+//! A shell completes `/scratch/keep` and `scratch/keep`, and neither is relative to `/scratch`. A
+//! pattern with a slash is therefore also read as a path. If it leads into the top directory, by
+//! whatever spelling or mount, the remainder is another reading of the pattern.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,37 +12,37 @@ use fsops::{FileKey, Kind, Stat};
 
 use crate::globs::{Twofold, Use};
 
-/// A directory that patterns select in.
+/// A directory to which patterns are relative.
 #[derive(Clone, Debug)]
 pub struct Top {
-    /// Its paths: as it was named, and without links.
+    /// Its paths: as named, and without links.
     spelled: Vec<PathBuf>,
-    /// What a pattern may begin with: the host that it is on.
+    /// The host it is on, which a pattern may start with.
     host: Option<String>,
-    /// Which it is, if it is there and on this host.
+    /// Its identity, if it exists on this host.
     key: Option<FileKey>,
 }
 
-/// What a pattern stands for in a top directory.
+/// The meanings of a pattern in a top directory.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// Patterns that it stands for too, counted from the top directory.
+    /// Further readings, as patterns relative to the top directory.
     pub(crate) also: Vec<String>,
-    /// Those of them that come of reading it as a path.
+    /// Those of them that come from reading it as a path.
     pub(crate) paths: Vec<String>,
-    /// It is not to be counted from the top directory.
+    /// Whether it must not be read relative to the top directory.
     pub(crate) is_path_only: bool,
-    /// What it names is there.
+    /// Whether the path that it names exists.
     pub(crate) exists: bool,
-    /// It is the path of the top directory itself.
+    /// Whether it is the path of the top directory itself.
     pub(crate) names_top: bool,
 }
 
-/// A component of a path, and the pattern that matches it.
+/// A component of a path, and a pattern that matches it.
 type Part = (Vec<u8>, String);
 
 impl Top {
-    /// Returns a directory of this host, which need not exist.
+    /// Returns a directory of this host. It need not exist.
     pub fn new(path: &Path) -> Top {
         let named = std::path::absolute(path).map_or_else(|_| path.into(), |path| normal(&path));
         let real = path.canonicalize().ok();
@@ -51,12 +51,12 @@ impl Top {
         Top { spelled, host: None, key }
     }
 
-    /// Returns a directory of another host, of which nothing is known but how it is written.
+    /// Returns a directory of a remote host, known by its path only.
     pub fn far(host: &str, path: &Path) -> Top {
         Top { spelled: vec![normal(path)], host: Some(host.into()), key: None }
     }
 
-    /// Finds out what a pattern stands for here.
+    /// Returns the meanings of a pattern in this directory.
     pub(crate) fn readings(&self, typed: &str, used: Use, ignore_case: bool) -> Readings {
         let prefix = self.host.as_ref().map(|host| format!("{host}:"));
         let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
@@ -87,8 +87,8 @@ impl Top {
         readings
     }
 
-    /// Looks whether something has the very name that a pattern is: a name may have brackets in it, and what a
-    /// shell ends with a slash may be a link to a directory.
+    /// Checks for an entry whose name equals the pattern literally. A name may contain brackets,
+    /// and a name that a shell completed with a slash may be a link to a directory.
     fn of_that_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
         let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
             return;
@@ -98,7 +98,7 @@ impl Top {
         let slash = match stat.kind {
             Kind::Symlink => "",
             Kind::Dir => slash,
-            // "name/" is a directory of that name, somewhere.
+            // "name/" is a directory of that name, anywhere.
             _ if !bare.contains('/') && !slash.is_empty() => return,
             _ => "",
         };
@@ -106,7 +106,7 @@ impl Top {
         readings.also.push(format!("/{}{slash}", globset::escape(plain)));
     }
 
-    /// Returns what is left of a pattern, read as a path, below this directory.
+    /// Reads a pattern as a path and returns its remainders below this directory.
     fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
         let own = parts(text);
         if self.host.is_some() {
@@ -125,7 +125,7 @@ impl Top {
         rests
     }
 
-    /// Returns the parts of a path behind those that are the path of this directory.
+    /// Returns the components of a path after those of this directory.
     fn rest(&self, is_absolute: bool, parts: &[Part], ignore_case: bool) -> Option<Vec<Part>> {
         let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]), ignore_case);
         let upto = (0..=parts.len()).rev().find(is_it)?;
@@ -140,8 +140,7 @@ impl Top {
             })
     }
 
-    /// Returns what a relative pattern means counted from here and as a path, if there may be something of
-    /// either.
+    /// Returns the two meanings of a relative pattern, if entries of both may exist.
     pub(crate) fn twofold(&self, typed: &str, paths: &[String]) -> Option<Twofold> {
         let top = self.real()?;
         let first = parts(typed).into_iter().next()?;
@@ -154,7 +153,7 @@ impl Top {
         Some(Twofold { typed: typed.into(), inside, path: format!("{named}{path}") })
     }
 
-    /// Returns the path of the directory, if it is there and on this host.
+    /// Returns the directory's path, if it exists on this host.
     fn real(&self) -> Option<&Path> {
         self.key?;
         self.spelled.last().map(PathBuf::as_path)
@@ -169,20 +168,20 @@ fn joined(parts: &[Part]) -> String {
     parts.iter().map(|(_, glob)| glob.as_str()).collect::<Vec<_>>().join("/")
 }
 
-/// Returns the parts of a pattern.
+/// Returns the components of a pattern.
 fn parts(text: &str) -> Vec<Part> {
     let parts = text.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.map(|part| (part.into(), part.into())).collect()
 }
 
-/// Returns the parts of a path, with patterns that match these and nothing else.
+/// Returns the components of a path, with patterns that match them literally.
 fn literal_parts(path: &Path) -> Vec<Part> {
     let names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
     });
     let part = |name: &OsStr| {
-        // What cannot be written in a pattern can be anything.
+        // A pattern cannot express invalid UTF-8, so any character matches in its place.
         let glob = globset::escape(&name.to_string_lossy()).replace('\u{fffd}', "*");
         (name.as_bytes().to_vec(), glob)
     };
@@ -201,7 +200,7 @@ fn normal_parts(parts: impl Iterator<Item = Part>) -> Vec<Part> {
     normal
 }
 
-/// Returns the same path without links in the directories that it goes through.
+/// Resolves links in the directories of a path.
 fn real_parts(parts: &[Part]) -> Option<Vec<Part>> {
     (1..parts.len()).rev().find_map(|upto| {
         let real = path_of(true, &parts[..upto]).canonicalize().ok()?;
@@ -214,7 +213,7 @@ fn path_of(is_absolute: bool, parts: &[Part]) -> PathBuf {
     parts.iter().fold(start, |path, (name, _)| path.join(OsStr::from_bytes(name)))
 }
 
-/// Returns a path without `.` and `..`, as it is written.
+/// Returns a path without `.` and `..`, without consulting the file system.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

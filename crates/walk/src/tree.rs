@@ -20,61 +20,61 @@ pub struct FileId(pub u32);
 /// One name of a regular file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRecord {
-    /// Length in bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Inode number on the directory's device.
     pub inode: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// The directory that holds the name.
+    /// The directory that contains the name.
     pub dir: DirId,
-    /// Where the name starts in the directory's block of names.
+    /// Offset of the name in the directory's block of names.
     pub(crate) name: u32,
 }
 
-/// One directory.
+/// A directory.
 ///
-/// A directory whose files lie on several devices (overlayfs, a file as a mount point) has one
-/// record per device; the further ones have no inode and no children.
+/// A directory with files on several devices (overlayfs, a file as a mount point) has one record
+/// per device. The further records have no inode and no children.
 #[derive(Clone, Copy, Debug)]
 pub struct DirRecord {
-    /// Inode number, 0 if it was never listed.
+    /// Inode number; 0 if it was never listed.
     pub inode: u64,
-    /// The directory it is in; `None` for a root.
+    /// The parent directory; `None` for a root.
     pub parent: Option<DirId>,
     /// Start of the name among the directory names, or the root's number.
     pub(crate) name: u32,
     /// First file, and how many follow.
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// Which block of names its files use.
+    /// Index of the block of names that its files use.
     pub(crate) shard: u32,
     /// Index into [`Tree::devices`].
     pub(crate) device: u16,
-    /// Whether its listing was finished without an error.
+    /// Whether its listing finished without an error.
     pub complete: bool,
 }
 
-/// A path the user named, or one that a catalog remembers.
+/// A path that the user named, or that a catalog remembers.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// As it was given; what printed paths start with. Empty for the current directory of a
-    /// file given by a bare name.
+    /// The path as given, with which printed paths start. Empty for the current directory of a file
+    /// given by a bare name.
     pub given: Vec<u8>,
-    /// Absolute, with all links resolved.
+    /// The absolute path, with all links resolved.
     pub absolute: Vec<u8>,
-    /// Its directory.
+    /// Its directory record.
     pub dir: DirId,
-    /// Whether its whole content was to be found, rather than single files in it.
+    /// Whether the walk covers all of its content, as opposed to single files in it.
     pub whole: bool,
 }
 
 /// A device that files were found on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// As in [`FileKey`].
+    /// The device number, as in [`FileKey`].
     pub number: u64,
     /// The file system on it.
     pub volume: Volume,
@@ -86,18 +86,18 @@ pub enum Reason {
     /// A system call failed.
     #[error("cannot {}: {source}", op.verb())]
     Failed {
-        /// What was tried.
+        /// The operation.
         op: Op,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// Its metadata changed between the walk and the end of reading.
     #[error("changed while it was read")]
     Changed,
-    /// Its bytes are not those of an earlier scan, although its size and times are the same.
+    /// Its bytes differ from those of an earlier scan, although its size and times are the same.
     #[error("differs from what was scanned before, though its size and times are the same")]
     Damaged,
-    /// It has fewer bytes than its size says, as files in /sys do.
+    /// It is shorter than its size, as files in /sys are.
     #[error("has fewer bytes than its size says")]
     Short,
 }
@@ -107,11 +107,11 @@ pub enum Reason {
 pub struct Problem {
     /// Its path, starting with the root as given.
     pub path: Vec<u8>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// How many entries were left out on purpose, by reason.
+/// Numbers of entries that were skipped on purpose, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Skipped {
@@ -119,22 +119,22 @@ pub struct Skipped {
     pub too_small: u64,
     pub too_large: u64,
     pub excluded: u64,
-    /// Quarantine stores: folders, and single files where no folder could be made.
+    /// Quarantine directories, and single files where no directory could be created.
     pub quarantine: u64,
     pub hidden: u64,
     pub symlinks: u64,
     pub fifos: u64,
     pub sockets: u64,
     pub devices: u64,
-    /// Directories in a list that takes files.
+    /// Directories in a list of files.
     pub directories: u64,
     /// Directories on another file system.
     pub other_file_systems: u64,
-    /// File systems whose files the kernel makes up, and mount points of an automounter.
+    /// File systems whose files the kernel generates, and automount points.
     pub pseudo_file_systems: u64,
-    /// Folders that belong to systems.
+    /// System directories.
     pub system_dirs: u64,
-    /// Directories that had been listed by another path, and files listed twice.
+    /// Directories that were already listed under another path, and files listed twice.
     pub seen_before: u64,
 }
 
@@ -172,38 +172,38 @@ pub struct Tree {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
-    /// A visitor's notes by file number, 0 for none; files beyond its end have none.
+    /// A visitor's notes by file number, 0 for none. Files beyond its end have none.
     pub notes: Vec<u64>,
-    /// The first file that was not found by the walk but added from memory.
+    /// The first file that was added from a catalog and not found by the walk.
     pub(crate) remembered_from: Option<u32>,
-    /// Whether the last block of names is one for remembered files.
+    /// Whether the last block of names holds remembered files.
     pub(crate) remembered_block: bool,
-    /// What could not be examined.
+    /// Entries that could not be examined.
     pub problems: Vec<Problem>,
-    /// What was left out on purpose.
+    /// Numbers of entries that were skipped on purpose.
     pub skipped: Skipped,
-    /// The paths of the quarantine stores that were passed over, as they are printed.
+    /// Printed paths of the quarantine directories that were skipped.
     pub stores: Vec<Vec<u8>>,
     pub(crate) left_out: LeftOut,
 }
 
 impl Tree {
-    /// Returns the files; the index is the [`FileId`]. The files of a directory are neighbours.
+    /// Returns the files, indexed by [`FileId`]. Files of one directory are adjacent.
     pub fn files(&self) -> &[FileRecord] {
         &self.files
     }
 
-    /// Returns the directories; the index is the [`DirId`]. A parent comes before its children.
+    /// Returns the directories, indexed by [`DirId`]. A parent precedes its children.
     pub fn dirs(&self) -> &[DirRecord] {
         &self.dirs
     }
 
-    /// Returns the roots, those reached twice included.
+    /// Returns the roots, including those reached twice.
     pub fn roots(&self) -> &[Root] {
         &self.roots
     }
 
-    /// Returns the devices files were found on.
+    /// Returns the devices that files were found on.
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
@@ -224,7 +224,7 @@ impl Tree {
         dir.first..dir.first + dir.count
     }
 
-    /// Returns the device a directory's files are on.
+    /// Returns the device of a directory's files.
     pub fn device_of(&self, id: DirId) -> &Device {
         &self.devices[usize::from(self.dir(id).device)]
     }
@@ -240,7 +240,7 @@ impl Tree {
         FileKey { device: self.device_of(file.dir).number, inode: file.inode }
     }
 
-    /// Returns whether a file comes from a catalog rather than from this walk.
+    /// Returns whether a file was added from a catalog.
     pub fn is_remembered(&self, id: FileId) -> bool {
         self.remembered_from.is_some_and(|first| id.0 >= first)
     }
@@ -276,7 +276,7 @@ impl Tree {
         path
     }
 
-    /// Returns a directory's absolute path, its root's links resolved.
+    /// Returns a directory's absolute path, with its root's links resolved.
     pub fn absolute_dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
         self.write_path(&self.root_of(id).absolute, id, None, &mut path);
@@ -290,13 +290,13 @@ impl Tree {
         path
     }
 
-    /// Writes a file's path, starting with the root as given, over what is in `path`.
+    /// Replaces the content of `path` by a file's path, starting with the root as given.
     pub fn path_into(&self, id: FileId, path: &mut Vec<u8>) {
         let dir = self.file(id).dir;
         self.write_path(&self.root_of(dir).given, dir, Some(self.name(id)), path);
     }
 
-    /// Returns a file's absolute path, its root's links resolved.
+    /// Returns a file's absolute path, with its root's links resolved.
     pub fn absolute_path(&self, id: FileId) -> Vec<u8> {
         let mut path = Vec::new();
         let dir = self.file(id).dir;
@@ -304,7 +304,7 @@ impl Tree {
         path
     }
 
-    /// Returns whether an open file's metadata is still that of the walk.
+    /// Returns whether an open file's metadata still equals that of the walk.
     pub fn unchanged(&self, id: FileId, now: &Stat) -> bool {
         let file = self.file(id);
         self.key(id) == now.key()
@@ -313,10 +313,10 @@ impl Tree {
             && file.ctime_ns == now.ctime_ns
     }
 
-    /// Writes `start`, the directories down to `dir` and `name` over what is in `path`.
+    /// Replaces the content of `path` by `start`, the directories down to `dir`, and `name`.
     ///
-    /// The length is found first and the path filled from its end, as the table knows parents
-    /// only.
+    /// The table knows only parents, so the length is computed first and the path is filled from
+    /// its end.
     fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
         let name = name.map(CStr::to_bytes);
         let mut length: usize = name.map_or(0, |n| n.len() + 1);
@@ -348,7 +348,7 @@ impl Tree {
     }
 }
 
-/// Appends a component to a path, with a slash where one is needed.
+/// Appends a component to a path, with a slash where needed.
 pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() && path.last() != Some(&b'/') {
         path.push(b'/');
@@ -361,7 +361,7 @@ pub(crate) fn cstr_at(block: &[u8], at: u32) -> &CStr {
     CStr::from_bytes_until_nul(&block[at as usize..]).unwrap_or_default()
 }
 
-/// Returns bytes as a path.
+/// Converts bytes to a path.
 pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }

@@ -1,4 +1,4 @@
-//! What is walked in one disk: its roots and mounts, one after the other, with all of its workers.
+//! The walk of one disk: its roots and mounts, one after the other, with all of its workers.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,7 +17,7 @@ use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path
 use crate::walker::Options;
 use crate::worker::{BlockedThread, Mount, Worker};
 
-/// What the turns of a walk share.
+/// State shared by the disks of a walk.
 pub(crate) struct Common<'a> {
     pub(crate) options: &'a Options,
     pub(crate) automounts: Vec<Automount>,
@@ -29,20 +29,20 @@ pub(crate) struct Common<'a> {
     pub(crate) shards: AtomicU32,
 }
 
-/// Something to walk.
+/// A part of a disk to walk.
 pub(crate) enum Task {
-    /// A root, and its device.
+    /// A root, and its device number.
     Root(Root, u64),
-    /// A mount that was found.
+    /// A mount that the walk found.
     Mount(Found),
 }
 
-/// A directory that turned out to be another mount.
+/// A directory that turned out to be on another mount.
 pub(crate) struct Found {
-    /// The root it is below, and its device.
+    /// Its root, and its device number.
     pub(crate) root: Arc<Root>,
     pub(crate) root_device: u64,
-    /// What is taken below the root.
+    /// The filter below that root.
     pub(crate) filter: Arc<Filter>,
     pub(crate) id: DirId,
     pub(crate) device: u64,
@@ -52,15 +52,15 @@ pub(crate) struct Found {
 #[derive(Default)]
 pub(crate) struct Listed {
     keys: HashMap<FileKey, DirId>,
-    /// How many directory records it covers.
+    /// Number of directory records that it covers.
     upto: usize,
 }
 
-/// A turn, and what came of it.
+/// The walk of one disk, and its results.
 pub(crate) struct Turn<'a> {
     pub(crate) common: &'a Common<'a>,
     pub(crate) disk: Arc<Disk>,
-    /// What was listed in this disk before.
+    /// Directories of this disk that were listed before.
     pub(crate) listed: Listed,
     pub(crate) stores: Vec<Store>,
     pub(crate) found: Vec<Found>,
@@ -69,7 +69,8 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Listed {
-    /// Takes in what was listed since, before a second way to it may come.
+    /// Adds the directories listed since the last call, before a second path to one of them can
+    /// come up.
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
@@ -99,7 +100,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Walks what there is to walk, but for the mounts below it, which are in `found` then.
+    /// Walks all tasks. The mounts found below them are in `found` afterwards.
     pub(crate) fn run(mut self, tasks: Vec<Task>) -> Result<Turn<'a>, Interrupted> {
         for task in tasks {
             match task {
@@ -164,7 +165,7 @@ impl<'a> Turn<'a> {
         self.walk(found, &dir, &stat)
     }
 
-    /// Returns whether a file system is left out, counting it.
+    /// Returns whether to skip a file system. Counts a skipped one.
     fn passes_over(&mut self, dir: &Dir) -> bool {
         let is_pseudo = || dir.volume().is_ok_and(|volume| volume.is_synthetic());
         let passes = !self.common.options.filter.pseudo && is_pseudo();
@@ -183,7 +184,7 @@ impl<'a> Turn<'a> {
     /// Walks one mount.
     fn walk(&mut self, found: &Found, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
         let common = self.common;
-        // Asked before the table is locked: a mount may not answer.
+        // Queried before the table is locked, as a dead mount may not answer.
         let volume = dir.volume();
         let device = common.table.write().device(stat.device, || volume);
         let device_index = match device {
@@ -228,7 +229,7 @@ impl<'a> Turn<'a> {
             device,
         }));
         self.stores.extend(stores);
-        // Its record may have come before the mount's turn, so that `update` has passed it by.
+        // Its record may be older than the last `update` of this disk, which then missed it.
         self.listed.keys.insert(stat.key(), found.id);
         common.progress.check()
     }

@@ -1,4 +1,5 @@
-//! Walks the roots and the mounts below them: in each disk one after the other, the disks side by side.
+//! Walks the roots and the mounts below them: one after the other on each disk, and disks in
+//! parallel.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -25,30 +26,30 @@ use crate::turn::{Common, Listed, Task, Turn};
 /// How to walk.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which entries to take.
+    /// Selects the entries.
     pub filter: Filter,
-    /// Stay on the file system of each root.
+    /// Whether to stay on the file system of each root.
     pub one_file_system: bool,
-    /// Workers on each device.
+    /// Workers per disk.
     pub threads: Threads,
-    /// The devices, and what is known of them.
+    /// The disks, and what is known about them.
     pub disks: Arc<Disks>,
-    /// Descriptors a worker may keep open.
+    /// Descriptors that a worker may keep open.
     pub open_dirs: usize,
-    /// How long to wait for roots that do not answer when all others have been walked.
+    /// How long to wait for unresponsive roots after all others have been walked.
     pub patience: Duration,
-    /// Lop's own files, which are passed over without a report: the catalog can change during the walk.
+    /// Lop's own files, which are skipped silently, as the catalog can change during the walk.
     pub own: Own,
 }
 
 /// Finds the files below `roots`.
 ///
-/// A root may be a directory, a link to one, or a file; a link to a file stands for the file. What
-/// cannot be examined is in [`Tree::problems`], and the rest goes on.
+/// A root may be a directory, a link to one, or a file. A link to a file stands for the file.
+/// [`Tree::problems`] has the entries that could not be examined.
 ///
 /// # Errors
 ///
-/// Only that `progress` asked to stop.
+/// Fails only if a stop was requested.
 pub fn walk(
     roots: &[PathBuf],
     options: &Options,
@@ -70,7 +71,7 @@ pub fn walk(
         paths: roots,
         files: Vec::new(),
         tree: Tree::default(),
-        // The first has the files that are roots.
+        // The first store has the roots that are files.
         stores: vec![Store::new(common.shards.fetch_add(1, Relaxed))],
         listed: HashMap::new(),
         list: FileList::default(),
@@ -97,35 +98,35 @@ pub fn walk(
         listed.update(&table);
         all.extend(listed.keys());
     }
-    // A store is found by its number.
+    // The index of a store must be its number.
     stores.sort_unstable_by_key(|store| store.shard);
     list.finish(&mut tree, &mut stores, &table, &all);
     Ok(assemble(tree, table.into_inner(), stores))
 }
 
-/// A directory to begin at, and its device.
+/// A directory to start from, and its device number.
 type Start = (Root, u64);
 
-/// A walk under way.
+/// A walk in progress.
 struct Walker<'a> {
     common: &'a Common<'a>,
     /// The roots as given.
     paths: &'a [PathBuf],
-    /// Roots that are files, not taken yet.
+    /// Roots that are files, not processed yet.
     files: Vec<PathBuf>,
     tree: Tree,
-    /// Finished workers' stores; each has a shard number of its own.
+    /// Stores of finished workers; each has a unique shard number.
     stores: Vec<Store>,
-    /// What was listed in the disks, by the names of their disks.
+    /// The directories listed so far, by name of the disk.
     listed: HashMap<String, Listed>,
     list: FileList,
 }
 
 impl<'a> Walker<'a> {
-    /// Keeps roots inside of others from those apart; the latter can be walked side by side.
+    /// Separates roots inside others from independent ones, which can be walked in parallel.
     fn sort_roots(&mut self, answers: Vec<Answer>) -> (Vec<Start>, Vec<Start>) {
         let mut found: Vec<Start> = answers.into_iter().filter_map(|a| self.start(a)).collect();
-        // What is above comes before what is below it.
+        // Ancestors come before descendants.
         found.sort_by(|a, b| a.0.absolute.cmp(&b.0.absolute));
         let path = |start: &Start| to_path(start.0.absolute.clone());
         let (mut apart, mut nested): (Vec<Start>, Vec<Start>) = (Vec::new(), Vec::new());
@@ -136,7 +137,7 @@ impl<'a> Walker<'a> {
         (apart, nested)
     }
 
-    /// Takes the roots that are files, which nothing else waits for by now.
+    /// Processes the roots that are files. Nothing else is pending by now.
     fn take_files(&mut self) {
         let Common { options, table, .. } = self.common;
         for path in std::mem::take(&mut self.files) {
@@ -144,7 +145,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns a directory to walk; a file is for later.
+    /// Returns a directory to walk. A file is kept for later.
     fn start(&mut self, (at, looked): Answer) -> Option<Start> {
         match looked {
             Ok(Looked::Directory(root, device)) => return Some((root, device)),
@@ -158,9 +159,9 @@ impl<'a> Walker<'a> {
         None
     }
 
-    /// Walks roots and then the mounts found below them, those found below these, and so on. What is
-    /// in different disks is walked side by side, what is in one in order of path: so which of two
-    /// paths a directory is found under does not depend on which disk was faster.
+    /// Walks roots, then the mounts found below them, and so on. Disks are walked in parallel, and
+    /// each disk in order of path, so which of two paths a directory is found under does not depend
+    /// on the speed of the disks.
     fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
         let mut tasks: Vec<Task> =
             roots.into_iter().map(|(root, device)| Task::Root(root, device)).collect();
@@ -184,7 +185,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Walks what there is to walk in all disks side by side.
+    /// Walks the tasks of all disks in parallel.
     fn round(&mut self, tasks: Vec<Task>) -> Vec<Result<Turn<'a>, Interrupted>> {
         let mut by_disk: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
         for task in tasks {
@@ -220,7 +221,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Puts the workers' stores one behind the other.
+/// Concatenates the workers' stores.
 pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>) -> Tree {
     let mut bases = Vec::with_capacity(stores.len());
     let mut stores = stores;
@@ -253,7 +254,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree
 }
 
-/// Returns the directories that are not to be opened, as something would be mounted there by that.
+/// Returns the automount points. Opening one would mount a file system.
 fn automounts() -> Vec<Automount> {
     let mut reach = Reach::new(1);
     let mut automount = |point: &[u8]| {

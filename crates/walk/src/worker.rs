@@ -1,4 +1,4 @@
-//! One thread of a walk: takes directories of one mount from the queue and lists them.
+//! A thread of a walk: takes directories of one mount from the queue and lists them.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,17 +16,17 @@ use crate::table::{Table, count};
 use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
 use crate::walker::Options;
 
-/// A directory to be listed, and its inode number as its parent has it.
+/// A directory to list, and its inode number from its parent's listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockedThread {
     pub(crate) inode: u64,
     pub(crate) dir: DirId,
 }
 
-/// What the workers of one mount share.
+/// State shared by the workers of one mount.
 pub(crate) struct Mount<'a> {
     pub(crate) options: &'a Options,
-    /// What is taken below the root.
+    /// The filter below the root.
     pub(crate) filter: &'a Filter,
     pub(crate) own: &'a Own,
     pub(crate) automounts: &'a [Automount],
@@ -35,7 +35,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) table: &'a Table,
     pub(crate) queue: Queue<BlockedThread>,
     pub(crate) disk: &'a Disk,
-    /// Directories listed before this mount's turn.
+    /// Directories listed before this mount.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
     pub(crate) root_given: &'a [u8],
     pub(crate) top: DirId,
@@ -44,12 +44,12 @@ pub(crate) struct Mount<'a> {
     pub(crate) device: u64,
     pub(crate) device_index: u16,
     pub(crate) volume: Volume,
-    /// Directories that turned out to be other mounts, and their devices.
+    /// Directories that turned out to be on other mounts, and their device numbers.
     pub(crate) others: Mutex<Vec<(DirId, u64)>>,
 }
 
 impl Mount<'_> {
-    /// Returns whether to go by the order of the disk rather than by that of the tree.
+    /// Returns whether to go in disk order instead of tree order.
     fn in_order(&self) -> bool {
         self.disk.is_cold() && self.disk.is_seek_bound()
     }
@@ -63,7 +63,7 @@ impl Mount<'_> {
         self.top_dir.open_below(&below)
     }
 
-    /// Returns a directory's path as printed.
+    /// Returns a directory's printed path.
     pub(crate) fn dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = self.root_given.to_vec();
         push_component(&mut path, &self.table.read().path_below(None, id));
@@ -76,7 +76,7 @@ pub(crate) struct Worker<'a> {
     mount: &'a Mount<'a>,
     store: Store,
     stack: Vec<BlockedThread>,
-    /// Ancestors of the directory at hand that are still open, outermost first.
+    /// Open ancestors of the current directory, outermost first.
     open: Vec<(DirId, Dir)>,
     buffer: DirBuffer,
 }
@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
         done
     }
 
-    /// Puts what was found in a directory into the shared table and on the stack.
+    /// Adds a directory's findings to the shared table and its subdirectories to the stack.
     fn hand_in(
         &mut self,
         id: DirId,
@@ -205,7 +205,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Opens a directory from its parent if that is still open, else from the mount's top.
+    /// Opens a directory from its parent if that is still open, or else from the top of the mount.
     fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
         let (parent, name) = {
             let table = self.mount.table.read();
