@@ -3,6 +3,14 @@
 //! [`walk`] lists directories; [`from_list`] takes a list of paths. Both return a [`Tree`], in
 //! which a file is a number. [`Opener`] opens the file of a number.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `tree` | the result: rows of files and directories, remembered files, skipped names |
+//! | `filter` | the entries that a walk takes: patterns, lop's own files, system directories |
+//! | `engine` | the walk: roots, disks, mounts, workers, deferred metadata |
+//! | `open` | opening files by number and directories by path |
+//! | `names` | a pool of names for short-lived use |
+//!
 //! # One file is one file
 //!
 //! A directory that is reached twice (a root given twice or inside another, a bind mount) is listed
@@ -15,42 +23,28 @@
 //! # Memory
 //!
 //! 40 bytes and the name per file, 40 bytes and the name per directory. Paths are never stored.
-
+mod engine;
 mod filter;
-mod globs;
-mod later;
-mod left_out;
-mod list;
-mod listing;
 mod names;
-mod opener;
-mod own;
-mod reach;
-mod remembered;
-mod roots;
-mod slots;
-mod system;
-mod table;
-mod top;
+mod open;
 mod tree;
-mod turn;
-mod walker;
-mod worker;
 
+pub use engine::list::from_list;
+pub use engine::listing::Visitor;
+pub use engine::options::Options;
+pub use engine::roots::silent;
+pub use engine::walker::walk;
+pub use filter::globs::Globs;
+pub use filter::own::Own;
+pub use filter::pattern::{FilterError, Twofold, Use};
+pub use filter::system::{in_system_dir, is_system_name, kept_by_programs};
+pub use filter::top::Top;
 pub use filter::{Filter, STORE_PREFIX};
-pub use globs::{FilterError, Globs, Twofold, Use};
-pub use list::from_list;
-pub use listing::Visitor;
 pub use names::Names;
-pub use opener::Opener;
-pub use own::Own;
-pub use reach::{Reach, split};
-pub use remembered::Remembered;
-pub use roots::silent;
-pub use system::{in_system_dir, is_system_name, kept_by_programs};
-pub use top::Top;
-pub use tree::{
-    Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,
+pub use open::opener::Opener;
+pub use open::path_opener::{Reach, split};
+pub use tree::Tree;
+pub use tree::records::{
+    Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
     push_component,
 };
-pub use walker::{Options, walk};

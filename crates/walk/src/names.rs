@@ -24,7 +24,7 @@ impl Names {
     pub fn put(&mut self, name: &[u8]) -> (u32, u16) {
         let fits = self.filled + name.len() <= PAGE;
         if self.needed.is_empty() || !fits {
-            self.turn();
+            self.next_page();
         }
         let (page, at) = (self.page, self.filled);
         let start = page as usize % PAGES * PAGE + at;
@@ -35,7 +35,7 @@ impl Names {
     }
 
     /// Starts a free page.
-    fn turn(&mut self) {
+    fn next_page(&mut self) {
         self.page = self.free.pop().unwrap_or_else(|| {
             let page = self.needed.len();
             self.needed.push(0);

@@ -15,17 +15,16 @@ use device::{WaitMeter, WorkerPool};
 use fsops::{Kind, Op, Stat};
 use runtime::Interrupted;
 
-use crate::listing::{Store, record, skip_kind};
-use crate::slots::Slots;
-use crate::table::count;
-use crate::tree::{DirId, FileRecord, Problem, Reason, cstr_at, push_component};
-use crate::worker::Mount;
+use crate::engine::worker::Mount;
+use crate::open::dir_cache::DirCache;
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, cstr_at, push_component};
+use crate::tree::store::{Store, record, skip_kind};
 
 /// Files per batch of results: 26 MiB.
-const WINDOW: usize = 1 << 18;
+const BATCH_FILES: usize = 1 << 18;
 
 /// Files that a worker takes at once. Neighbours often share an inode block, and a directory.
-const STEP: usize = 32;
+const CHUNK_FILES: usize = 32;
 
 /// Marks a record to remove.
 const DROPPED: DirId = DirId(u32::MAX);
@@ -43,14 +42,14 @@ struct Wanted {
 /// # Errors
 ///
 /// Fails only if a stop was requested. Some records then lack their metadata.
-pub(crate) fn look(
+pub(crate) fn query(
     mount: &Mount<'_>,
     pool: &WorkerPool<'_>,
     stores: &mut [Store],
 ) -> Result<(), Interrupted> {
-    let mut wanted = Vec::with_capacity(stores.iter().map(|store| store.later.len()).sum());
+    let mut wanted = Vec::with_capacity(stores.iter().map(|store| store.deferred.len()).sum());
     for (number, store) in (0u32..).zip(&mut *stores) {
-        let later = std::mem::take(&mut store.later);
+        let later = std::mem::take(&mut store.deferred);
         let files = &store.files;
         wanted.extend(later.into_iter().map(|file| Wanted {
             inode: files[file as usize].inode,
@@ -63,9 +62,9 @@ pub(crate) fn look(
     }
     wanted.sort_unstable();
     let mut strays = Vec::new();
-    for window in wanted.chunks(WINDOW) {
+    for window in wanted.chunks(BATCH_FILES) {
         let next = AtomicUsize::new(0);
-        let found = pool.run(|meter| look_at(mount, stores, window, &next, meter));
+        let found = pool.run(|meter| query_chunk(mount, stores, window, &next, meter));
         mount.progress.check()?;
         for (wanted, stat) in found.into_iter().flatten() {
             let store = &mut stores[wanted.store as usize];
@@ -73,29 +72,29 @@ pub(crate) fn look(
         }
     }
     close_gaps(mount, stores);
-    place_strays(mount, stores, strays);
+    move_strays(mount, stores, strays);
     Ok(())
 }
 
-type Found = Vec<(Wanted, io::Result<Stat>)>;
+type FoundMount = Vec<(Wanted, io::Result<Stat>)>;
 
 /// Processes one thread's share of a batch.
-fn look_at(
+fn query_chunk(
     mount: &Mount<'_>,
     stores: &[Store],
     window: &[Wanted],
     next: &AtomicUsize,
     meter: &mut WaitMeter<'_>,
-) -> Found {
-    let mut open = Slots::new(mount.options.open_dirs);
+) -> FoundMount {
+    let mut open = DirCache::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
-        let start = next.fetch_add(STEP, Relaxed);
+        let start = next.fetch_add(CHUNK_FILES, Relaxed);
         if start >= window.len() || mount.progress.poll_stop() {
             return found;
         }
         meter.begin();
-        for &wanted in &window[start..window.len().min(start + STEP)] {
+        for &wanted in &window[start..window.len().min(start + CHUNK_FILES)] {
             let store = &stores[wanted.store as usize];
             found.push((wanted, stat(mount, &mut open, store, wanted.file)));
         }
@@ -104,7 +103,7 @@ fn look_at(
 }
 
 /// Queries one file, using its directory if that is open.
-fn stat(mount: &Mount<'_>, open: &mut Slots, store: &Store, file: u32) -> io::Result<Stat> {
+fn stat(mount: &Mount<'_>, open: &mut DirCache, store: &Store, file: u32) -> io::Result<Stat> {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
     match open.get(file.dir) {
@@ -194,7 +193,7 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
 }
 
 /// Gives strays directory records of their own, as duplicates of those they are in.
-fn place_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
+fn move_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
     strays.sort_by_key(|stray| (stray.dir, stray.device));
     for group in strays.chunk_by(|a, b| (a.dir, a.device) == (b.dir, b.device)) {
         let store = &mut stores[group[0].store as usize];
@@ -205,7 +204,7 @@ fn place_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>)
         let volume = dir.and_then(|dir| dir.child_volume(name).or_else(|_| dir.volume()));
         let mut table = mount.table.write();
         match table.device(group[0].device, || volume) {
-            Ok(device) => table.add_twin(group[0].dir, device, store, records),
+            Ok(device) => table.add_duplicate(group[0].dir, device, store, records),
             Err(source) => {
                 drop(table);
                 let path = mount.dir_path(group[0].dir);

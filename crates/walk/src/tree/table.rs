@@ -8,8 +8,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use fsops::{FileKey, Volume};
 
-use crate::listing::Store;
-use crate::tree::{Device, DirId, DirRecord, FileRecord, cstr_at, push_component};
+use crate::tree::records::{Device, DirId, DirRecord, FileRecord, count, cstr_at, push_component};
+use crate::tree::store::{Block, Store};
 
 #[derive(Debug, Default)]
 pub(crate) struct Table(RwLock<Directories>);
@@ -19,14 +19,6 @@ pub(crate) struct Directories {
     pub(crate) records: Vec<DirRecord>,
     pub(crate) names: Vec<u8>,
     pub(crate) devices: Vec<Device>,
-}
-
-/// The files of one directory, as one worker stored them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) shard: u32,
 }
 
 impl Table {
@@ -63,7 +55,7 @@ impl Directories {
 
     /// Adds a second record of directory `id` for its files on another device, and puts them into
     /// `store`.
-    pub(crate) fn add_twin(
+    pub(crate) fn add_duplicate(
         &mut self,
         id: DirId,
         device: u16,
@@ -146,14 +138,4 @@ impl Directories {
         let device = self.devices.get(usize::from(record.device))?;
         (record.inode != 0).then_some(FileKey { device: device.number, inode: record.inode })
     }
-}
-
-/// Converts a length to 32 bits.
-///
-/// # Panics
-///
-/// Panics beyond 2^32 entries or 4 GiB of directory names, for which 160 GB of memory would be
-/// needed.
-pub(crate) fn count(length: usize) -> u32 {
-    u32::try_from(length).expect("fewer than 2^32 entries")
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use fsops::{FileKey, Kind, Stat};
 
 /// Maximum number of symbolic links followed on the way to a file, as in the kernel.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Files that only lop itself may change.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ impl Own {
 fn way(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut path = path.to_path_buf();
-    while found.len() < MOST_LINKS {
+    while found.len() < MAX_LINKS {
         let link = path.ancestors().filter(|dir| dir.is_symlink()).last().map(Path::to_path_buf);
         let Some(link) = link else { break };
         let Ok(target) = link.read_link() else { break };

@@ -3,35 +3,15 @@
 
 use std::ffi::CStr;
 
-use fsops::{FileKey, Stat, Volume};
+use fsops::{FileKey, Volume};
 
-use crate::table::count;
-use crate::tree::{Device, DirId, DirRecord, FileId, FileRecord, Root, Tree};
+use crate::tree::Tree;
+use crate::tree::records::{Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, count};
 
 /// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
 /// these devices.
-const NOWHERE: u64 = u64::MAX;
-const OFFLINE: u64 = u64::MAX - 1;
-
-/// Metadata of a remembered file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Remembered {
-    /// Size in bytes.
-    pub size: u64,
-    /// Inode number.
-    pub inode: u64,
-    /// Modification time in nanoseconds since the epoch.
-    pub mtime_ns: i64,
-    /// Status change time in nanoseconds since the epoch.
-    pub ctime_ns: i64,
-}
-
-impl Remembered {
-    pub(crate) fn of(stat: &Stat) -> Remembered {
-        let (size, inode) = (stat.size, stat.inode);
-        Remembered { size, inode, mtime_ns: stat.mtime_ns(), ctime_ns: stat.ctime_ns }
-    }
-}
+const NO_DEVICE: u64 = u64::MAX;
+const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 
 impl Tree {
     /// Adds the root directory as the ancestor of remembered directories.
@@ -54,7 +34,7 @@ impl Tree {
     /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
     /// Call it before files are added.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
-        let nowhere = (FileKey { device: NOWHERE, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        let nowhere = (FileKey { device: NO_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
         let known = self.devices.iter().position(|d| d.number == key.device);
         let device = known.unwrap_or_else(|| {
@@ -71,13 +51,13 @@ impl Tree {
 
     /// Marks the files to be added to a remembered directory as being on an unmounted disk.
     pub fn place_offline(&mut self, id: DirId) {
-        let place = (FileKey { device: OFFLINE, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        let place = (FileKey { device: OFFLINE_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         self.place_dir(id, Some(place));
     }
 
     /// Returns whether a remembered file is on an unmounted disk.
     pub fn is_offline(&self, file: FileId) -> bool {
-        self.is_remembered(file) && self.key(file).device == OFFLINE
+        self.is_remembered(file) && self.key(file).device == OFFLINE_DEVICE
     }
 
     /// Adds a file to the directory placed last.

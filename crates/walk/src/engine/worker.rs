@@ -9,16 +9,17 @@ use device::{Disk, Queue, WaitMeter};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
 use runtime::Progress;
 
+use crate::engine::listing::{Automount, Listing, Visitor};
+use crate::engine::options::Options;
 use crate::filter::Filter;
-use crate::listing::{Automount, Listing, Store, Visitor};
-use crate::own::Own;
-use crate::table::{Table, count};
-use crate::tree::{DirId, Problem, Reason, cstr_at, push_component};
-use crate::walker::Options;
+use crate::filter::own::Own;
+use crate::tree::records::{DirId, Problem, Reason, count, cstr_at, push_component};
+use crate::tree::store::Store;
+use crate::tree::table::Table;
 
 /// A directory to list, and its inode number from its parent's listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct BlockedThread {
+pub(crate) struct PendingDir {
     pub(crate) inode: u64,
     pub(crate) dir: DirId,
 }
@@ -33,7 +34,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) progress: &'a Progress,
     pub(crate) table: &'a Table,
-    pub(crate) queue: Queue<BlockedThread>,
+    pub(crate) queue: Queue<PendingDir>,
     pub(crate) disk: &'a Disk,
     /// Directories listed before this mount.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
@@ -75,7 +76,7 @@ impl Mount<'_> {
 pub(crate) struct Worker<'a> {
     mount: &'a Mount<'a>,
     store: Store,
-    stack: Vec<BlockedThread>,
+    stack: Vec<PendingDir>,
     /// Open ancestors of the current directory, outermost first.
     open: Vec<(DirId, Dir)>,
     buffer: DirBuffer,
@@ -89,7 +90,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Store {
         self.mount.queue.join();
         let _guard = self.mount.queue.close_on_panic();
-        while let Some(BlockedThread { dir: id, .. }) = self.mount.queue.next(&mut self.stack) {
+        while let Some(PendingDir { dir: id, .. }) = self.mount.queue.next(&mut self.stack) {
             if self.mount.progress.poll_stop() {
                 self.mount.queue.close();
                 break;
@@ -158,7 +159,7 @@ impl<'a> Worker<'a> {
             disk,
         };
         let done = listing.run(&mut self.buffer, &mut self.store, meter);
-        self.hand_in(id, dir, stat, first, done.is_ok())?;
+        self.submit(id, dir, stat, first, done.is_ok())?;
         let progress = self.mount.progress;
         progress.entries.fetch_add(self.store.entries - entries, Relaxed);
         progress.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
@@ -166,7 +167,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Adds a directory's findings to the shared table and its subdirectories to the stack.
-    fn hand_in(
+    fn submit(
         &mut self,
         id: DirId,
         dir: &Dir,
@@ -184,8 +185,7 @@ impl<'a> Worker<'a> {
         let child = table.add_children(id, &self.store.children);
         self.store.children.clear();
         let inodes = self.store.child_inodes.drain(..);
-        let waiting =
-            (child.0..).zip(inodes).map(|(n, inode)| BlockedThread { inode, dir: DirId(n) });
+        let waiting = (child.0..).zip(inodes).map(|(n, inode)| PendingDir { inode, dir: DirId(n) });
         let bottom = self.stack.len();
         self.stack.extend(waiting);
         self.stack[bottom..].reverse();
@@ -200,7 +200,7 @@ impl<'a> Worker<'a> {
             let volume = || dir.child_volume(name).or_else(|_| dir.volume());
             let device = table.device(*number, volume)?;
             let files = group.iter().map(|&(_, file)| file);
-            table.add_twin(id, device, &mut self.store, files);
+            table.add_duplicate(id, device, &mut self.store, files);
         }
         Ok(())
     }

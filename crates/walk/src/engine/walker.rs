@@ -7,40 +7,22 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use device::{Disks, Threads};
 use fsops::{Mounts, Op};
 use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
 
-use crate::filter::Filter;
-use crate::list::FileList;
-use crate::listing::{Automount, Store, Visitor};
-use crate::own::Own;
-use crate::reach::{Reach, split};
-use crate::roots::{Answer, Looked, Looks};
-use crate::table::{Directories, Table, count};
-use crate::tree::{Problem, Reason, Root, Tree, to_path};
-use crate::turn::{Common, Listed, Task, Turn};
-
-/// How to walk.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Selects the entries.
-    pub filter: Filter,
-    /// Whether to stay on the file system of each root.
-    pub one_file_system: bool,
-    /// Workers per disk.
-    pub threads: Threads,
-    /// The disks, and what is known about them.
-    pub disks: Arc<Disks>,
-    /// Descriptors that a worker may keep open.
-    pub open_dirs: usize,
-    /// How long to wait for unresponsive roots after all others have been walked.
-    pub patience: Duration,
-    /// Lop's own files, which are skipped silently, as the catalog can change during the walk.
-    pub own: Own,
-}
+use crate::engine::disk_walk::{DiskWalk, ListedDirs, SharedState, WalkTask};
+use crate::engine::list::FileList;
+use crate::engine::listing::{Automount, Visitor};
+use crate::engine::options::Options;
+use crate::engine::roots::{Answer, PendingRoots, RootKind};
+use crate::open::path_opener::{Reach, split};
+use crate::tree::Tree;
+use crate::tree::assemble::assemble;
+use crate::tree::records::{Problem, Reason, Root, to_path};
+use crate::tree::store::Store;
+use crate::tree::table::Table;
 
 /// Finds the files below `roots`.
 ///
@@ -57,7 +39,7 @@ pub fn walk(
     progress: &Progress,
 ) -> Result<Tree, Interrupted> {
     progress.enter(Stage::Walk);
-    let common = Common {
+    let common = SharedState {
         options,
         automounts: if options.filter.pseudo { Vec::new() } else { automounts() },
         visitor,
@@ -76,22 +58,22 @@ pub fn walk(
         listed: HashMap::new(),
         list: FileList::default(),
     };
-    let mut looks = Looks::at(roots);
-    let (apart, nested) = walker.sort_roots(looks.soon(progress)?);
+    let mut pending = PendingRoots::at(roots);
+    let (apart, nested) = walker.sort_roots(pending.timely_answers(progress)?);
     walker.walk_all(apart)?;
     for root in nested {
         walker.walk_all(vec![root])?;
     }
     walker.take_files();
     let end = Instant::now() + options.patience;
-    while let Some(answer) = looks.late(end, progress)? {
+    while let Some(answer) = pending.late_answer(end, progress)? {
         let root = walker.start(answer);
         walker.walk_all(root.into_iter().collect())?;
         walker.take_files();
     }
     progress.enter(Stage::Sort);
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
-    let Common { table, roots, .. } = common;
+    let SharedState { table, roots, .. } = common;
     tree.roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut all = HashMap::new();
     for mut listed in listed.into_values() {
@@ -109,7 +91,7 @@ type Start = (Root, u64);
 
 /// A walk in progress.
 struct Walker<'a> {
-    common: &'a Common<'a>,
+    common: &'a SharedState<'a>,
     /// The roots as given.
     paths: &'a [PathBuf],
     /// Roots that are files, not processed yet.
@@ -118,7 +100,7 @@ struct Walker<'a> {
     /// Stores of finished workers; each has a unique shard number.
     stores: Vec<Store>,
     /// The directories listed so far, by name of the disk.
-    listed: HashMap<String, Listed>,
+    listed: HashMap<String, ListedDirs>,
     list: FileList,
 }
 
@@ -139,17 +121,17 @@ impl<'a> Walker<'a> {
 
     /// Processes the roots that are files. Nothing else is pending by now.
     fn take_files(&mut self) {
-        let Common { options, table, .. } = self.common;
+        let SharedState { options, table, .. } = self.common;
         for path in std::mem::take(&mut self.files) {
             self.list.add(&path, &options.filter, &mut self.stores[0], table);
         }
     }
 
     /// Returns a directory to walk. A file is kept for later.
-    fn start(&mut self, (at, looked): Answer) -> Option<Start> {
-        match looked {
-            Ok(Looked::Directory(root, device)) => return Some((root, device)),
-            Ok(Looked::File(path)) => self.files.push(path),
+    fn start(&mut self, (at, kind): Answer) -> Option<Start> {
+        match kind {
+            Ok(RootKind::Directory(root, device)) => return Some((root, device)),
+            Ok(RootKind::File(path)) => self.files.push(path),
             Err(source) => {
                 let path = self.paths[at].as_os_str().as_bytes().to_vec();
                 let reason = Reason::Failed { op: Op::Open, source };
@@ -163,12 +145,13 @@ impl<'a> Walker<'a> {
     /// each disk in order of path, so which of two paths a directory is found under does not depend
     /// on the speed of the disks.
     fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
-        let mut tasks: Vec<Task> =
-            roots.into_iter().map(|(root, device)| Task::Root(root, device)).collect();
+        let mut tasks: Vec<WalkTask> =
+            roots.into_iter().map(|(root, device)| WalkTask::Root(root, device)).collect();
         while !tasks.is_empty() {
             let mut found = Vec::new();
-            for turn in self.round(tasks) {
-                let Turn { disk, listed, stores, found: more, skipped, problems, .. } = turn?;
+            for disk_walk in self.round(tasks) {
+                let DiskWalk { disk, listed, stores, found: more, skipped, problems, .. } =
+                    disk_walk?;
                 self.listed.insert(disk.name().to_string(), listed);
                 self.stores.extend(stores);
                 self.tree.skipped.add(&skipped);
@@ -180,78 +163,46 @@ impl<'a> Walker<'a> {
                 let below = table.path_below(None, found.id);
                 (found.root.absolute.clone(), below)
             });
-            tasks = found.into_iter().map(Task::Mount).collect();
+            tasks = found.into_iter().map(WalkTask::Mount).collect();
         }
         Ok(())
     }
 
     /// Walks the tasks of all disks in parallel.
-    fn round(&mut self, tasks: Vec<Task>) -> Vec<Result<Turn<'a>, Interrupted>> {
-        let mut by_disk: Vec<(Turn<'a>, Vec<Task>)> = Vec::new();
+    fn round(&mut self, tasks: Vec<WalkTask>) -> Vec<Result<DiskWalk<'a>, Interrupted>> {
+        let mut by_disk: Vec<(DiskWalk<'a>, Vec<WalkTask>)> = Vec::new();
         for task in tasks {
             let device = match &task {
-                Task::Root(_, device) => *device,
-                Task::Mount(found) => found.device,
+                WalkTask::Root(_, device) => *device,
+                WalkTask::Mount(found) => found.device,
             };
             let disk = self.common.options.disks.of(device);
-            let known = by_disk.iter_mut().find(|(turn, _)| Arc::ptr_eq(&turn.disk, &disk));
+            let known =
+                by_disk.iter_mut().find(|(disk_walk, _)| Arc::ptr_eq(&disk_walk.disk, &disk));
             if let Some((_, tasks)) = known {
                 tasks.push(task);
             } else {
                 let listed = self.listed.remove(disk.name()).unwrap_or_default();
-                by_disk.push((Turn::new(self.common, disk, listed), vec![task]));
+                by_disk.push((DiskWalk::new(self.common, disk, listed), vec![task]));
             }
         }
         if by_disk.len() == 1 {
-            return by_disk.into_iter().map(|(turn, tasks)| turn.run(tasks)).collect();
+            return by_disk.into_iter().map(|(disk_walk, tasks)| disk_walk.run(tasks)).collect();
         }
         std::thread::scope(|scope| {
-            let run = |(turn, tasks): (Turn<'a>, Vec<Task>)| {
+            let run = |(disk_walk, tasks): (DiskWalk<'a>, Vec<WalkTask>)| {
                 scope.spawn(move || {
                     own_descriptor_table();
-                    turn.run(tasks)
+                    disk_walk.run(tasks)
                 })
             };
             let running: Vec<_> = by_disk.into_iter().map(run).collect();
-            let join = |turn: ScopedJoinHandle<'_, _>| {
-                turn.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let join = |disk_walk: ScopedJoinHandle<'_, _>| {
+                disk_walk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             running.into_iter().map(join).collect()
         })
     }
-}
-
-/// Concatenates the workers' stores.
-pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>) -> Tree {
-    let mut bases = Vec::with_capacity(stores.len());
-    let mut stores = stores;
-    for store in &mut stores {
-        bases.push(count(tree.files.len()));
-        let files = std::mem::take(&mut store.files);
-        if tree.files.is_empty() {
-            tree.files = files;
-        } else {
-            tree.files.extend_from_slice(&files);
-        }
-        if !store.notes.is_empty() {
-            tree.notes.resize(bases[bases.len() - 1] as usize, 0);
-            tree.notes.append(&mut store.notes);
-        }
-        tree.names.push(std::mem::take(&mut store.names));
-        tree.problems.append(&mut store.problems);
-        tree.stores.append(&mut store.stores);
-        tree.left_out.append(&mut store.left_out);
-        tree.skipped.add(&store.skipped);
-    }
-    for dir in &mut dirs.records {
-        dir.first += bases.get(dir.shard as usize).copied().unwrap_or(0);
-    }
-    tree.dirs = dirs.records;
-    tree.dir_names = dirs.names;
-    tree.devices = dirs.devices;
-    tree.problems.sort_by(|a, b| a.path.cmp(&b.path));
-    tree.left_out.sort();
-    tree
 }
 
 /// Returns the automount points. Opening one would mount a file system.

@@ -4,14 +4,15 @@ use std::io;
 
 use fsops::{Dir, File, Stat};
 
-use crate::slots::Slots;
-use crate::tree::{DirId, FileId, Tree, push_component, to_path};
+use crate::open::dir_cache::DirCache;
+use crate::tree::Tree;
+use crate::tree::records::{DirId, FileId, push_component, to_path};
 
 /// Opens files of a [`Tree`] relative to open directories. Each thread has its own.
 #[derive(Debug)]
 pub struct Opener<'a> {
     tree: &'a Tree,
-    open: Slots,
+    open: DirCache,
     /// The root used last. Directories that are not open are opened from there.
     root: Option<(DirId, Dir)>,
 }
@@ -19,7 +20,7 @@ pub struct Opener<'a> {
 impl<'a> Opener<'a> {
     /// Returns an opener that keeps at most `open_dirs` directories open, and one root.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
-        Opener { tree, open: Slots::new(open_dirs), root: None }
+        Opener { tree, open: DirCache::new(open_dirs), root: None }
     }
 
     /// Opens a file for reading. It may not be the file that the walk saw, so compare its metadata.
@@ -30,7 +31,7 @@ impl<'a> Opener<'a> {
     pub fn open(&mut self, file: FileId) -> io::Result<File> {
         match self.try_open(file) {
             // Other parts of the process need descriptors too: close the cached ones, once.
-            Err(e) if e.raw_os_error() == Some(OUT_OF_DESCRIPTORS) => {
+            Err(e) if e.raw_os_error() == Some(EMFILE) => {
                 self.open.clear();
                 self.root = None;
                 self.try_open(file)
@@ -104,4 +105,4 @@ impl<'a> Opener<'a> {
 }
 
 /// `EMFILE`, errno 24 on every Linux architecture.
-const OUT_OF_DESCRIPTORS: i32 = 24;
+const EMFILE: i32 = 24;

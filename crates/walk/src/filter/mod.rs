@@ -1,13 +1,20 @@
 //! Selects the entries of a walk: by size, hidden names, and patterns ([`crate::Globs`]). An
 //! excluded directory is not entered.
 
+pub(crate) mod globs;
+pub(crate) mod own;
+pub(crate) mod pattern;
+pub(crate) mod system;
+pub(crate) mod top;
+
 use std::path::Path;
 
 use fsops::Volume;
 
-use crate::globs::{FilterError, Globs, Use};
-use crate::top::Top;
-use crate::tree::Skipped;
+use crate::filter::globs::Globs;
+use crate::filter::pattern::{FilterError, Use};
+use crate::filter::top::Top;
+use crate::tree::records::Skipped;
 
 /// Prefix of the names of quarantine directories, and of quarantined files where a full disk has no
 /// room for a directory. A walk skips both.

@@ -5,15 +5,15 @@
 
 use fsops::Dir;
 
-use crate::tree::DirId;
+use crate::tree::records::DirId;
 
 #[derive(Debug)]
-pub(crate) struct Slots(Vec<Option<(DirId, Dir)>>);
+pub(crate) struct DirCache(Vec<Option<(DirId, Dir)>>);
 
-impl Slots {
+impl DirCache {
     /// Returns a cache for `count` directories, at least one.
-    pub(crate) fn new(count: usize) -> Slots {
-        Slots(std::iter::repeat_with(|| None).take(count.max(1)).collect())
+    pub(crate) fn new(count: usize) -> DirCache {
+        DirCache(std::iter::repeat_with(|| None).take(count.max(1)).collect())
     }
 
     /// Returns a directory if it is open.

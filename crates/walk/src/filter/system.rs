@@ -5,7 +5,8 @@
 //! version control repository is a user's work, so it is scanned and queried; but its files must
 //! match the program's records, and only that program may change them.
 
-use crate::tree::{DirId, Tree};
+use crate::tree::Tree;
+use crate::tree::records::DirId;
 
 /// Names of system directories.
 const SYSTEM: [&[u8]; 17] = [

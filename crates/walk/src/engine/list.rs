@@ -11,11 +11,12 @@ use fsops::{Dir, FileKey, Kind, Op, Stat, Volume};
 use runtime::{Interrupted, Progress, Stage};
 
 use crate::filter::Filter;
-use crate::listing::{Store, record, skip_kind};
-use crate::table::{Directories, Table, count};
-use crate::top::normal;
-use crate::tree::{DirId, DirRecord, FileRecord, Problem, Reason, Root, Tree, cstr_at};
-use crate::walker::assemble;
+use crate::filter::top::normal;
+use crate::tree::Tree;
+use crate::tree::assemble::assemble;
+use crate::tree::records::{DirId, DirRecord, FileRecord, Problem, Reason, Root, count, cstr_at};
+use crate::tree::store::{Store, record, skip_kind};
+use crate::tree::table::{Directories, Table};
 
 /// Examines the files named in `paths`, without walking into directories.
 ///
@@ -132,7 +133,7 @@ impl FileList {
         listed: &HashMap<FileKey, DirId>,
     ) {
         let folders = std::mem::take(&mut self.folders);
-        let mut repeats = Repeats::new(&folders);
+        let mut repeats = RepeatedNames::new(&folders);
         for folder in folders {
             let Folder { given, absolute, devices } = folder;
             let walked = dir_key(&absolute).and_then(|key| listed.get(&key).copied());
@@ -216,16 +217,18 @@ impl Folder {
 }
 
 /// Finds files that are named twice, including by two spellings of their directory.
-struct Repeats {
+struct RepeatedNames {
     /// Directories with several spellings, and the names met in them so far.
     met: HashMap<Vec<u8>, HashSet<CString>>,
 }
 
-impl Repeats {
-    fn new(folders: &[Folder]) -> Repeats {
+impl RepeatedNames {
+    fn new(folders: &[Folder]) -> RepeatedNames {
         let mut seen = HashSet::new();
         let again = folders.iter().filter(|folder| !seen.insert(&folder.absolute));
-        Repeats { met: again.map(|folder| (folder.absolute.clone(), HashSet::new())).collect() }
+        RepeatedNames {
+            met: again.map(|folder| (folder.absolute.clone(), HashSet::new())).collect(),
+        }
     }
 
     /// Removes the files that were named before, and sorts the others by name.

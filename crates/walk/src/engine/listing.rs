@@ -7,76 +7,17 @@ use std::io;
 use device::{Disk, WaitMeter};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
+use crate::filter::own::Own;
+use crate::filter::system::is_system_dir;
 use crate::filter::{Filter, STORE_PREFIX};
-use crate::left_out::LeftOut;
-use crate::own::Own;
-use crate::system::is_system_dir;
-use crate::table::{Block, count};
-use crate::tree::{DirId, FileRecord, Problem, Reason, Skipped, push_component};
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, push_component};
+use crate::tree::store::{Store, record, skip_kind};
 
 /// An automount point: its directory and its name in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Automount {
     pub(crate) dir: FileKey,
     pub(crate) name: Vec<u8>,
-}
-
-/// The findings of one worker.
-#[derive(Debug)]
-pub(crate) struct Store {
-    pub(crate) shard: u32,
-    pub(crate) files: Vec<FileRecord>,
-    pub(crate) names: Vec<u8>,
-    /// A visitor's notes on the first of `files`; the others have none.
-    pub(crate) notes: Vec<u64>,
-    pub(crate) skipped: Skipped,
-    pub(crate) problems: Vec<Problem>,
-    pub(crate) left_out: LeftOut,
-    /// Paths of the quarantine directories that were skipped.
-    pub(crate) stores: Vec<Vec<u8>>,
-    /// Subdirectories of the directory being listed, as NUL-terminated names.
-    pub(crate) children: Vec<u8>,
-    /// Their inode numbers from the listing.
-    pub(crate) child_inodes: Vec<u64>,
-    /// Those of `files` whose metadata is deferred: only name and inode number are known.
-    pub(crate) later: Vec<u32>,
-    /// Files of the directory being listed that are on a different device.
-    pub(crate) strays: Vec<(u64, FileRecord)>,
-    pub(crate) entries: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Store {
-    pub(crate) fn new(shard: u32) -> Store {
-        Store {
-            shard,
-            files: Vec::new(),
-            names: Vec::new(),
-            notes: Vec::new(),
-            skipped: Skipped::default(),
-            problems: Vec::new(),
-            left_out: LeftOut::default(),
-            stores: Vec::new(),
-            children: Vec::new(),
-            child_inodes: Vec::new(),
-            later: Vec::new(),
-            strays: Vec::new(),
-            entries: 0,
-            bytes: 0,
-        }
-    }
-
-    /// Returns the block of files from `first` to the last one.
-    pub(crate) fn block_from(&self, first: u32) -> Block {
-        Block { first, count: count(self.files.len()) - first, shard: self.shard }
-    }
-
-    /// Stores a name. Returns `None` if the block of names is full (4 GiB).
-    pub(crate) fn keep_name(&mut self, name: &CStr) -> Option<u32> {
-        let at = u32::try_from(self.names.len()).ok()?;
-        self.names.extend_from_slice(name.to_bytes_with_nul());
-        Some(at)
-    }
 }
 
 /// The directory being listed.
@@ -99,7 +40,7 @@ pub(crate) struct Listing<'a> {
 
 /// Entries between two readings of the clock within a directory. On a cold disk, where an entry may
 /// take 10 ms, this detects the wait soon enough; reading the clock costs little in comparison.
-const STRIDE: u64 = 16;
+const CLOCK_INTERVAL: u64 = 16;
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
@@ -125,7 +66,7 @@ impl Listing<'_> {
     ) -> io::Result<()> {
         self.dir.for_each(buffer, |item| {
             self.entry(&item, store);
-            if store.entries.is_multiple_of(STRIDE) {
+            if store.entries.is_multiple_of(CLOCK_INTERVAL) {
                 meter.tick();
             }
         })
@@ -148,7 +89,7 @@ impl Listing<'_> {
                 }
             }
             // Many queries at once, or queries in disk order, are faster than one after the other.
-            Kind::File if self.disk.is_cold() && stat.is_none() => self.file_later(item, store),
+            Kind::File if self.disk.is_cold() && stat.is_none() => self.defer_file(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }
@@ -190,7 +131,7 @@ impl Listing<'_> {
     }
 
     /// Takes a file by its name and defers its metadata.
-    fn file_later(&self, item: &DirItem<'_>, store: &mut Store) {
+    fn defer_file(&self, item: &DirItem<'_>, store: &mut Store) {
         if self.is_own(item.name) || !self.takes(item.name, false, store) {
             return;
         }
@@ -198,7 +139,7 @@ impl Listing<'_> {
             let full = io::ErrorKind::OutOfMemory.into();
             return self.problem(item.name, Op::List, full, store);
         };
-        store.later.push(count(store.files.len()));
+        store.deferred.push(count(store.files.len()));
         let inode = item.inode;
         let dir = self.id;
         store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
@@ -257,29 +198,5 @@ impl Listing<'_> {
         let mut path = (self.path)();
         push_component(&mut path, name);
         path
-    }
-}
-
-/// Returns a file's record.
-pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
-    FileRecord {
-        size: stat.size,
-        inode: stat.inode,
-        mtime_ns: stat.mtime_ns(),
-        ctime_ns: stat.ctime_ns,
-        dir,
-        name,
-    }
-}
-
-/// Counts an entry that is neither a regular file nor a directory to enter.
-pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
-    match kind {
-        Kind::Symlink => skipped.symlinks += 1,
-        Kind::Fifo => skipped.fifos += 1,
-        Kind::Socket => skipped.sockets += 1,
-        Kind::Device => skipped.devices += 1,
-        // The entry was replaced: the listing had a different type a moment ago.
-        Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
     }
 }

@@ -9,8 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fsops::Stat;
 
-use crate::remembered::Remembered;
-use crate::tree::{DirId, Tree};
+use crate::tree::records::{DirId, Remembered};
 
 /// A growing set of skipped names.
 #[derive(Debug, Default)]
@@ -37,22 +36,9 @@ impl LeftOut {
         self.0.shrink_to_fit();
     }
 
-    fn has(&self, number: u64) -> bool {
-        self.0.binary_search(&number).is_ok()
-    }
-}
-
-impl Tree {
-    /// Returns whether the walk met this file in a directory and skipped it, unchanged as far as
-    /// the walk knows. If a pattern skipped it, its metadata is unknown.
-    pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
-        self.left_out_unseen(dir, name) || self.left_out.has(number(dir, name, Some(file)))
-    }
-
-    /// Returns whether the walk met a name in a directory and skipped it without querying its
-    /// metadata. The name may be that of a directory.
-    pub fn left_out_unseen(&self, dir: DirId, name: &[u8]) -> bool {
-        self.left_out.has(number(dir, name, None))
+    /// Returns whether a name is in the set, with this metadata or with none.
+    pub(crate) fn has(&self, dir: DirId, name: &[u8], file: Option<Remembered>) -> bool {
+        self.0.binary_search(&number(dir, name, file)).is_ok()
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use fsops::{FileKey, Kind, Stat};
 
-use crate::globs::{Twofold, Use};
+use crate::filter::pattern::{Twofold, Use};
 
 /// A directory to which patterns are relative.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Top {
             && text.starts_with('/')
             && rests.iter().any(|rest| !rest.is_empty());
         if !readings.is_path_only {
-            self.of_that_name(bare, slash, &mut readings);
+            self.literal_name(bare, slash, &mut readings);
         }
         for rest in rests {
             if rest.is_empty() {
@@ -81,7 +81,7 @@ impl Top {
             if path != bare.trim_start_matches('/') {
                 readings.paths.push(format!("/{path}{slash}"));
             }
-            self.of_that_name(&path, slash, &mut readings);
+            self.literal_name(&path, slash, &mut readings);
         }
         readings.also.extend_from_slice(&readings.paths);
         readings
@@ -89,7 +89,7 @@ impl Top {
 
     /// Checks for an entry whose name equals the pattern literally. A name may contain brackets,
     /// and a name that a shell completed with a slash may be a link to a directory.
-    fn of_that_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
+    fn literal_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
         let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
             return;
         };

@@ -9,16 +9,17 @@ use device::{Disk, Queue, WorkerPool};
 use fsops::{Dir, FileKey, Op, Stat};
 use runtime::{Interrupted, Progress};
 
+use super::deferred;
+use crate::engine::listing::{Automount, Visitor};
+use crate::engine::options::Options;
+use crate::engine::worker::{Mount, PendingDir, Worker};
 use crate::filter::Filter;
-use crate::later;
-use crate::listing::{Automount, Store, Visitor};
-use crate::table::{Table, count};
-use crate::tree::{DirId, Problem, Reason, Root, Skipped, push_component, to_path};
-use crate::walker::Options;
-use crate::worker::{BlockedThread, Mount, Worker};
+use crate::tree::records::{DirId, Problem, Reason, Root, Skipped, count, push_component, to_path};
+use crate::tree::store::Store;
+use crate::tree::table::Table;
 
 /// State shared by the disks of a walk.
-pub(crate) struct Common<'a> {
+pub(crate) struct SharedState<'a> {
     pub(crate) options: &'a Options,
     pub(crate) automounts: Vec<Automount>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
@@ -30,15 +31,15 @@ pub(crate) struct Common<'a> {
 }
 
 /// A part of a disk to walk.
-pub(crate) enum Task {
+pub(crate) enum WalkTask {
     /// A root, and its device number.
     Root(Root, u64),
     /// A mount that the walk found.
-    Mount(Found),
+    Mount(FoundMount),
 }
 
 /// A directory that turned out to be on another mount.
-pub(crate) struct Found {
+pub(crate) struct FoundMount {
     /// Its root, and its device number.
     pub(crate) root: Arc<Root>,
     pub(crate) root_device: u64,
@@ -50,25 +51,25 @@ pub(crate) struct Found {
 
 /// Directories that have been listed.
 #[derive(Default)]
-pub(crate) struct Listed {
+pub(crate) struct ListedDirs {
     keys: HashMap<FileKey, DirId>,
     /// Number of directory records that it covers.
     upto: usize,
 }
 
 /// The walk of one disk, and its results.
-pub(crate) struct Turn<'a> {
-    pub(crate) common: &'a Common<'a>,
+pub(crate) struct DiskWalk<'a> {
+    pub(crate) common: &'a SharedState<'a>,
     pub(crate) disk: Arc<Disk>,
     /// Directories of this disk that were listed before.
-    pub(crate) listed: Listed,
+    pub(crate) listed: ListedDirs,
     pub(crate) stores: Vec<Store>,
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<FoundMount>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
 }
 
-impl Listed {
+impl ListedDirs {
     /// Adds the directories listed since the last call, before a second path to one of them can
     /// come up.
     pub(crate) fn update(&mut self, table: &Table) {
@@ -87,9 +88,13 @@ impl Listed {
     }
 }
 
-impl<'a> Turn<'a> {
-    pub(crate) fn new(common: &'a Common<'a>, disk: Arc<Disk>, listed: Listed) -> Turn<'a> {
-        Turn {
+impl<'a> DiskWalk<'a> {
+    pub(crate) fn new(
+        common: &'a SharedState<'a>,
+        disk: Arc<Disk>,
+        listed: ListedDirs,
+    ) -> DiskWalk<'a> {
+        DiskWalk {
             common,
             disk,
             listed,
@@ -101,11 +106,11 @@ impl<'a> Turn<'a> {
     }
 
     /// Walks all tasks. The mounts found below them are in `found` afterwards.
-    pub(crate) fn run(mut self, tasks: Vec<Task>) -> Result<Turn<'a>, Interrupted> {
+    pub(crate) fn run(mut self, tasks: Vec<WalkTask>) -> Result<DiskWalk<'a>, Interrupted> {
         for task in tasks {
             match task {
-                Task::Root(root, _) => self.root(root)?,
-                Task::Mount(found) => self.mount(&found)?,
+                WalkTask::Root(root, _) => self.root(root)?,
+                WalkTask::Mount(found) => self.mount(&found)?,
             }
         }
         Ok(self)
@@ -121,7 +126,7 @@ impl<'a> Turn<'a> {
                 return Ok(());
             }
         };
-        if self.passes_over(&dir) {
+        if self.skips(&dir) {
             return Ok(());
         }
         {
@@ -138,11 +143,11 @@ impl<'a> Turn<'a> {
         }
         let (id, device) = (root.dir, stat.device);
         let filter = Arc::new(self.common.options.filter.below(&to_path(root.given.clone())));
-        let found = Found { root: Arc::new(root), root_device: device, filter, id, device };
+        let found = FoundMount { root: Arc::new(root), root_device: device, filter, id, device };
         self.walk(&found, &dir, &stat)
     }
 
-    fn mount(&mut self, found: &Found) -> Result<(), Interrupted> {
+    fn mount(&mut self, found: &FoundMount) -> Result<(), Interrupted> {
         let (dir, stat) = match self.open(found) {
             Ok(opened) => opened,
             Err(error) => {
@@ -154,7 +159,7 @@ impl<'a> Turn<'a> {
             self.skipped.other_file_systems += 1;
             return Ok(());
         }
-        if self.passes_over(&dir) {
+        if self.skips(&dir) {
             return Ok(());
         }
         self.listed.update(&self.common.table);
@@ -166,14 +171,14 @@ impl<'a> Turn<'a> {
     }
 
     /// Returns whether to skip a file system. Counts a skipped one.
-    fn passes_over(&mut self, dir: &Dir) -> bool {
+    fn skips(&mut self, dir: &Dir) -> bool {
         let is_pseudo = || dir.volume().is_ok_and(|volume| volume.is_synthetic());
         let passes = !self.common.options.filter.pseudo && is_pseudo();
         self.skipped.pseudo_file_systems += u64::from(passes);
         passes
     }
 
-    fn open(&self, found: &Found) -> io::Result<(Dir, Stat)> {
+    fn open(&self, found: &FoundMount) -> io::Result<(Dir, Stat)> {
         let root = Dir::open(&to_path(found.root.given.clone()))?;
         let below = self.common.table.read().path_below(Some(found.root.dir), found.id);
         let dir = root.open_below(&below)?;
@@ -182,7 +187,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Walks one mount.
-    fn walk(&mut self, found: &Found, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
+    fn walk(&mut self, found: &FoundMount, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
         let common = self.common;
         // Queried before the table is locked, as a dead mount may not answer.
         let volume = dir.volume();
@@ -202,7 +207,7 @@ impl<'a> Turn<'a> {
             visitor: common.visitor,
             progress: common.progress,
             table: &common.table,
-            queue: Queue::new(BlockedThread { inode: 0, dir: found.id }),
+            queue: Queue::new(PendingDir { inode: 0, dir: found.id }),
             disk: &self.disk,
             listed: &self.listed.keys,
             root_given: &found.root.given,
@@ -219,9 +224,9 @@ impl<'a> Turn<'a> {
             let store = Store::new(common.shards.fetch_add(1, Relaxed));
             Worker::new(&mount, store).run(meter)
         });
-        later::look(&mount, &pool, &mut stores)?;
+        deferred::query(&mount, &pool, &mut stores)?;
         let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.found.extend(others.into_iter().map(|(id, device)| Found {
+        self.found.extend(others.into_iter().map(|(id, device)| FoundMount {
             root: Arc::clone(&found.root),
             root_device: found.root_device,
             filter: Arc::clone(&found.filter),
@@ -234,7 +239,7 @@ impl<'a> Turn<'a> {
         common.progress.check()
     }
 
-    fn problem(&mut self, found: &Found, op: Op, source: io::Error) {
+    fn problem(&mut self, found: &FoundMount, op: Op, source: io::Error) {
         let mut path = found.root.given.clone();
         push_component(&mut path, &self.common.table.read().path_below(None, found.id));
         self.problems.push(Problem { path, reason: Reason::Failed { op, source } });
