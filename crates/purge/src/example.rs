@@ -1,4 +1,4 @@
-//! What unit tests have in common: options, and a directory to begin with.
+//! Shared by unit tests: options, and a top directory.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use fsops::Dir;
 use crate::job::Top;
 use crate::{Deed, Options, Selection};
 
-/// Returns options to count with one thread.
+/// Returns options for counting with one thread.
 pub(crate) fn options(io: Io) -> Options {
     Options {
         deed: Deed::Count,

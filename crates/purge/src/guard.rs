@@ -1,8 +1,8 @@
-//! Decides what may be removed at all, before anything is.
+//! Decides whether a path may be removed at all, before anything is removed.
 //!
-//! A path says nothing: `/`, `//`, a link to it and a bind mount of it are one directory. So what must stay
-//! is known by device and inode, and where a part of a file system is mounted twice by its place on that
-//! file system too.
+//! The spelling of a path proves nothing: `/`, `//`, a link to the root and a bind mount of it are
+//! one directory. Protected directories are therefore known by device and inode, and, where part of
+//! a file system is mounted twice, by their location on that file system.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, OsStr};
@@ -17,16 +17,16 @@ use walk::{STORE_PREFIX, split};
 use crate::outcome::Reason;
 use crate::subvolume::holds_store;
 
-/// Why a directory must stay.
+/// Why a directory is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is the root of the file system.
+    /// It is the root directory.
     Root,
-    /// It is the working directory, or holds it.
+    /// It is the working directory, or contains it.
     WorkingDirectory,
-    /// It is or holds lop's catalog, or its journals.
+    /// It is or contains lop's catalog or journals.
     Catalog,
-    /// It is or holds what is mirrored.
+    /// It is or contains the source of a mirror run.
     Source,
 }
 
@@ -41,25 +41,25 @@ impl Why {
     }
 }
 
-/// Why a path is not removed.
+/// Why a path is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// There is nothing in it.
+    /// The path is empty.
     #[error("an empty path names nothing")]
     Empty,
     /// It ends in `.` or `..`.
     #[error("ends in . or ..; name the directory itself")]
     Dots,
-    /// It is where lop keeps files that can be brought back, or in there.
+    /// It is in lop's quarantine.
     #[error("is where files in quarantine are; 'lop quarantine purge' removes those")]
     Store,
-    /// It must stay.
+    /// It is protected.
     #[error("{}", .0.text())]
     Protected(Why),
-    /// It is a link to what must stay.
+    /// It is a link to a protected directory.
     #[error("is a link to what {}", .0.text())]
     LinkToProtected(Why),
-    /// It is a link, with a slash behind it.
+    /// It is a link followed by a slash.
     #[error("is a symbolic link; without the slash lop removes the link, not what it leads to")]
     Link,
     /// It is a mount point.
@@ -68,26 +68,26 @@ pub enum Refusal {
     /// It is a link to a mount point.
     #[error("is a link to a mount point")]
     LinkToMount,
-    /// What was named is in more directories than may be open.
+    /// The operands are in more directories than may be open.
     #[error("is in one directory too many; name fewer at a time, or raise the limit on open files")]
     TooMany,
-    /// It could not be looked at.
+    /// It could not be examined.
     #[error("cannot open: {0}")]
     Failed(#[source] io::Error),
 }
 
 impl Refusal {
-    /// Returns whether it is for the sake of safety, and not because there is no such thing.
+    /// Returns whether this is a safety check, as opposed to a path that does not exist.
     pub fn is_for_safety(&self) -> bool {
         !matches!(self, Refusal::Failed(_))
     }
 }
 
-/// Something that may be removed.
+/// A path that may be removed.
 #[derive(Debug)]
 pub struct Target {
     pub(crate) given: Vec<u8>,
-    /// Its absolute path, the links in what is before its name resolved.
+    /// The absolute path, with links in its directories resolved.
     pub(crate) path: Vec<u8>,
     pub(crate) parent: Arc<Dir>,
     pub(crate) name: CString,
@@ -102,22 +102,22 @@ impl Target {
         self.stat.kind == Kind::Dir
     }
 
-    /// Returns its path as it was given.
+    /// Returns the path as given.
     pub fn given(&self) -> &[u8] {
         &self.given
     }
 
-    /// Returns its absolute path, without links.
+    /// Returns the absolute path, without links.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// Returns what it was when it was looked at.
+    /// Returns the metadata from the check.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// Returns why it must be emptied where it is, and not be moved to another place before.
+    /// Returns why it must be emptied in place and cannot be renamed away first.
     pub fn pinned(&self) -> Option<Reason> {
         if self.mounts_below {
             return Some(Reason::MountBelow);
@@ -127,19 +127,19 @@ impl Target {
     }
 }
 
-/// What must stay.
+/// The set of protected directories.
 #[derive(Debug)]
 pub struct Guard {
     keys: HashMap<FileKey, Why>,
     places: Vec<(Place, Why)>,
     mounts: Mounts,
-    /// The directories that what was looked at is in, by their paths.
+    /// The parents of checked paths, by path.
     holders: HashMap<PathBuf, Holder>,
-    /// So many may be open at a time.
+    /// Maximum number of open parents.
     room: usize,
 }
 
-/// A directory that something is in that was looked at.
+/// The parent directory of a checked path.
 #[derive(Clone, Debug)]
 struct Holder {
     dir: Arc<Dir>,
@@ -147,8 +147,8 @@ struct Holder {
 }
 
 impl Guard {
-    /// Returns one that keeps the root directory, the working directory, what `catalogs` are or will be
-    /// in, and all directories that these are in.
+    /// Returns a guard that protects the root directory, the working directory, the directories of
+    /// `catalogs` (existing or not), and all ancestors of these.
     pub fn new(working_directory: Option<&Path>, catalogs: &[PathBuf]) -> Guard {
         let mut guard = Guard {
             keys: HashMap::new(),
@@ -159,7 +159,7 @@ impl Guard {
             room: runtime::raise_descriptor_limit() / 2,
         };
         for catalog in catalogs {
-            // It may not be there yet, and it may be a link.
+            // The catalog may not exist yet, and it may be a link.
             for path in [Some(catalog.as_path()), catalog.parent()].into_iter().flatten() {
                 if let Some(there) = path.ancestors().find_map(|dir| dir.canonicalize().ok()) {
                     guard.keep(&there, Why::Catalog);
@@ -176,7 +176,7 @@ impl Guard {
         guard
     }
 
-    /// Keeps an absolute path without links, and what it is in.
+    /// Protects an absolute path without links, and its ancestors.
     pub fn keep(&mut self, path: &Path, why: Why) {
         for dir in path.ancestors() {
             if let Ok(stat) = Stat::of_path(dir) {
@@ -186,8 +186,8 @@ impl Guard {
         self.keep_place(path.as_os_str().as_bytes(), why);
     }
 
-    /// Keeps the directories that are mounted below an absolute path without links, except below `left_out`. No mount
-    /// point is looked at, as a network file system may not answer.
+    /// Protects the directories mounted below an absolute path without links, except below
+    /// `left_out`. Mount points are not examined, as a network file system may not answer.
     pub fn keep_mounted(&mut self, path: &Path, left_out: Option<&Path>, why: Why) {
         let points = self.mounts.points_below(path.as_os_str().as_bytes());
         let points = points.map(|point| PathBuf::from(OsStr::from_bytes(point)));
@@ -197,19 +197,19 @@ impl Guard {
         }
     }
 
-    /// Keeps the place of a path, and the one that a FUSE file system shows there.
+    /// Protects the location of a path, and the one that a FUSE file system shows there.
     fn keep_place(&mut self, path: &[u8], why: Why) {
         let places = [self.mounts.place(path), self.mounts.place_shown(path)];
         self.places.extend(places.into_iter().flatten().map(|place| (place, why)));
     }
 
-    /// Keeps the working directory and what it is in as `..` has it, however long its path is.
+    /// Protects the working directory and its ancestors, found by `..` however long the path is.
     fn climb(&mut self) {
         let mut here = Dir::open(Path::new("."));
         let mut below = None;
         while let Ok(dir) = here {
             let Ok(stat) = dir.stat() else { return };
-            // The root is in itself.
+            // The root directory is its own parent.
             if below.replace(stat.key()) == Some(stat.key()) {
                 return;
             }
@@ -218,16 +218,17 @@ impl Guard {
         }
     }
 
-    /// Returns what must stay, by device and inode.
+    /// Returns device and inode of the protected directories.
     pub fn keys(&self) -> HashSet<FileKey> {
         self.keys.keys().copied().collect()
     }
 
-    /// Opens the directory that `path` is in, and looks at what is there.
+    /// Opens the parent of `path` and examines the entry.
     ///
     /// # Errors
     ///
-    /// [`Refusal::TooMany`] where more directories would be open than the removal leaves room for.
+    /// The refusal. [`Refusal::TooMany`] if the parents would take descriptors that the removal
+    /// needs.
     pub fn check(&mut self, path: &Path) -> Result<Target, Refusal> {
         let given = path.as_os_str().as_bytes();
         if given.is_empty() {
@@ -258,7 +259,7 @@ impl Guard {
         Ok(target)
     }
 
-    /// Returns the directory at a path, open.
+    /// Returns the open directory at a path.
     fn holder(&mut self, path: PathBuf) -> Result<Holder, Refusal> {
         if let Some(holder) = self.holders.get(&path) {
             return Ok(holder.clone());
@@ -273,7 +274,12 @@ impl Guard {
         Ok(holder)
     }
 
-    /// Looks at what is in an open directory: the last name of its absolute path. No link is followed.
+    /// Examines an entry of an open directory: the last component of its absolute path. Follows no
+    /// link.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
     pub fn check_in(&self, parent: Arc<Dir>, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
         let name = CString::new(split(path).1).map_err(|e| Refusal::Failed(e.into()))?;
         let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
@@ -290,9 +296,9 @@ impl Guard {
         Ok(Target { given: given.to_vec(), path: path.to_vec(), parent, name, stat, mounts_below })
     }
 
-    /// Looks at where a link leads.
+    /// Checks the target of a link.
     fn follow(&self, path: &Path) -> Result<(), Refusal> {
-        // One that leads nowhere is as good as any other name.
+        // A dangling link is like any other name.
         let Ok(target) = path.canonicalize() else { return Ok(()) };
         let Ok(stat) = Stat::of_path(&target) else { return Ok(()) };
         if let Some(&why) = self.keys.get(&stat.key()) {
@@ -314,9 +320,9 @@ impl Guard {
     }
 }
 
-/// Returns whether something is a mount point, from its metadata and those of the directory that it is in.
+/// Returns whether an entry is a mount point, by its metadata and its parent's.
 fn is_mount(stat: &Stat, holder: &Stat) -> bool {
-    // Before Linux 5.8 only the device tells.
+    // Before Linux 5.8 only the device number tells.
     let unknown = stat.mount == 0 || holder.mount == 0;
     if unknown { stat.device != holder.device } else { stat.mount != holder.mount }
 }

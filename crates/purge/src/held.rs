@@ -1,4 +1,4 @@
-//! The directories that a worker holds open: those it used last.
+//! A worker's cache of open directories.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Returns one that holds `most` directories open, or one if it is 0.
+    /// Returns a cache for `most` directories, at least one.
     pub(crate) fn new(most: usize) -> Held {
         Held { open: Vec::new(), most: most.max(1), turn: 0 }
     }
@@ -26,8 +26,8 @@ impl Held {
         Some(Rc::clone(dir))
     }
 
-    /// Holds a directory open, instead of the one that was used least recently if there are too many, of
-    /// which `leave` is told.
+    /// Adds an open directory. If the cache is full, closes the least recently used one and calls
+    /// `leave` for it.
     pub(crate) fn put(
         &mut self,
         id: NodeId,
@@ -46,14 +46,14 @@ impl Held {
         dir
     }
 
-    /// Closes all directories; `leave` is told of each.
+    /// Closes all directories and calls `leave` for each.
     pub(crate) fn clear(&mut self, leave: impl Fn(NodeId, &Dir)) {
         for (id, _, dir) in self.open.drain(..) {
             leave(id, &dir);
         }
     }
 
-    /// Closes a directory that is not needed any more.
+    /// Closes a directory that is no longer needed.
     pub(crate) fn close(&mut self, id: NodeId) {
         if let Some(at) = self.open.iter().rposition(|(open, _, _)| *open == id) {
             let (_, _, dir) = self.open.swap_remove(at);

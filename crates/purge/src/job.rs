@@ -1,4 +1,4 @@
-//! One tree that is being removed, and what the workers at it share.
+//! The removal of one tree, and the state that its workers share.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -21,41 +21,43 @@ use crate::window::Window;
 use crate::worker::Worker;
 use crate::{Deed, Options, Tell};
 
-/// Entries between one trial that came to nothing, as what was looked at was cached, and the next, at least.
+/// Minimum number of entries between a probe without a result, because everything was cached, and
+/// the next one.
 const UNTIL_TRIAL: u64 = 10_000;
 
-/// Something a worker can do next. Their order is that of inodes.
+/// A task of a worker. Tasks are ordered by inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Task {
-    /// List a directory from a place on, and empty it.
+    /// List a directory from a position on, and empty it.
     Empty { inode: u64, dir: NodeId, place: u64 },
-    /// Take names from the window of this number.
+    /// Remove names from the batch with this number.
     Help(u32),
 }
 
-/// One tree that is being removed.
+/// The removal of one tree.
 pub(crate) struct Job<'a> {
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a Progress,
     pub(crate) disk: Arc<Disk>,
     pub(crate) top: Dir,
-    /// The path of the top directory, as it was given.
+    /// The path of the top directory as given.
     pub(crate) given: &'a [u8],
     tell: Option<Tell<'a>>,
-    /// Whether directories may be subvolumes.
+    /// Whether directories can be subvolumes.
     pub(crate) btrfs: bool,
-    /// Whether a listing can be put off, and go on by another descriptor.
+    /// Whether a listing can be interrupted and continued with another descriptor.
     pub(crate) can_put_off: bool,
-    /// Whether subvolumes may go as a whole: nothing is mounted in any of them, and nothing in them stays.
+    /// Whether subvolumes may be removed as a whole: nothing is mounted in them, and nothing in
+    /// them is kept.
     pub(crate) whole_subvolumes: bool,
     pub(crate) queue: Queue<Task>,
     tuner: Tuner,
-    /// Entries done so far.
+    /// Number of entries processed so far.
     done: AtomicU64,
-    /// Entries to be done before it is tried again whether there is an arm.
+    /// Number of processed entries at which the disk is probed again.
     next_trial: AtomicU64,
     nodes: Mutex<Nodes>,
-    /// So that nobody can make a directory that looks like another one.
+    /// A secret, so that nobody can create a directory that is mistaken for another one.
     secret: RandomState,
     windows: Mutex<Windows>,
 }
@@ -66,17 +68,17 @@ struct Windows {
     next: u32,
 }
 
-/// What a worker came to.
+/// The results of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) outcome: Outcome,
     pub(crate) linked: Linked,
-    /// What it left for others.
+    /// Tasks that it left to others.
     pub(crate) rest: Vec<Task>,
 }
 
 impl Tally {
-    /// Takes in what all workers of a pool came to.
+    /// Adds the results of all workers of a pool.
     pub(crate) fn add(&mut self, all: Vec<Tally>) {
         self.outcome.threads = self.outcome.threads.max(all.len());
         for other in all {
@@ -87,7 +89,7 @@ impl Tally {
     }
 }
 
-/// An opened top directory.
+/// An open top directory.
 pub(crate) struct Top<'a> {
     pub(crate) dir: Dir,
     pub(crate) stat: Stat,
@@ -135,7 +137,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Empties the directory as far as it goes; returns whether nothing in it stays.
+    /// Empties the directory as far as possible. Returns whether it is empty.
     pub(crate) fn run(&self, tally: &mut Tally) -> bool {
         let mut rest = self.queue.drain();
         while !rest.is_empty() && !self.progress.poll_stop() {
@@ -147,7 +149,7 @@ impl<'a> Job<'a> {
             }
             rest = std::mem::take(&mut tally.rest);
             rest.extend(self.queue.drain());
-            // Who offered a window has seen to it that it was done.
+            // The worker that offered a batch has completed it.
             rest.retain(|task| matches!(task, Task::Empty { .. }));
         }
         !self.nodes().stays(TOP)
@@ -157,8 +159,7 @@ impl<'a> Job<'a> {
         WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
     }
 
-    /// Returns whether to go by the order of the disk rather than by that of the tree, or to find out
-    /// whether to do so.
+    /// Returns whether to prefetch in disk order, or to find out whether to do so.
     pub(crate) fn sweeps(&self) -> bool {
         if !self.disk.is_cold() {
             return false;
@@ -166,11 +167,11 @@ impl<'a> Job<'a> {
         if self.disk.is_classified() {
             return self.disk.is_seek_bound();
         }
-        // Of others the kernel does not count what is fetched.
+        // For other devices the kernel does not count fetched pages.
         self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
     }
 
-    /// Puts the next trial off, should that have come to nothing.
+    /// Defers the next probe, in case this one had no result.
     pub(crate) fn was_tried(&self) {
         self.next_trial.store(self.done.load(Relaxed) * 4 + UNTIL_TRIAL, Relaxed);
     }
@@ -183,18 +184,18 @@ impl<'a> Job<'a> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes which directory it is that is closed before it is done with.
+    /// Records the identity of a directory that is closed before it is finished.
     pub(crate) fn leave(&self, id: NodeId, dir: &Dir) {
         let identity = self.identity(dir);
         self.nodes().identify(id, identity);
     }
 
-    /// Returns what [`Nodes::identify`] is to know of a directory; 0 if there is nothing to know it by.
+    /// Returns a directory's identity for [`Nodes::identify`]; 0 if it has none.
     pub(crate) fn identity(&self, dir: &Dir) -> u64 {
         dir.origin().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
     }
 
-    /// Counts entries that were done, and now and then has more or fewer workers go on.
+    /// Counts processed entries, and periodically adjusts the number of workers.
     pub(crate) fn count(&self, entries: u64) {
         let done = self.done.fetch_add(entries, Relaxed) + entries;
         self.progress.removed_done.fetch_add(entries, Relaxed);
@@ -208,7 +209,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Offers a window to a worker that has nothing to do; returns its number.
+    /// Offers a batch to an idle worker. Returns its number.
     pub(crate) fn offer(&self, window: &Arc<Window>) -> u32 {
         let mut windows = self.windows();
         let number = windows.next;
@@ -227,20 +228,21 @@ impl<'a> Job<'a> {
         self.windows().open.remove(&number);
     }
 
-    /// Tells that something in a directory went, or itself if `name` is empty.
+    /// Reports the removal of an entry of a directory, or of the directory itself if `name` is
+    /// empty.
     pub(crate) fn tell(&self, dir: NodeId, name: &[u8], is_dir: bool) {
         if let Some(tell) = self.tell {
             tell(&joined(&self.path(dir), name), is_dir);
         }
     }
 
-    /// Returns a directory's path as printed.
+    /// Returns a directory's printed path.
     pub(crate) fn path(&self, dir: NodeId) -> Vec<u8> {
         joined(self.given, &self.nodes().path(dir))
     }
 }
 
-/// Returns the path of something in or below a directory.
+/// Joins two paths.
 pub(crate) fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
     let mut path = dir.to_vec();
     if !name.is_empty() {

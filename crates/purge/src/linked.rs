@@ -1,16 +1,15 @@
-//! What would be free: a file's bytes are when all of its names are gone.
+//! Computes the space that would be freed: a file's bytes count once all of its names are removed.
 
 use fsops::{FileKey, Stat};
 
 use crate::outcome::Outcome;
 
-/// Names of files that have several, 32 bytes each, in one table, which the bound on memory can put into a
-/// file.
+/// Names of files with several links, 32 bytes each, in a single table that can be spilled.
 #[derive(Debug, Default)]
 pub(crate) struct Linked(Vec<(FileKey, u32, u64)>);
 
 impl Linked {
-    /// Notes a name that would be removed.
+    /// Adds a name that would be removed.
     pub(crate) fn note(&mut self, stat: &Stat, outcome: &mut Outcome) {
         if stat.links > 1 {
             self.0.push((stat.key(), stat.links, stat.allocated));
@@ -23,7 +22,7 @@ impl Linked {
         self.0.append(&mut other.0);
     }
 
-    /// Adds up what is freed.
+    /// Computes the total.
     pub(crate) fn settle(mut self, outcome: &mut Outcome) {
         self.0.sort_unstable();
         for names in self.0.chunk_by(|a, b| a.0 == b.0) {

@@ -1,43 +1,42 @@
-//! The directories that are being emptied: who is in whom, under which name, and what is left to do
-//! in each.
+//! The directories being emptied: their parents, names, and pending work.
 //!
-//! A directory has a record from when its parent's listing names it until it is gone, so there are as
-//! many as a depth-first way through the tree leaves open: never its whole breadth. A record takes 32
-//! bytes and its name. Both are kept in pieces of a mebibyte, which is what the bound on memory can put
-//! into files ([`runtime::memory`]), and used as a stack mostly, which is what that is fast for. So a chain
-//! of a million directories needs neither memory nor stack.
+//! A directory has a record from the listing of its parent until its removal, so there are only as
+//! many records as a depth-first traversal leaves open, never the whole breadth of the tree. A
+//! record takes 32 bytes and the name. Both are stored in pieces of 1 MiB that can be spilled
+//! ([`runtime::memory`]), and used mostly as a stack, for which spilling is fast. A chain of a
+//! million directories thus needs little memory and no call stack.
 
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
 use walk::Names;
 
-/// A directory that is being emptied. A number is used again, a number and generation are not.
+/// A directory being emptied. Indices are reused, but not together with the generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
     index: u32,
     generation: u32,
 }
 
-/// Where the emptying begins.
+/// The top directory.
 pub(crate) const TOP: NodeId = NodeId { index: 0, generation: 0 };
 
-/// Records in a piece of a mebibyte.
+/// Records per piece of 1 MiB.
 const PIECE: usize = 1 << 15;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// Tells whether a directory that is opened again is the one; 0 if that was not looked at.
+    /// Identity by which a reopened directory is recognised; 0 if unknown.
     identity: u64,
     parent: u32,
     generation: u32,
-    /// What has to be done before the directory itself can be removed: its listing, directories in it,
-    /// names somebody is at.
+    /// Number of pending items before the directory itself can be removed: its listing,
+    /// subdirectories, and names that workers are processing.
     pending: u32,
     page: u32,
     at: u16,
     length: u16,
-    /// [`STAYS`], [`CHOSEN`], and in the upper bits how often it was listed.
+    /// [`STAYS`], [`CHOSEN`], and in the upper bits the number of listings.
     state: u8,
 }
 
@@ -45,37 +44,39 @@ const STAYS: u8 = 1;
 const CHOSEN: u8 = 2;
 const PASS: u8 = 4;
 
-/// So often a directory is listed again that is not empty although all that was listed is gone. Somebody
-/// may be adding names, for ever; or the file system passes names over while others go.
+/// Maximum number of listings of a directory that is not empty although all listed entries are
+/// removed. Another process may keep adding names, or the file system may skip names while others
+/// are removed.
 const PASSES: u8 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    /// Of [`PIECE`] records each, of which no more are touched than there are.
+    /// Pieces of [`PIECE`] records each. Only used parts of them are touched.
     pieces: Vec<Vec<Node>>,
-    /// Records ever used, and those of them that are free.
+    /// Number of records ever used, and those of them that are free.
     used: u32,
     free: Vec<u32>,
     names: Names,
 }
 
-/// What is to become of a directory that nothing is left to do in.
+/// A directory without pending items.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finished {
     pub(crate) parent: Option<NodeId>,
-    /// Something in it stays, so that it does.
+    /// Whether it is kept because an entry in it is.
     pub(crate) stays: bool,
 }
 
 impl Nodes {
-    /// Returns a table with the top directory alone; `chosen` tells whether all in it is to go.
+    /// Returns a table with the top directory only. `chosen` tells whether all of its entries are
+    /// selected.
     pub(crate) fn new(chosen: bool) -> Nodes {
         let mut nodes = Nodes::default();
         nodes.insert(Node { pending: 1, state: state(chosen), ..Node::default() });
         nodes
     }
 
-    /// Adds a directory in `parent`, which is not finished before this one.
+    /// Adds a subdirectory of `parent`, which then waits for it.
     pub(crate) fn add(&mut self, parent: NodeId, name: &[u8], chosen: bool) -> NodeId {
         self.hold(parent);
         let (page, at) = self.names.put(name);
@@ -108,7 +109,7 @@ impl Nodes {
         &self.pieces[index as usize / PIECE][index as usize % PIECE]
     }
 
-    /// Forgets a directory that is finished.
+    /// Removes a finished directory from the table.
     pub(crate) fn remove(&mut self, id: NodeId) {
         let Node { page, .. } = *self.get(id.index);
         self.names.remove(page);
@@ -117,12 +118,12 @@ impl Nodes {
         self.free.push(id.index);
     }
 
-    /// Notes one thing more to be done in a directory.
+    /// Adds a pending item to a directory.
     pub(crate) fn hold(&mut self, id: NodeId) {
         self.at(id.index).pending += 1;
     }
 
-    /// Notes that one thing is done in a directory; if it was the last, returns what is to become of it.
+    /// Completes a pending item of a directory. Returns the directory if it was the last one.
     pub(crate) fn release(&mut self, id: NodeId) -> Option<Finished> {
         let node = self.at(id.index);
         node.pending -= 1;
@@ -133,22 +134,22 @@ impl Nodes {
         Some(Finished { parent: self.parent(id), stays })
     }
 
-    /// Notes that something in a directory stays.
+    /// Notes that an entry of a directory is kept.
     pub(crate) fn stay(&mut self, id: NodeId) {
         self.at(id.index).state |= STAYS;
     }
 
-    /// Returns whether anything in a directory stays.
+    /// Returns whether any entry of a directory is kept.
     pub(crate) fn stays(&self, id: NodeId) -> bool {
         self.get(id.index).state & STAYS != 0
     }
 
-    /// Returns whether a directory was listed to its end before.
+    /// Returns whether a directory has been listed completely before.
     pub(crate) fn was_listed(&self, id: NodeId) -> bool {
         self.get(id.index).state >= PASS
     }
 
-    /// Counts one more listing of a finished directory, unless there were too many.
+    /// Starts another listing of a finished directory. Returns false if there were too many.
     pub(crate) fn again(&mut self, id: NodeId) -> bool {
         let node = self.at(id.index);
         let more = node.state / PASS < PASSES;
@@ -159,17 +160,17 @@ impl Nodes {
         more
     }
 
-    /// Returns whether everything in a directory is to go, whatever it is called.
+    /// Returns whether all entries of a directory are selected, whatever their names.
     pub(crate) fn is_chosen(&self, id: NodeId) -> bool {
         self.get(id.index).state & CHOSEN != 0
     }
 
-    /// Returns what [`Nodes::identify`] was told of a directory.
+    /// Returns the identity set by [`Nodes::identify`].
     pub(crate) fn identity(&self, id: NodeId) -> Option<NonZeroU64> {
         NonZeroU64::new(self.get(id.index).identity)
     }
 
-    /// Notes which directory it is, unless it is done with.
+    /// Records a directory's identity, unless the directory is finished.
     pub(crate) fn identify(&mut self, id: NodeId, identity: u64) {
         let node = self.at(id.index);
         if node.generation == id.generation {
@@ -182,13 +183,13 @@ impl Nodes {
         Some(NodeId { index, generation: self.get(index).generation })
     }
 
-    /// Returns whether a directory is more than so many below the top.
+    /// Returns whether a directory is more than `depth` levels below the top.
     pub(crate) fn is_deeper(&self, id: NodeId, depth: usize) -> bool {
         std::iter::successors(Some(id), |&id| self.parent(id)).nth(depth + 1).is_some()
     }
 
     pub(crate) fn name(&self, id: NodeId) -> CString {
-        // A name from a listing has no NUL in it.
+        // Names from a listing contain no NUL.
         CString::new(self.name_bytes(id.index)).unwrap_or_default()
     }
 
@@ -197,7 +198,7 @@ impl Nodes {
         self.names.get(node.page, node.at, node.length)
     }
 
-    /// Returns the path of a directory below the top one, which itself has an empty one.
+    /// Returns a directory's path below the top directory; empty for the top directory.
     pub(crate) fn path(&self, id: NodeId) -> Vec<u8> {
         let above = std::iter::successors(Some(id), |&id| self.parent(id));
         let names: Vec<u32> = above.map(|id| id.index).take_while(|&index| index != 0).collect();

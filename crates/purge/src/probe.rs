@@ -1,8 +1,8 @@
-//! Finds out by looking at files whether the disk has an arm, before it is decided in which order to go.
+//! Finds out whether the disk is seek-bound, by timing reads of inodes and directories that are far
+//! apart ([`device::Probe`]).
 //!
-//! Fetched are inodes and directories that are far from each other ([`device::Probe`]). How long threads waited
-//! before tells nothing: what they waited for was in part beside each other, and the kernel had fetched some
-//! of it in advance.
+//! The waiting time so far tells nothing: requests overlapped, and the kernel prefetched some of
+//! the data.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -16,24 +16,24 @@ use crate::sweep::{Place, look, places};
 use crate::window::Window;
 use crate::worker::Worker;
 
-/// Blocks of 512 bytes that take hardly longer than one. Of ext4 the kernel fetches 256 blocks of inodes
-/// where it needs one, and for those an SSD takes its time too.
+/// Maximum number of 512-byte blocks of a read that takes hardly longer than one. For ext4, the
+/// kernel reads 256 blocks of inodes where one is needed, which takes time on an SSD too.
 const LITTLE: u64 = 64;
 
-/// Where so many fetches were larger, the next ones are too.
+/// After this number of larger reads, the remaining ones are assumed to be large as well.
 const IN_VAIN: usize = 2 * Probe::READS;
 
-/// Something that may have to be fetched.
+/// Data that may have to be read from the disk.
 #[derive(Clone, Copy, Debug)]
 enum Look {
     /// The inode of a name.
     Name(Place),
-    /// A directory that is not listed yet.
+    /// A directory that has not been listed yet.
     Dir(NodeId),
 }
 
-/// Looks at inodes of the names in windows, and at directories that wait, until the disk is settled, or none
-/// is left: what comes from the cache tells nothing.
+/// Reads inodes of the names in batches, and waiting directories, until the disk is classified or
+/// none is left. Cached data tells nothing.
 pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
     let job = worker.job;
     worker.stack.extend(job.queue.drain());
@@ -59,13 +59,13 @@ fn take(worker: &mut Worker<'_>, windows: &[Window], what: Look) {
     match what {
         Look::Name(place) => look(worker, windows, place),
         Look::Dir(id) => {
-            // What is wrong with it shows when its turn comes.
+            // A failure shows when the directory is listed.
             let _seen = worker.open(id).and_then(|dir| dir.fetch_beginning());
         }
     }
 }
 
-/// Returns how long something took that had to be fetched, if that was little. Counts what was much.
+/// Returns the time of a small read from the disk. Counts large reads in `in_vain`.
 fn fetched(in_vain: &AtomicUsize, what: impl FnOnce()) -> Option<Duration> {
     let before = ThreadUsage::now().blocks_fetched;
     let start = Instant::now();

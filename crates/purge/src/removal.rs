@@ -1,5 +1,5 @@
-//! What a worker does with single entries: opens directories, removes names, and removes directories
-//! that have become empty, from the innermost outwards.
+//! A worker's operations on single entries: opening directories, removing names, and removing
+//! directories that have become empty, innermost first.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,20 +14,20 @@ use crate::select::Choice;
 use crate::worker::Worker;
 use crate::{Deed, Options, subvolume};
 
-/// All rights of the owner.
+/// All permissions of the owner.
 const OWNER: u32 = 0o700;
 
-/// What became of an empty directory.
+/// The result for an empty directory.
 enum End {
     Gone,
     NotEmpty,
     Failed(io::Error),
-    /// The work is to stop.
+    /// A stop was requested.
     Stopped,
 }
 
 impl Worker<'_> {
-    /// Opens a directory to list it from a place on; nothing if that is settled already.
+    /// Opens a directory to list it from a position on. Returns `None` if it needs no listing.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
         let opened = match self.open(id) {
             Err(e) if self.opens_up(id, &e) => self.open(id),
@@ -59,7 +59,8 @@ impl Worker<'_> {
                 return None;
             }
         };
-        // One of them on the mount of the top was refused before. Before Linux 5.8 all mounts look the same.
+        // A protected directory on the same mount was refused before. Before Linux 5.8 all mounts
+        // look alike.
         if job.options.guarded.contains(&stat.key()) {
             drop(dir);
             self.fail(id, b"", Reason::Protected);
@@ -77,14 +78,14 @@ impl Worker<'_> {
         Some(dir)
     }
 
-    /// Removes a subvolume as a whole; returns whether it is gone.
+    /// Removes a subvolume as a whole. Returns whether it is gone.
     fn remove_subvolume(&mut self, id: NodeId, stat: &Stat) -> bool {
         let name = self.job.nodes().name(id);
         let Ok(above) = self.open_above(id) else { return false };
         subvolume::remove(self.job, (&above, &name), stat, &mut self.tally.outcome)
     }
 
-    /// Returns a directory, opened if need be.
+    /// Returns the open directory, opening it if necessary.
     pub(crate) fn open(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         if let Some(dir) = self.held.get(id) {
             return Ok(dir);
@@ -101,8 +102,8 @@ impl Worker<'_> {
         Ok(self.hold(id, dir))
     }
 
-    /// Holds a directory open. Of the one that is closed instead it is noted which one it is, so that it is
-    /// known again from inside.
+    /// Adds an open directory to the cache. Records the identity of the one that is closed for it,
+    /// so that it can be recognised later.
     fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
         let job = self.job;
         self.held.put(id, dir, |left, dir| job.leave(left, dir))
@@ -124,7 +125,7 @@ impl Worker<'_> {
     fn open_from_top(&self, id: NodeId) -> io::Result<Dir> {
         let job = self.job;
         let path = job.nodes().path(id);
-        // A listing has a place of its own in a descriptor, so each worker has its own.
+        // The position of a listing belongs to a descriptor, so each worker opens its own.
         let path = if path.is_empty() { b".".as_slice() } else { &path };
         match job.top.open_below_within(path) {
             Err(e) if job.options.cross_mounts && is_mount(&e) => job.top.open_below(path),
@@ -132,8 +133,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns the directory that another one is in. From deep inside it is found by `..`, and looked at
-    /// whether it is the one: a directory can be moved while it is emptied.
+    /// Returns the parent of a directory. Deep in a tree it is found by `..` and checked, as a
+    /// directory can be moved while it is being emptied.
     fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         let job = self.job;
         let above = {
@@ -154,11 +155,11 @@ impl Worker<'_> {
         Ok(self.hold(parent, dir))
     }
 
-    /// Deals with a directory that cannot be opened.
+    /// Handles a directory that cannot be opened.
     fn not_opened(&mut self, id: NodeId, error: io::Error) {
         let job = self.job;
         if error.kind() == io::ErrorKind::NotFound {
-            // Somebody else removed it.
+            // Another process removed it.
             return self.forget(id);
         }
         if is_mount(&error) {
@@ -181,8 +182,8 @@ impl Worker<'_> {
         self.settle(id);
     }
 
-    /// Gives the owner their rights on a directory that could not be opened, and on the one that it is in; returns
-    /// whether there is something to try again.
+    /// Adds the owner's permissions to a directory that could not be opened, and to its parent.
+    /// Returns whether to try again.
     fn opens_up(&mut self, id: NodeId, error: &io::Error) -> bool {
         if !self.job.options.opens_up || error.kind() != io::ErrorKind::PermissionDenied {
             return false;
@@ -193,7 +194,7 @@ impl Worker<'_> {
         opens_up_child(self.job.options, &above, &name, error) || opened
     }
 
-    /// Removes what has come to the place of a directory.
+    /// Removes the entry that has replaced a directory.
     fn became_other(&mut self, id: NodeId) {
         let (parent, name) = {
             let nodes = self.job.nodes();
@@ -212,7 +213,7 @@ impl Worker<'_> {
         self.forget(id);
     }
 
-    /// Removes a name that is no directory.
+    /// Removes a name that is not a directory.
     pub(crate) fn remove(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let Options { deed, ref selection, .. } = *self.job.options;
         if deed == Deed::Weigh || selection.before_ns.is_some() {
@@ -244,7 +245,7 @@ impl Worker<'_> {
 
     fn failed(&mut self, id: NodeId, name: &CStr, op: Op, source: io::Error) {
         let reason = match source.kind() {
-            // Somebody else removed it.
+            // Another process removed it.
             io::ErrorKind::NotFound => return,
             io::ErrorKind::ResourceBusy if self.is_mounted_on(id, name) => Reason::Mount,
             _ => Reason::Failed { op, source },
@@ -261,8 +262,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes in a directory that has come to the place of something else, or that the listing did not
-    /// show as one.
+    /// Adds a directory that has replaced another entry, or that the listing did not show as a
+    /// directory.
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let choice = self.choose(id, name, true);
         match choice {
@@ -280,7 +281,7 @@ impl Worker<'_> {
         self.stack.push(Task::Empty { inode, dir, place: 0 });
     }
 
-    /// Decides about something in a directory that is not what the listing showed.
+    /// Decides about an entry that differs from the listing.
     fn choose(&self, parent: NodeId, name: &CStr, is_dir: bool) -> Choice {
         let (nodes, selection) = (self.job.nodes(), &self.job.options.selection);
         let name = name.to_bytes();
@@ -288,19 +289,20 @@ impl Worker<'_> {
         selection.choose(name, path.as_deref(), is_dir, nodes.is_chosen(parent))
     }
 
-    /// Notes that one thing is done in a directory. If it was the last, the directory is removed, and that
-    /// is one thing done in the directory that it is in.
+    /// Completes a pending item of a directory. If it was the last one, removes the directory,
+    /// which completes an item of its parent, and so on.
     ///
-    /// Who calls this has let go of all directories. One that is removed while it is open keeps the kernel's
-    /// memory of itself and all that it was in, and each removal above walks through that
-    /// (`shrink_dcache_parent` of `vfs_rmdir`): with one held, a chain took time by the square of its length.
+    /// The caller must have closed all directories. If a directory is removed while it is open, the
+    /// kernel keeps its dentry and those of its former ancestors, and each removal further up
+    /// traverses them (`shrink_dcache_parent` of `vfs_rmdir`). With a single open directory, the
+    /// time for a chain grew with the square of its length.
     pub(crate) fn settle(&mut self, id: NodeId) {
         let mut id = id;
         loop {
             let Some(Finished { parent, stays }) = self.job.nodes().release(id) else { return };
             let Some(parent) = parent else { return };
             if stays {
-                // And so does what it is in.
+                // Its parent is kept too.
             } else if self.job.options.deed != Deed::Remove {
                 self.took_dir(id);
             } else {
@@ -325,12 +327,12 @@ impl Worker<'_> {
         }
     }
 
-    /// Deals with a directory that cannot be removed although all in it is gone.
+    /// Handles a directory that cannot be removed although all its entries are gone.
     fn not_removed(&mut self, id: NodeId, parent: NodeId, source: io::Error) {
         let name = self.job.nodes().name(id);
         let is_busy = source.kind() == io::ErrorKind::ResourceBusy;
         if self.job.options.cross_mounts && is_busy && self.is_mounted_on(parent, &name) {
-            // A mount point that was to be emptied.
+            // A mount point that was only to be emptied.
             self.keep(id);
         } else {
             self.fail(id, b"", Reason::Failed { op: Op::Remove, source });
@@ -355,19 +357,19 @@ impl Worker<'_> {
         End::Gone
     }
 
-    /// Counts a name that went, or would go.
+    /// Counts a name that was, or would be, removed.
     fn took_file(&mut self, id: NodeId, name: &CStr) {
         self.tally.outcome.files += 1;
         self.job.tell(id, name.to_bytes(), false);
     }
 
-    /// Counts a directory that went, or would go.
+    /// Counts a directory that was, or would be, removed.
     fn took_dir(&mut self, id: NodeId) {
         self.tally.outcome.dirs += 1;
         self.job.tell(id, b"", true);
     }
 
-    /// Is done with a directory that is gone.
+    /// Finishes a directory that is gone.
     fn forget(&mut self, id: NodeId) {
         let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
             return;
@@ -377,13 +379,14 @@ impl Worker<'_> {
         self.settle(parent);
     }
 
-    /// Notes that something in a directory was not selected.
+    /// Notes that an entry of a directory was not selected.
     pub(crate) fn keep(&mut self, id: NodeId) {
         self.tally.outcome.unselected += 1;
         self.job.nodes().stay(id);
     }
 
-    /// Notes that something in a directory, or itself if `name` is empty, could not be removed.
+    /// Notes that an entry of a directory, or the directory itself if `name` is empty, could not be
+    /// removed.
     pub(crate) fn fail(&mut self, id: NodeId, name: &[u8], reason: Reason) {
         self.job.nodes().stay(id);
         let job = self.job;
@@ -391,8 +394,8 @@ impl Worker<'_> {
     }
 }
 
-/// Gives the owner all rights on a directory in which something could not be done for lack of them, if that is
-/// wanted; returns whether there was something to give.
+/// Adds the owner's permissions to a directory in which an operation was denied, if the options say
+/// so. Returns whether any were missing.
 fn opens_up(options: &Options, dir: &Dir, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat());
     mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
@@ -404,7 +407,7 @@ pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &
     mode().is_some_and(|mode| dir.set_child_mode(name, mode).is_ok())
 }
 
-/// Returns the mode that a directory is to get so that its owner may change it, if it is not that already.
+/// Returns the mode that lets the owner change a directory, unless it has it already.
 fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Option<u32> {
     let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
     let stat = if options.opens_up && is_denied && options.deed == Deed::Remove {

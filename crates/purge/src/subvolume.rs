@@ -1,4 +1,4 @@
-//! Removes subvolumes of btrfs as a whole, by one call.
+//! Removes btrfs subvolumes as a whole, by a single system call.
 
 use std::ffi::CStr;
 
@@ -8,16 +8,16 @@ use walk::STORE_PREFIX;
 use crate::job::Job;
 use crate::outcome::Outcome;
 
-/// Returns whether a directory is a subvolume that may go as a whole.
+/// Returns whether a directory is a subvolume that may be removed as a whole.
 pub(crate) fn is_whole(job: &Job<'_>, dir: &Dir, stat: &Stat) -> bool {
     job.btrfs && job.whole_subvolumes && stat.tops_subvolume() && !holds_store(dir)
 }
 
-/// Removes a subvolume; returns whether it is gone. There may be subvolumes in it, or it takes privileges;
-/// then it is to be emptied.
+/// Removes a subvolume. Returns false if it has to be emptied instead, because it contains
+/// subvolumes or the removal needs privileges.
 ///
-/// The kernel takes its name. So right before it is looked at whether that still leads to it: to find out
-/// whether it may go took longer.
+/// The kernel identifies it by name. Just before the call, the name is checked again, as the
+/// decision took some time.
 pub(crate) fn remove(
     job: &Job<'_>,
     (above, name): (&Dir, &CStr),
@@ -32,8 +32,8 @@ pub(crate) fn remove(
     is_gone
 }
 
-/// Returns whether a directory has files in quarantine, where `lop dedupe` puts them: in the top directory of a
-/// subvolume, if it may; or whether that cannot be told.
+/// Returns whether a directory contains quarantined files of `lop dedupe`, which are in a
+/// subvolume's top directory where possible; also true if that is unknown.
 pub(crate) fn holds_store(top: &Dir) -> bool {
     let mut found = false;
     let listed = top.open_below_within(b".").and_then(|top| {

@@ -1,18 +1,18 @@
-//! Removal from a disk that has an arm and nothing in memory: what is needed is fetched in the order of the
-//! disk, and then removed in that of the tree.
+//! Removal from a cold hard disk: prefetches what is needed in disk order, and removes in tree
+//! order.
 //!
-//! Directory by directory the arm moves for nearly every name: what is in one directory of an old tree lies
-//! all over the disk. So directories are listed in the order of their inodes until there are names enough,
-//! and the blocks of the names' inodes are fetched in their order. Then these directories are removed, one
-//! after the other.
+//! When directories are emptied one by one, the disk head moves for nearly every name, since the
+//! entries of an old tree's directory are scattered over the disk. Instead, directories are listed
+//! in inode order until there are enough names, and the inode blocks of these names are read in
+//! their order. Then the directories are removed one after the other.
 //!
 //! # Measured
 //!
-//! 100,000 names of 20 backups, ext4 on the simulated disk: it was busy for 4.1 to 4.2 s with `rm -rf`, 0.50 to
-//! 1.3 s with this (78 movements of the arm and not 734), and 1.9 s with sixteen threads at it; so there is
-//! one, as an arm can be at one place only. To remove the names in the order of their inodes, over all
-//! directories, took 66 s: each block of a directory was changed again and again, and written with each
-//! commit of the journal, where a directory that goes at once is hardly written at all.
+//! 100,000 names of 20 backups, ext4 on the simulated hard disk: the disk was busy for 4.1 to 4.2 s
+//! with `rm -rf`, for 0.50 to 1.3 s with this (78 head movements instead of 734), and for 1.9 s
+//! with sixteen threads, so this uses one thread. Removing the names in inode order across all
+//! directories took 66 s: each directory block was changed again and again and written with each
+//! journal commit, while a directory that is removed at once is hardly written at all.
 
 use std::io::ErrorKind;
 
@@ -26,39 +26,39 @@ use crate::probe;
 use crate::window::Window;
 use crate::worker::{Scratch, Worker};
 
-/// Bytes of names, and of what is to be known of them, that a sweep is made of.
+/// Bytes per round, counting names and what is stored with them.
 const ENOUGH: usize = 8 << 20;
 
-/// Bytes that a directory takes besides.
+/// Bytes that a directory takes in addition.
 const EACH: usize = 128;
 
-/// Inodes in a block: of 256 bytes in 4096, as ext4 has them; others have more.
+/// Inodes per block: 256 bytes in 4096 on ext4. Other file systems have more.
 const INODES: u64 = 16;
 
-/// So many directories are in line at most; others are gone into depth first, as without an arm. A tree of
-/// millions of directories is not to take memory for each.
+/// Maximum number of queued directories. Beyond it the traversal is depth-first, as on other disks,
+/// so that a tree of millions of directories does not need memory for each.
 const LINE: usize = 1 << 14;
 
-/// To directories so far below others it is a long way, if the one above is not open: of a chain of
-/// directories a sweep has tens of thousands, and each look would go through all of them.
+/// Maximum depth of a directory to prefetch while its parent is not open. In a chain of tens of
+/// thousands of directories, each open would traverse the whole chain.
 const FAR: usize = 256;
 
-/// What is fetched in advance under a bound on the rate is to be removed in this time, in seconds. Later it
-/// may have left the cache.
+/// Seconds in which prefetched entries have to be removed under a rate limit. Later they may have
+/// left the cache.
 const SOON: u64 = 10;
 
-/// Bytes of a window for each name, about.
+/// Approximate size of a name in a batch, in bytes.
 const NAME: u64 = 32;
 
-/// As many bytes have names enough to find out whether there is an arm at all: directories that are not
-/// listed yet are of use for that too.
+/// Bytes of names that suffice for a probe of the disk. Directories that are not listed yet serve
+/// it too.
 const SOME: usize = 4 << 10;
 
-/// A name to be removed: its inode, the number of its window, and its number in that.
+/// A name to remove: its inode, the index of its batch, and its index in the batch.
 pub(crate) type Place = (u64, u32, u32);
 
-/// Lists directories until there is enough to be removed, and removes that. Finds out before whether there
-/// is an arm, if that is not known.
+/// Lists directories until a round is full, and removes their entries. Probes the disk first if it
+/// is not classified.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
     let is_trial = !job.disk.is_classified();
@@ -68,7 +68,7 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
         job.was_tried();
     }
     if job.disk.is_classified() && job.disk.is_seek_bound() {
-        // Names alone are counted without it.
+        // Counting names needs no inodes.
         if job.options.deed != Deed::Count {
             for place in places(&windows) {
                 look(&mut worker, &windows, place);
@@ -80,18 +80,18 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     tally.add(vec![worker.end()]);
 }
 
-/// Returns how many bytes a sweep is made of.
+/// Returns the number of bytes per round.
 fn enough(job: &Job<'_>) -> usize {
     let bound = job.options.throttle.rate().map(|rate| rate.get().saturating_mul(SOON * NAME));
     bound.map_or(ENOUGH, |bytes| ENOUGH.min(usize::try_from(bytes).unwrap_or(ENOUGH)))
 }
 
-/// Lists directories in the order of their inodes until there are `enough` bytes; `line` is as [`LINE`].
+/// Lists directories in inode order until there are `enough` bytes. `line` is as [`LINE`].
 fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Window> {
     let job = worker.job;
     let (mut windows, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
-    // What is left of the tree comes in order too.
+    // The remaining directories are sorted too.
     worker.stack = job.queue.drain();
     job.queue.enqueue_sorted(&mut worker.stack);
     while let Some(task) = job.queue.next(&mut worker.stack) {
@@ -107,7 +107,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Window> {
         }
         worker.count();
         if worker.stopped() || listed >= enough {
-            // What is on the stack still is left for later.
+            // The rest of the stack waits for the next round.
             job.queue.close();
             break;
         }
@@ -130,17 +130,18 @@ fn list_one(
     let rest = worker.fill(id, &dir, enough, scratch);
     drop(dir);
     if scratch.window.len() > 0 {
-        // It is not finished before these are removed.
+        // The directory waits for these names.
         worker.job.nodes().hold(id);
     }
     match rest {
-        // First come those that were found: of millions there is to be no more than a part at a time.
+        // Directories found before come first, so that only a part of millions is in memory at a
+        // time.
         Some(place) => worker.stack.insert(bottom, Task::Empty { inode, dir: id, place }),
         None => worker.settle(id),
     }
 }
 
-/// Returns one name for each block of inodes, in the order of those.
+/// Returns one name per inode block, in the order of the blocks.
 pub(crate) fn places(windows: &[Window]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::with_capacity(windows.iter().map(Window::len).sum());
     for (number, window) in (0u32..).zip(windows) {
@@ -151,7 +152,7 @@ pub(crate) fn places(windows: &[Window]) -> Vec<Place> {
     places
 }
 
-/// Has the block of a name's inode fetched.
+/// Reads the inode block of a name.
 pub(crate) fn look(worker: &mut Worker<'_>, windows: &[Window], (_, window, at): Place) {
     if worker.stopped() {
         return;
@@ -160,16 +161,16 @@ pub(crate) fn look(worker: &mut Worker<'_>, windows: &[Window], (_, window, at):
     if worker.held.get(window.dir).is_none() && worker.job.nodes().is_deeper(window.dir, FAR) {
         return;
     }
-    // What is wrong with it shows when it is removed.
+    // A failure shows when the name is removed.
     let _seen = worker.open(window.dir).and_then(|dir| dir.stat_child(window.name(at as usize)));
 }
 
-/// Removes what was listed, one directory after the other.
+/// Removes the listed entries, one directory after the other.
 fn remove(worker: &mut Worker<'_>, windows: &[Window]) {
     for window in windows {
         match worker.open(window.dir) {
             Ok(dir) => worker.remove_some(&dir, window, 0..window.len()),
-            // Somebody else removed it.
+            // Another process removed it.
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(source) => worker.fail(window.dir, b"", Reason::Failed { op: Op::Open, source }),
         }
@@ -196,8 +197,8 @@ mod tests {
     use crate::worker::Worker;
     use runtime::Throttle;
 
-    /// Lists a tree of so many directories, with a file in each of the first twenty, until there is anything;
-    /// returns how many had something, and what is left on the stack.
+    /// Lists a tree of `dirs` directories, with a file in each of the first twenty, until it finds
+    /// names. Returns the number of directories with names, and the remaining stack.
     fn list_some(dirs: u32) -> (usize, Vec<Task>) {
         let (tree, mut made) = (TempTree::new(), TreeBuilder::new());
         for n in 0..dirs {

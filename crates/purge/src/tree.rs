@@ -12,14 +12,14 @@ use crate::outcome::{Outcome, Reason};
 use crate::removal::opens_up_child;
 use crate::{Deed, Options, Tell, subvolume};
 
-/// How often a top directory is emptied again that has something in it afterwards.
+/// How often a top directory that is not empty afterwards is emptied again.
 const AGAIN: usize = 16;
 
-/// Removes `targets`, or finds out what that would do. Returns what came of it, and whether it went to its
-/// end: `progress` may have asked to stop.
+/// Removes `targets`, or finds out what that would do. Returns the result, and whether the run
+/// completed or was stopped by `progress`.
 ///
-/// `progress.removed_done` counts the entries removed. If somebody is to be told of each, subvolumes are emptied like
-/// directories.
+/// `progress.removed_done` counts the removed entries. With a callback for each entry, subvolumes
+/// are emptied like directories.
 pub fn purge(
     targets: &[Target],
     options: &Options,
@@ -75,7 +75,7 @@ impl Removal<'_> {
             };
             let dir = match opened {
                 Ok(dir) => dir,
-                // Somebody else removed it.
+                // Another process removed it.
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
                 Err(source) => return self.unopened(source),
             };
@@ -115,7 +115,7 @@ impl Removal<'_> {
         Err(Reason::Growing)
     }
 
-    /// Deals with a top directory that cannot be opened: it may be empty.
+    /// Handles a top directory that cannot be opened: it may be empty.
     fn unopened(&mut self, source: Error) -> Result<(), Reason> {
         let Removal { target, options, .. } = *self;
         let is_all = !options.keep_root && options.selection.is_all();
@@ -156,7 +156,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Counts the target itself, which went or would go.
+    /// Counts the target itself, which was or would be removed.
     fn took(&mut self, is_dir: bool) {
         let Outcome { files, dirs, .. } = &mut self.tally.outcome;
         *(if is_dir { dirs } else { files }) += 1;

@@ -1,13 +1,14 @@
-//! Finds out how many workers remove most in a given time.
+//! Finds the number of workers that removes the most entries per second.
 //!
-//! That depends on the file system as much as on the disk. Two threads remove twice as much as one on ext4
-//! and XFS, and half as much on btrfs, where they wait for each other at the root of one tree: that is known,
-//! and what it begins with. On btrfs and XFS it stays so: what threads too many wait for there are each
-//! other, and sometimes a trial of more was kept although it was no better (XFS, cold: one run of three took
-//! 9.3 s and not 5.4). Elsewhere what has to be fetched wants as many as the disk serves at a time, unless it
-//! has an arm; and of other file systems, and of many processors, nothing is known. So some other number is
-//! tried now and then, for a moment, and kept if it does better: as long as workers wait, or are fewer than
-//! there are processors. Otherwise there is nothing to gain.
+//! It depends on the file system as much as on the disk. Two threads remove twice as much as one on
+//! ext4 and XFS, and half as much on btrfs, where they wait for each other at the root of one tree.
+//! The tuner starts from these known values. On btrfs and XFS it keeps them: additional threads
+//! wait for each other there, and in tests more threads were sometimes kept although they were no
+//! faster (XFS, cold: one run of three took 9.3 s instead of 5.4). On other file systems, cold data
+//! needs as many threads as the disk serves in parallel, unless it is seek-bound, and nothing is
+//! known about many processors. There the tuner briefly tries other numbers now and then and keeps
+//! one that performs better, as long as workers wait or are fewer than the processors. Otherwise
+//! nothing can be gained.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -15,72 +16,73 @@ use std::time::{Duration, Instant};
 use device::Threads;
 use fsops::Volume;
 
-/// A number of workers is judged by what they do in this time. What a file system puts off comes in bursts
-/// of some ten milliseconds.
+/// Time over which a number of workers is measured. File systems delay some work and do it in
+/// bursts of some ten milliseconds.
 const TRIAL: Duration = Duration::from_millis(200);
 
-/// The first trial comes after this, the next ones after longer and longer.
+/// Delay before the first trial. The delays before later ones grow.
 const FIRST: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Workers that are on a processor for more of their time than this do not wait, in percent.
+/// Processor time in percent above which workers count as not waiting.
 const BUSY: u32 = 80;
 
-/// What is no more than this much better than before and after the trial is chance, in percent.
+/// Rate in percent of those before and after the trial that a better number has to exceed. Less is
+/// chance.
 const BETTER: u64 = 120;
 
 /// Decides how many workers there may be.
 #[derive(Debug)]
 pub(crate) struct Tuner(Mutex<State>);
 
-/// What is known before anything was measured.
+/// Limits and initial value, known before any measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// Workers to begin with.
+    /// Initial number of workers.
     pub(crate) workers: usize,
-    /// Fewer are not tried.
+    /// Minimum number of workers.
     least: usize,
-    /// More are not tried.
+    /// Maximum number of workers.
     most: usize,
-    /// As many as there are processors.
+    /// Number of processors.
     usual: usize,
 }
 
 #[derive(Debug)]
 struct State {
-    /// How many there are.
+    /// Current number of workers.
     workers: usize,
     known: Start,
     phase: Phase,
-    /// Whether more of them are tried next, and not fewer.
+    /// Whether the next trial is with more workers, as opposed to fewer.
     more: bool,
     since: Sample,
     pause: Duration,
 }
 
-/// What there was at a moment.
+/// A measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Instant,
-    /// Entries removed.
+    /// Number of entries removed.
     pub(crate) done: u64,
-    /// Time on processors, of all threads.
+    /// Processor time of all threads.
     pub(crate) cpu: Duration,
 }
 
-/// What goes on. Rates are in entries a second.
+/// The current phase. Rates are in entries per second.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Work as usual.
+    /// Regular work.
     Usual,
-    /// Work with another number, after that rate with `of` workers.
+    /// Work with a different number of workers, after the rate `before` with `of` workers.
     Trial { before: u64, of: usize },
-    /// Work as before, after `other` workers came to that rate.
+    /// Work with the previous number again, after the rate `tried` with `other` workers.
     Check { before: u64, tried: u64, other: usize },
 }
 
 impl Start {
-    /// Returns what is known of a file system; a number that was asked for stays.
+    /// Returns the known values for a file system. A number that the user set is kept.
     pub(crate) fn on(volume: Volume, threads: Threads) -> Start {
         let usual = threads.first.max(1);
         let all = Start { workers: usual, least: 1, most: usize::MAX, usual };
@@ -105,8 +107,8 @@ impl Tuner {
         Tuner(Mutex::new(State { workers, known, phase, more, since, pause }))
     }
 
-    /// Looks at how much was done by now, and returns how many workers there may be from now on, if that
-    /// is another number. `most` is how many could be of use, `cpu` is only asked when it matters.
+    /// Measures the progress. Returns a new number of workers if it changes. `most` is the number
+    /// that could be useful; `cpu` is called only when needed.
     pub(crate) fn look(
         &self,
         done: u64,
@@ -114,7 +116,7 @@ impl Tuner {
         at: Instant,
         most: usize,
     ) -> Option<usize> {
-        // Who does not get the lock has something else to do.
+        // A thread that does not get the lock goes on with its work.
         let mut state = self.0.try_lock().ok()?;
         let period = if matches!(state.phase, Phase::Usual) { state.pause } else { TRIAL };
         let passed = at.saturating_duration_since(state.since.at);
@@ -145,7 +147,7 @@ impl State {
             }
             Phase::Check { before, tried, other } => {
                 if tried > before.max(rate) * BETTER / 100 {
-                    // It may go on like this.
+                    // The next trial may follow soon.
                     self.pause = TRIAL;
                     self.workers = other;
                 } else {
@@ -188,13 +190,13 @@ mod tests {
         Tuner::new(start, Sample { at, done: 0, cpu: Duration::ZERO })
     }
 
-    /// Returns how many workers there are most of a minute, where so many do so much in a millisecond, and
-    /// what they do. They wait all the time.
+    /// Simulates a minute with `rate(n)` entries per millisecond for `n` workers that always wait.
+    /// Returns the most frequent number of workers, and the entries removed.
     fn in_a_minute(first: usize, most: usize, rate: impl Fn(usize) -> u64) -> (usize, u64) {
         minute(start(first, first), most, 0, rate)
     }
 
-    /// The same where each is on a processor for so many percent of the time.
+    /// The same with workers that are on a processor for `busy` percent of the time.
     fn minute(start: Start, most: usize, busy: u64, rate: impl Fn(usize) -> u64) -> (usize, u64) {
         let at = Instant::now();
         let (tuner, mut cpu) = (tuner(start, at), Duration::ZERO);
@@ -211,7 +213,8 @@ mod tests {
 
     #[test]
     fn as_many_are_left_as_do_most() {
-        // Twice as much with two; half as much; more and more up to eight; fewer and fewer.
+        // Twice as many entries with two workers; half as many; more and more up to eight; fewer
+        // and fewer.
         assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
         assert_eq!(in_a_minute(2, 2, |n| [0, 200, 100][n]).0, 1);
         assert_eq!(in_a_minute(2, 16, |n| 100 * n.min(8) as u64).0, 8);

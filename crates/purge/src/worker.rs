@@ -1,4 +1,4 @@
-//! One thread of a removal: takes directories from the queue, lists them, and has what is in them removed.
+//! A thread of a removal: takes directories from the queue, lists them, and removes their entries.
 
 use std::io::ErrorKind;
 use std::rc::Rc;
@@ -15,22 +15,22 @@ use crate::outcome::Reason;
 use crate::select::Choice;
 use crate::window::{STEP, Window};
 
-/// Directories that may wait in one stack before listings are put off: a directory of ten million
+/// Directories on a stack beyond which listings are interrupted, so that a directory of ten million
 /// directories is listed in parts.
 const WIDE: usize = 1 << 12;
 
-/// Bytes of a window of a directory that has more than a buffer full, or where things have to be fetched.
+/// Bytes per batch for a directory larger than one buffer, or on a cold disk.
 ///
-/// With each commit of ext4's journal all blocks are written that were changed: blocks of inodes, of which
-/// there are the fewer the more names there are to choose neighbours from, and all blocks of the directory
-/// that these names are in. Of a flat directory of 1,000,000 names, cold, with 64 MiB of journal: 34 s with
-/// 250 KB, 27 s with 1 MB, 21 s with 4 MiB, 19 s with 7 and 10 MB, 21 s with 16 MB.
+/// With each commit of ext4's journal, all changed blocks are written: the inode blocks, which are
+/// the fewer the more names there are to choose neighbours from, and the directory blocks of these
+/// names. A flat directory of 1,000,000 names, cold, with a journal of 64 MiB, took 34 s with 250
+/// KB, 27 s with 1 MB, 21 s with 4 MiB, 19 s with 7 and 10 MB, 21 s with 16 MB.
 const LARGE: usize = 8 << 20;
 
-/// Bytes of the windows of all workers.
+/// Total bytes of the batches of all workers.
 const ALL: usize = 2 * LARGE;
 
-/// Names that are worth waking another worker for.
+/// Minimum number of names for which waking another worker pays.
 const WORTH: usize = 4 * STEP;
 
 pub(crate) struct Worker<'a> {
@@ -38,11 +38,11 @@ pub(crate) struct Worker<'a> {
     pub(crate) stack: Vec<Task>,
     pub(crate) held: Held,
     pub(crate) tally: Tally,
-    /// What was counted in `job.watch` already.
+    /// Number of entries already added to `job.progress`.
     counted: u64,
 }
 
-/// What a listing is made into, used again for the next one.
+/// Buffers for a listing, reused for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     buffer: DirBuffer,
@@ -50,7 +50,7 @@ pub(crate) struct Scratch {
     pub(crate) window: Window,
 }
 
-/// Directories found in a listing.
+/// Subdirectories found in a listing.
 #[derive(Debug, Default)]
 struct Children {
     items: Vec<(u64, bool, usize)>,
@@ -84,7 +84,8 @@ impl<'a> Worker<'a> {
                     self.empty(dir, place, &mut scratch, meter);
                     true
                 }
-                // Whose window it is goes on with that and the next, and wants help.
+                // The owner of the batch continues with it and the next one, and benefits from
+                // help.
                 Task::Help(number) => {
                     self.help(number, meter);
                     false
@@ -101,7 +102,8 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Returns what to do next. While it waits for that it keeps no directory open, see [`Worker::settle`].
+    /// Returns the next task. While it waits, the worker keeps no directory open; see
+    /// [`Worker::settle`].
     fn next(&mut self) -> Option<Task> {
         let job = self.job;
         if self.stack.is_empty() || job.queue.is_to_rest() {
@@ -110,14 +112,14 @@ impl<'a> Worker<'a> {
         job.queue.next(&mut self.stack)
     }
 
-    /// Returns what was done, and what is left to be done.
+    /// Returns the results and the remaining tasks.
     pub(crate) fn end(mut self) -> Tally {
         self.count();
         self.tally.rest = self.stack;
         self.tally
     }
 
-    /// Passes on what was done to who shows progress.
+    /// Adds the processed entries to the progress counters.
     pub(crate) fn count(&mut self) {
         let done = self.tally.outcome.files + self.tally.outcome.dirs;
         if done > self.counted {
@@ -130,8 +132,8 @@ impl<'a> Worker<'a> {
         Progress::poll_stop(self.job.progress)
     }
 
-    /// Lists a directory from a place on and removes what is in it, or puts the rest off if there is too
-    /// much.
+    /// Lists a directory from a position on and removes its entries. Defers the rest if there are
+    /// too many.
     fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, meter: &mut WaitMeter<'_>) {
         let Some(dir) = self.enter(id, from) else { return };
         let bottom = self.stack.len();
@@ -156,13 +158,13 @@ impl<'a> Worker<'a> {
         self.settle(id);
     }
 
-    /// Returns how many bytes a large window may have.
+    /// Returns the maximum size of a large batch in bytes.
     fn large(&self) -> usize {
         (ALL / self.job.queue.most()).min(LARGE)
     }
 
-    /// Puts names into a window, and directories on the stack; returns where the listing goes on.
-    /// `enough` bytes of names are, if there is more than one buffer full.
+    /// Puts names into a batch and directories on the stack. Returns the position where the listing
+    /// continues. It stops after `enough` bytes of names if there is more than one buffer.
     pub(crate) fn fill(
         &mut self,
         id: NodeId,
@@ -201,7 +203,7 @@ impl<'a> Worker<'a> {
         window.sort();
         match rest {
             Ok(rest) => rest,
-            // Somebody else removed it.
+            // Another process removed it.
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(source) => {
                 self.fail(id, b"", Reason::Failed { op: Op::List, source });
@@ -210,9 +212,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Puts directories on the stack, so that the one with the lowest inode number comes first: who takes
-    /// over the other half of them works far away. On XFS two threads in one allocation group took six
-    /// times as long.
+    /// Pushes directories so that the one with the lowest inode number comes first. A worker that
+    /// takes the other half then works far away on the disk. On XFS, two threads in one allocation
+    /// group took six times as long.
     fn add(&mut self, parent: NodeId, children: &mut Children) {
         if children.items.is_empty() {
             return;
@@ -233,7 +235,7 @@ impl<'a> Worker<'a> {
         children.names.clear();
     }
 
-    /// Removes the names of a window, with others if there are any that have nothing to do.
+    /// Removes the names of a batch, together with idle workers if there are any.
     fn remove_all(&mut self, dir: &Rc<Dir>, window: &mut Window, meter: &mut WaitMeter<'_>) {
         if window.len() < WORTH || !self.job.queue.has_free() {
             while let Some(taken) = window.take() {
@@ -243,7 +245,7 @@ impl<'a> Worker<'a> {
             return;
         }
         let shared = Arc::new(std::mem::replace(window, Window::new(window.dir)));
-        // It is not finished before the last name is.
+        // The directory waits for the last of these names.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
         let is_last = self.take_part(dir, &shared, true, meter);
@@ -253,7 +255,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Takes part in what another worker found.
+    /// Takes part in another worker's batch.
     fn help(&mut self, number: u32, meter: &mut WaitMeter<'_>) {
         let Some(window) = self.job.window(number) else { return };
         let is_last = match self.open(window.dir) {
@@ -265,7 +267,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Returns whether it removed the last names; who did has to settle that.
+    /// Returns whether it removed the last names. The worker that did has to settle the directory.
     fn take_part(
         &mut self,
         dir: &Dir,
@@ -311,7 +313,7 @@ impl Children {
 
 fn kind(dir: &Dir, item: &DirItem<'_>) -> Kind {
     match item.kind {
-        // What cannot be looked at cannot be entered either.
+        // An entry that cannot be examined cannot be entered either.
         Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |stat| stat.kind),
         kind => kind,
     }
@@ -331,8 +333,8 @@ mod tests {
     use crate::nodes::TOP;
     use crate::window::Window;
 
-    /// Workers leave what they are at when there is to be a sweep, or a trial; if those that help did too, one
-    /// of them would be left alone with a directory of millions of names.
+    /// Workers interrupt their tasks for a prefetch round or a probe. If helping workers did so
+    /// too, one worker would be left alone with a directory of millions of names.
     #[test]
     fn who_helps_goes_on_while_a_sweep_is_due() {
         let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());
