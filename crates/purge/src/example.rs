@@ -7,8 +7,10 @@ use std::sync::Arc;
 use device::{Disks, Io, Threads};
 use fsops::Dir;
 
-use crate::job::Top;
-use crate::{Deed, Options, Selection};
+use crate::Deed;
+use crate::Options;
+use crate::Selection;
+use crate::engine::job::Top;
 
 /// Returns options for counting with one thread.
 pub(crate) fn options(io: Io) -> Options {

@@ -4,6 +4,14 @@
 //! [`purge`] removes what was found there. Both identify directories by device and inode, never by
 //! path.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `guard` | the check of an operand before anything is removed |
+//! | `select` | the entries that are selected |
+//! | `targets` | the removal of each target in turn |
+//! | `engine` | the workers, the table of open directories, prefetching in disk order, tuning |
+//! | `outcome` | counts and problems |
+//!
 //! # How it works
 //!
 //! Workers take directories from a queue, innermost first, list them, and remove names in the order
@@ -23,24 +31,15 @@
 //! [`Outcome::problems`] has the entries that could not be removed. Their directories are kept, and
 //! the run continues.
 
+mod engine;
 #[cfg(test)]
 mod example;
 mod guard;
-mod held;
-mod job;
-mod linked;
-mod nodes;
 mod outcome;
-mod removal;
+mod paths;
+mod quarantine;
 mod select;
-mod subvolume;
-mod sweep;
-
-mod probe;
-mod tree;
-mod tuner;
-mod window;
-mod worker;
+mod targets;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -49,11 +48,12 @@ use device::{Disks, Threads};
 use fsops::FileKey;
 use runtime::Throttle;
 
-pub use guard::{Guard, Refusal, Target, Why};
+pub use guard::refusal::{Refusal, Why};
+pub use guard::{Guard, Target};
 pub use outcome::{Outcome, Problem, Reason};
 pub use select::Selection;
 
-pub use tree::purge;
+pub use targets::purge;
 
 /// The options of a removal.
 #[derive(Clone, Debug)]

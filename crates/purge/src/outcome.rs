@@ -4,12 +4,12 @@ use std::io;
 
 use fsops::Op;
 
-use crate::guard::Refusal;
+use crate::guard::refusal::Refusal;
 
 /// Maximum number of failures stored with their reasons, and of bytes in their paths. Further ones
 /// are only counted. A directory in which nothing can be removed has as many failures as names.
-const KEPT: usize = 10_000;
-const KEPT_BYTES: usize = 2 << 20;
+const MAX_PROBLEMS: usize = 10_000;
+const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
 /// The result of a removal.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Outcome {
     }
 
     fn keep(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
+        if self.problems.len() < MAX_PROBLEMS && self.path_bytes < MAX_PROBLEM_BYTES {
             let problem = problem();
             self.path_bytes += problem.path.len();
             self.problems.push(problem);

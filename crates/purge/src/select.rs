@@ -7,7 +7,7 @@ use std::path::Path;
 use fsops::Stat;
 use walk::{Globs, STORE_PREFIX, Top, Use};
 
-use crate::job::joined;
+use crate::paths::joined;
 
 /// Selects the entries of a tree to remove.
 ///

@@ -41,6 +41,7 @@ pub use filter::system::{in_system_dir, is_system_name, kept_by_programs};
 pub use filter::top::Top;
 pub use filter::{Filter, STORE_PREFIX};
 pub use names::Names;
+pub use open::dir_cache::DirCache;
 pub use open::opener::Opener;
 pub use open::path_opener::{Reach, split};
 pub use tree::Tree;

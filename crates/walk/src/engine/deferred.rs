@@ -16,7 +16,7 @@ use fsops::{Kind, Op, Stat};
 use runtime::Interrupted;
 
 use crate::engine::worker::Mount;
-use crate::open::dir_cache::DirCache;
+use crate::open::dir_slots::DirSlots;
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, cstr_at, push_component};
 use crate::tree::store::{Store, record, skip_kind};
 
@@ -86,7 +86,7 @@ fn query_chunk(
     next: &AtomicUsize,
     meter: &mut WaitMeter<'_>,
 ) -> FoundMount {
-    let mut open = DirCache::new(mount.options.open_dirs);
+    let mut open = DirSlots::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
         let start = next.fetch_add(CHUNK_FILES, Relaxed);
@@ -103,7 +103,7 @@ fn query_chunk(
 }
 
 /// Queries one file, using its directory if that is open.
-fn stat(mount: &Mount<'_>, open: &mut DirCache, store: &Store, file: u32) -> io::Result<Stat> {
+fn stat(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io::Result<Stat> {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
     match open.get(file.dir) {

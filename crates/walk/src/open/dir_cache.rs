@@ -1,38 +1,105 @@
-//! A cache of open directories by number.
-//!
-//! A directory has a single slot: its number modulo the number of slots. Neighbours in the tree
-//! have neighbouring numbers, and files are opened roughly in tree order.
+//! A least-recently-used cache of open directories.
+
+use std::rc::Rc;
 
 use fsops::Dir;
 
-use crate::tree::records::DirId;
+/// A least-recently-used cache of open directories. Each thread has its own.
+///
+/// Lookups compare keys one by one, most recent insertion first: a worker keeps few directories open
+/// and mostly uses the newest.
+#[derive(Debug)]
+pub struct DirCache<K> {
+    open: Vec<Entry<K>>,
+    capacity: usize,
+    /// Number of lookups and insertions so far.
+    clock: u64,
+}
 
 #[derive(Debug)]
-pub(crate) struct DirCache(Vec<Option<(DirId, Dir)>>);
+struct Entry<K> {
+    key: K,
+    used: u64,
+    dir: Rc<Dir>,
+}
 
-impl DirCache {
-    /// Returns a cache for `count` directories, at least one.
-    pub(crate) fn new(count: usize) -> DirCache {
-        DirCache(std::iter::repeat_with(|| None).take(count.max(1)).collect())
+impl<K: PartialEq> DirCache<K> {
+    /// Returns a cache for `capacity` directories, at least one.
+    pub fn new(capacity: usize) -> DirCache<K> {
+        DirCache { open: Vec::new(), capacity: capacity.max(1), clock: 0 }
     }
 
     /// Returns a directory if it is open.
-    pub(crate) fn get(&self, id: DirId) -> Option<&Dir> {
-        self.0[self.slot(id)].as_ref().filter(|(open, _)| *open == id).map(|(_, dir)| dir)
+    pub fn get(&mut self, key: &K) -> Option<Rc<Dir>> {
+        self.clock += 1;
+        let entry = self.open.iter_mut().rev().find(|entry| entry.key == *key)?;
+        entry.used = self.clock;
+        Some(Rc::clone(&entry.dir))
     }
 
-    /// Stores a directory, closing the one in its slot.
-    pub(crate) fn put(&mut self, id: DirId, dir: Dir) -> &Dir {
-        let slot = self.slot(id);
-        &self.0[slot].insert((id, dir)).1
+    /// Adds an open directory. If the cache is full, calls `evict` for the least recently used one
+    /// and closes it.
+    pub fn put(&mut self, key: K, dir: Dir, evict: impl FnOnce(&K, &Dir)) -> Rc<Dir> {
+        self.clock += 1;
+        let dir = Rc::new(dir);
+        let entry = Entry { key, used: self.clock, dir: Rc::clone(&dir) };
+        if self.open.len() < self.capacity {
+            self.open.push(entry);
+        } else if let Some(oldest) = self.open.iter_mut().min_by_key(|entry| entry.used) {
+            evict(&oldest.key, &oldest.dir);
+            *oldest = entry;
+        }
+        dir
     }
 
-    /// Closes all directories.
-    pub(crate) fn clear(&mut self) {
-        self.0.iter_mut().for_each(|slot| *slot = None);
+    /// Closes a directory that is no longer needed. Returns it, so that a caller can check that
+    /// nothing else keeps it open.
+    pub fn close(&mut self, key: &K) -> Option<Rc<Dir>> {
+        let at = self.open.iter().rposition(|entry| entry.key == *key)?;
+        Some(self.open.swap_remove(at).dir)
     }
 
-    fn slot(&self, id: DirId) -> usize {
-        id.0 as usize % self.0.len()
+    /// Closes all directories and calls `evict` for each.
+    pub fn clear(&mut self, evict: impl Fn(&K, &Dir)) {
+        for entry in self.open.drain(..) {
+            evict(&entry.key, &entry.dir);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use fsops::Dir;
+
+    use super::DirCache;
+
+    fn dir() -> Dir {
+        Dir::open(".".as_ref()).expect("the working directory")
+    }
+
+    #[test]
+    fn the_least_recently_used_directory_is_evicted() {
+        let evicted = RefCell::new(Vec::new());
+        let evict = |key: &u32, _: &Dir| evicted.borrow_mut().push(*key);
+        let mut cache = DirCache::new(2);
+        cache.put(1, dir(), evict);
+        cache.put(2, dir(), evict);
+        assert!(cache.get(&1).is_some());
+        cache.put(3, dir(), evict);
+        assert_eq!(*evicted.borrow(), [2]);
+        assert!(cache.get(&2).is_none() && cache.get(&1).is_some() && cache.get(&3).is_some());
+        cache.clear(evict);
+        assert_eq!(evicted.borrow().len(), 3);
+    }
+
+    #[test]
+    fn closed_directories_are_forgotten() {
+        let mut cache = DirCache::new(0);
+        cache.put(1, dir(), |_, _| ());
+        assert!(cache.close(&2).is_none());
+        assert!(cache.close(&1).is_some());
+        assert!(cache.get(&1).is_none());
     }
 }

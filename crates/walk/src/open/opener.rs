@@ -4,7 +4,7 @@ use std::io;
 
 use fsops::{Dir, File, Stat};
 
-use crate::open::dir_cache::DirCache;
+use crate::open::dir_slots::DirSlots;
 use crate::tree::Tree;
 use crate::tree::records::{DirId, FileId, push_component, to_path};
 
@@ -12,7 +12,7 @@ use crate::tree::records::{DirId, FileId, push_component, to_path};
 #[derive(Debug)]
 pub struct Opener<'a> {
     tree: &'a Tree,
-    open: DirCache,
+    open: DirSlots,
     /// The root used last. Directories that are not open are opened from there.
     root: Option<(DirId, Dir)>,
 }
@@ -20,7 +20,7 @@ pub struct Opener<'a> {
 impl<'a> Opener<'a> {
     /// Returns an opener that keeps at most `open_dirs` directories open, and one root.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
-        Opener { tree, open: DirCache::new(open_dirs), root: None }
+        Opener { tree, open: DirSlots::new(open_dirs), root: None }
     }
 
     /// Opens a file for reading. It may not be the file that the walk saw, so compare its metadata.

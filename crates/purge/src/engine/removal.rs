@@ -7,15 +7,18 @@ use std::rc::Rc;
 
 use fsops::{Dir, Kind, Op, Stat};
 
-use crate::job::Task;
-use crate::nodes::{Finished, NodeId, TOP};
+use crate::Deed;
+use crate::Options;
+use crate::engine::job::PurgeTask;
+use crate::engine::nodes::{Finished, NodeId, TOP};
+use crate::engine::subvolume;
+use crate::engine::worker::Worker;
 use crate::outcome::Reason;
+use crate::paths::joined;
 use crate::select::Choice;
-use crate::worker::Worker;
-use crate::{Deed, Options, subvolume};
 
 /// All permissions of the owner.
-const OWNER: u32 = 0o700;
+const OWNER_RIGHTS: u32 = 0o700;
 
 /// The result for an empty directory.
 enum End {
@@ -87,7 +90,7 @@ impl Worker<'_> {
 
     /// Returns the open directory, opening it if necessary.
     pub(crate) fn open(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
-        if let Some(dir) = self.held.get(id) {
+        if let Some(dir) = self.dirs.get(&id) {
             return Ok(dir);
         }
         let job = self.job;
@@ -95,7 +98,7 @@ impl Worker<'_> {
             let nodes = job.nodes();
             (nodes.parent(id), nodes.name(id))
         };
-        let dir = match parent.and_then(|parent| self.held.get(parent)) {
+        let dir = match parent.and_then(|parent| self.dirs.get(&parent)) {
             Some(parent) => self.open_child(&parent, &name)?,
             None => self.open_from_top(id)?,
         };
@@ -106,13 +109,13 @@ impl Worker<'_> {
     /// so that it can be recognised later.
     fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
         let job = self.job;
-        self.held.put(id, dir, |left, dir| job.leave(left, dir))
+        self.dirs.put(id, dir, |&left, dir| job.leave(left, dir))
     }
 
     /// Closes all directories.
     pub(crate) fn let_go(&mut self) {
         let job = self.job;
-        self.held.clear(|left, dir| job.leave(left, dir));
+        self.dirs.clear(|&left, dir| job.leave(left, dir));
     }
 
     fn open_child(&self, parent: &Dir, name: &CStr) -> io::Result<Dir> {
@@ -142,10 +145,10 @@ impl Worker<'_> {
             nodes.parent(id).map(|parent| (parent, nodes.identity(parent)))
         };
         let Some((parent, identity)) = above else { return Err(io::ErrorKind::NotFound.into()) };
-        if let Some(dir) = self.held.get(parent) {
+        if let Some(dir) = self.dirs.get(&parent) {
             return Ok(dir);
         }
-        if let (Some(identity), Some(dir)) = (identity, self.held.get(id)) {
+        if let (Some(identity), Some(dir)) = (identity, self.dirs.get(&id)) {
             let above = dir.open_parent();
             if let Some(above) = above.ok().filter(|above| job.identity(above) == identity.get()) {
                 return Ok(self.hold(parent, above));
@@ -153,6 +156,13 @@ impl Worker<'_> {
         }
         let dir = self.open_from_top(parent)?;
         Ok(self.hold(parent, dir))
+    }
+
+    /// Closes a directory that is no longer needed.
+    fn close(&mut self, id: NodeId) {
+        if let Some(dir) = self.dirs.close(&id) {
+            debug_assert_eq!(Rc::strong_count(&dir), 1, "something keeps the directory open");
+        }
     }
 
     /// Handles a directory that cannot be opened.
@@ -278,14 +288,14 @@ impl Worker<'_> {
             nodes.stay(dir);
         }
         drop(nodes);
-        self.stack.push(Task::Empty { inode, dir, place: 0 });
+        self.stack.push(PurgeTask::Empty { inode, dir, place: 0 });
     }
 
     /// Decides about an entry that differs from the listing.
     fn choose(&self, parent: NodeId, name: &CStr, is_dir: bool) -> Choice {
         let (nodes, selection) = (self.job.nodes(), &self.job.options.selection);
         let name = name.to_bytes();
-        let path = selection.path(|| crate::job::joined(&nodes.path(parent), name));
+        let path = selection.path(|| joined(&nodes.path(parent), name));
         selection.choose(name, path.as_deref(), is_dir, nodes.is_chosen(parent))
     }
 
@@ -310,14 +320,14 @@ impl Worker<'_> {
                     End::Gone => {}
                     End::Stopped => return,
                     End::NotEmpty if self.job.nodes().again(id) => {
-                        self.stack.push(Task::Empty { inode: 0, dir: id, place: 0 });
+                        self.stack.push(PurgeTask::Empty { inode: 0, dir: id, place: 0 });
                         return;
                     }
                     End::NotEmpty => self.fail(id, b"", Reason::Growing),
                     End::Failed(source) => self.not_removed(id, parent, source),
                 }
             }
-            self.held.close(id);
+            self.close(id);
             let mut nodes = self.job.nodes();
             if nodes.stays(id) {
                 nodes.stay(parent);
@@ -374,7 +384,7 @@ impl Worker<'_> {
         let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
             return;
         };
-        self.held.close(id);
+        self.close(id);
         self.job.nodes().remove(id);
         self.settle(parent);
     }
@@ -390,7 +400,7 @@ impl Worker<'_> {
     pub(crate) fn fail(&mut self, id: NodeId, name: &[u8], reason: Reason) {
         self.job.nodes().stay(id);
         let job = self.job;
-        self.tally.outcome.fail(|| crate::job::joined(&job.path(id), name), reason);
+        self.tally.outcome.fail(|| joined(&job.path(id), name), reason);
     }
 }
 
@@ -416,7 +426,7 @@ fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Opti
         return None;
     };
     let stat = stat.ok().filter(|stat| stat.kind == Kind::Dir)?;
-    (stat.mode & OWNER != OWNER).then_some(stat.mode | OWNER)
+    (stat.mode & OWNER_RIGHTS != OWNER_RIGHTS).then_some(stat.mode | OWNER_RIGHTS)
 }
 
 fn is_mount(error: &io::Error) -> bool {

@@ -6,14 +6,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Kind, Op};
 use runtime::{Interrupted, Progress, Stage};
 
+use crate::Deed;
+use crate::Options;
+use crate::Tell;
+use crate::engine::job::{Job, Tally, Top};
+use crate::engine::removal::opens_up_child;
+use crate::engine::subvolume;
 use crate::guard::Target;
-use crate::job::{Job, Tally, Top};
 use crate::outcome::{Outcome, Reason};
-use crate::removal::opens_up_child;
-use crate::{Deed, Options, Tell, subvolume};
 
 /// How often a top directory that is not empty afterwards is emptied again.
-const AGAIN: usize = 16;
+const MAX_ATTEMPTS: usize = 16;
 
 /// Removes `targets`, or finds out what that would do. Returns the result, and whether the run
 /// completed or was stopped by `progress`.
@@ -67,7 +70,7 @@ impl Removal<'_> {
 
     fn dir(&mut self) -> Result<(), Reason> {
         let Removal { target, options, progress, tell, .. } = *self;
-        for _ in 0..AGAIN {
+        for _ in 0..MAX_ATTEMPTS {
             let open = || target.parent.open_child_within(&target.name);
             let opened = match open() {
                 Err(e) if opens_up_child(options, &target.parent, &target.name, &e) => open(),

@@ -10,14 +10,14 @@ use std::ffi::CStr;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::nodes::NodeId;
+use crate::engine::nodes::NodeId;
 
 /// Names that a worker takes at once: one inode block or a few.
-pub(crate) const STEP: usize = 64;
+pub(crate) const CHUNK_NAMES: usize = 64;
 
 /// A batch of names of one directory.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct Batch {
     pub(crate) dir: NodeId,
     /// Inode numbers, and the offsets of the names.
     items: Vec<(u64, u32)>,
@@ -26,9 +26,9 @@ pub(crate) struct Window {
     left: AtomicUsize,
 }
 
-impl Window {
-    pub(crate) fn new(dir: NodeId) -> Window {
-        Window { dir, ..Window::default() }
+impl Batch {
+    pub(crate) fn new(dir: NodeId) -> Batch {
+        Batch { dir, ..Batch::default() }
     }
 
     /// Returns the inode numbers of the names.
@@ -64,8 +64,8 @@ impl Window {
 
     /// Returns the names that a worker takes next.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
-        let start = self.next.fetch_add(STEP, Relaxed);
-        (start < self.items.len()).then(|| start..self.items.len().min(start + STEP))
+        let start = self.next.fetch_add(CHUNK_NAMES, Relaxed);
+        (start < self.items.len()).then(|| start..self.items.len().min(start + CHUNK_NAMES))
     }
 
     /// Notes that taken names are done. Returns whether all names are.

@@ -8,16 +8,17 @@ use device::WaitMeter;
 use fsops::{Dir, DirBuffer, DirItem, Kind, Op};
 use runtime::Progress;
 
-use crate::held::Held;
-use crate::job::{Job, Tally, Task, joined};
-use crate::nodes::NodeId;
+use crate::engine::batch::{Batch, CHUNK_NAMES};
+use crate::engine::job::{Job, PurgeTask, Tally};
+use crate::engine::nodes::NodeId;
 use crate::outcome::Reason;
+use crate::paths::joined;
 use crate::select::Choice;
-use crate::window::{STEP, Window};
+use walk::DirCache;
 
 /// Directories on a stack beyond which listings are interrupted, so that a directory of ten million
 /// directories is listed in parts.
-const WIDE: usize = 1 << 12;
+const MAX_STACK_DIRS: usize = 1 << 12;
 
 /// Bytes per batch for a directory larger than one buffer, or on a cold disk.
 ///
@@ -25,18 +26,18 @@ const WIDE: usize = 1 << 12;
 /// the fewer the more names there are to choose neighbours from, and the directory blocks of these
 /// names. A flat directory of 1,000,000 names, cold, with a journal of 64 MiB, took 34 s with 250
 /// KB, 27 s with 1 MB, 21 s with 4 MiB, 19 s with 7 and 10 MB, 21 s with 16 MB.
-const LARGE: usize = 8 << 20;
+const BATCH_BYTES: usize = 8 << 20;
 
 /// Total bytes of the batches of all workers.
-const ALL: usize = 2 * LARGE;
+const ALL: usize = 2 * BATCH_BYTES;
 
 /// Minimum number of names for which waking another worker pays.
-const WORTH: usize = 4 * STEP;
+const MIN_SHARED_NAMES: usize = 4 * CHUNK_NAMES;
 
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
-    pub(crate) stack: Vec<Task>,
-    pub(crate) held: Held,
+    pub(crate) stack: Vec<PurgeTask>,
+    pub(crate) dirs: DirCache<NodeId>,
     pub(crate) tally: Tally,
     /// Number of entries already added to `job.progress`.
     counted: u64,
@@ -47,7 +48,7 @@ pub(crate) struct Worker<'a> {
 pub(crate) struct Scratch {
     buffer: DirBuffer,
     children: Children,
-    pub(crate) window: Window,
+    pub(crate) batch: Batch,
 }
 
 /// Subdirectories found in a listing.
@@ -62,7 +63,7 @@ impl<'a> Worker<'a> {
         Worker {
             job,
             stack: Vec::new(),
-            held: Held::new(job.options.open_dirs),
+            dirs: DirCache::new(job.options.open_dirs),
             tally: Tally::default(),
             counted: 0,
         }
@@ -80,13 +81,13 @@ impl<'a> Worker<'a> {
             }
             meter.begin();
             let may_end = match task {
-                Task::Empty { dir, place, .. } => {
+                PurgeTask::Empty { dir, place, .. } => {
                     self.empty(dir, place, &mut scratch, meter);
                     true
                 }
                 // The owner of the batch continues with it and the next one, and benefits from
                 // help.
-                Task::Help(number) => {
+                PurgeTask::Help(number) => {
                     self.help(number, meter);
                     false
                 }
@@ -94,7 +95,7 @@ impl<'a> Worker<'a> {
             job.queue.share(&mut self.stack);
             self.count();
             meter.tick();
-            if may_end && job.sweeps() {
+            if may_end && job.goes_by_disk_order() {
                 job.queue.close();
                 break;
             }
@@ -104,7 +105,7 @@ impl<'a> Worker<'a> {
 
     /// Returns the next task. While it waits, the worker keeps no directory open; see
     /// [`Worker::settle`].
-    fn next(&mut self) -> Option<Task> {
+    fn next(&mut self) -> Option<PurgeTask> {
         let job = self.job;
         if self.stack.is_empty() || job.queue.is_to_rest() {
             self.let_go();
@@ -139,18 +140,20 @@ impl<'a> Worker<'a> {
         let bottom = self.stack.len();
         let mut enough = if self.job.disk.is_cold() { self.large() } else { 0 };
         loop {
-            made.window.clear();
-            made.window.dir = id;
+            made.batch.clear();
+            made.batch.dir = id;
             let rest = self.fill(id, &dir, enough, made);
-            self.remove_all(&dir, &mut made.window, meter);
+            self.remove_all(&dir, &mut made.batch, meter);
             if self.stopped() {
                 return;
             }
             let Some(rest) = rest else { break };
             enough = self.large();
-            let is_wanted = self.job.sweeps() || self.job.queue.is_to_rest();
-            if self.job.can_put_off && (is_wanted || self.stack.len() > bottom + WIDE) {
-                self.stack.insert(bottom, Task::Empty { inode: 0, dir: id, place: rest });
+            let is_wanted = self.job.goes_by_disk_order() || self.job.queue.is_to_rest();
+            if self.job.can_resume_listing
+                && (is_wanted || self.stack.len() > bottom + MAX_STACK_DIRS)
+            {
+                self.stack.insert(bottom, PurgeTask::Empty { inode: 0, dir: id, place: rest });
                 return;
             }
         }
@@ -160,7 +163,7 @@ impl<'a> Worker<'a> {
 
     /// Returns the maximum size of a large batch in bytes.
     fn large(&self) -> usize {
-        (ALL / self.job.queue.most()).min(LARGE)
+        (ALL / self.job.queue.most()).min(BATCH_BYTES)
     }
 
     /// Puts names into a batch and directories on the stack. Returns the position where the listing
@@ -173,13 +176,13 @@ impl<'a> Worker<'a> {
         scratch: &mut Scratch,
     ) -> Option<u64> {
         let job = self.job;
-        let Scratch { buffer, children, window } = scratch;
+        let Scratch { buffer, children, batch } = scratch;
         let selection = &job.options.selection;
         let (path, chosen) = {
             let nodes = job.nodes();
             (selection.path(|| nodes.path(id)), nodes.is_chosen(id))
         };
-        let wide = if job.can_put_off { WIDE } else { usize::MAX };
+        let wide = if job.can_resume_listing { MAX_STACK_DIRS } else { usize::MAX };
         let rest = loop {
             let rest = dir.list_some(buffer, |item| {
                 let name = item.name.to_bytes();
@@ -190,17 +193,17 @@ impl<'a> Worker<'a> {
                     Choice::Stays => self.keep(id),
                     Choice::Store => self.fail(id, name, Reason::Store),
                     choice if is_dir => children.push(&item, choice == Choice::Goes),
-                    _ => window.push(item.inode, item.name),
+                    _ => batch.push(item.inode, item.name),
                 }
             });
             match rest {
                 Ok(Some(_)) if self.stopped() => break rest,
-                Ok(Some(_)) if window.bytes() < enough && children.items.len() < wide => {}
+                Ok(Some(_)) if batch.bytes() < enough && children.items.len() < wide => {}
                 rest => break rest,
             }
         };
         self.add(id, children);
-        window.sort();
+        batch.sort();
         match rest {
             Ok(rest) => rest,
             // Another process removed it.
@@ -228,7 +231,7 @@ impl<'a> Worker<'a> {
             if !chosen && !takes_emptied {
                 nodes.stay(dir);
             }
-            self.stack.push(Task::Empty { inode, dir, place: 0 });
+            self.stack.push(PurgeTask::Empty { inode, dir, place: 0 });
         }
         drop(nodes);
         children.items.clear();
@@ -236,15 +239,15 @@ impl<'a> Worker<'a> {
     }
 
     /// Removes the names of a batch, together with idle workers if there are any.
-    fn remove_all(&mut self, dir: &Rc<Dir>, window: &mut Window, meter: &mut WaitMeter<'_>) {
-        if window.len() < WORTH || !self.job.queue.has_free() {
-            while let Some(taken) = window.take() {
-                self.remove_some(dir, window, taken);
+    fn remove_all(&mut self, dir: &Rc<Dir>, batch: &mut Batch, meter: &mut WaitMeter<'_>) {
+        if batch.len() < MIN_SHARED_NAMES || !self.job.queue.has_free() {
+            while let Some(taken) = batch.take() {
+                self.remove_some(dir, batch, taken);
                 meter.tick();
             }
             return;
         }
-        let shared = Arc::new(std::mem::replace(window, Window::new(window.dir)));
+        let shared = Arc::new(std::mem::replace(batch, Batch::new(batch.dir)));
         // The directory waits for the last of these names.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
@@ -257,13 +260,13 @@ impl<'a> Worker<'a> {
 
     /// Takes part in another worker's batch.
     fn help(&mut self, number: u32, meter: &mut WaitMeter<'_>) {
-        let Some(window) = self.job.window(number) else { return };
-        let is_last = match self.open(window.dir) {
-            Ok(dir) => self.take_part(&dir, &window, false, meter),
+        let Some(batch) = self.job.batch(number) else { return };
+        let is_last = match self.open(batch.dir) {
+            Ok(dir) => self.take_part(&dir, &batch, false, meter),
             Err(_) => return,
         };
         if is_last {
-            self.settle(window.dir);
+            self.settle(batch.dir);
         }
     }
 
@@ -271,14 +274,14 @@ impl<'a> Worker<'a> {
     fn take_part(
         &mut self,
         dir: &Dir,
-        window: &Window,
+        batch: &Batch,
         is_own: bool,
         meter: &mut WaitMeter<'_>,
     ) -> bool {
-        while let Some(taken) = window.take() {
-            self.remove_some(dir, window, taken.clone());
+        while let Some(taken) = batch.take() {
+            self.remove_some(dir, batch, taken.clone());
             meter.tick();
-            if window.is_done(&taken) {
+            if batch.is_done(&taken) {
                 return true;
             }
             if self.job.queue.is_crowded() && !is_own {
@@ -288,17 +291,12 @@ impl<'a> Worker<'a> {
         false
     }
 
-    pub(crate) fn remove_some(
-        &mut self,
-        dir: &Dir,
-        window: &Window,
-        taken: std::ops::Range<usize>,
-    ) {
+    pub(crate) fn remove_some(&mut self, dir: &Dir, batch: &Batch, taken: std::ops::Range<usize>) {
         for index in taken {
             if self.stopped() {
                 break;
             }
-            self.remove(dir, window.dir, window.name(index));
+            self.remove(dir, batch.dir, batch.name(index));
         }
         self.count();
     }
@@ -328,10 +326,10 @@ mod tests {
     use testkit::TempTree;
 
     use super::Worker;
+    use crate::engine::batch::Batch;
+    use crate::engine::job::Job;
+    use crate::engine::nodes::TOP;
     use crate::example::{options, top};
-    use crate::job::Job;
-    use crate::nodes::TOP;
-    use crate::window::Window;
 
     /// Workers interrupt their tasks for a prefetch round or a probe. If helping workers did so
     /// too, one worker would be left alone with a directory of millions of names.
@@ -341,13 +339,13 @@ mod tests {
         let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
         let _beginning = job.queue.drain();
         for name in [c"a", c"b"] {
-            let mut window = Window::new(TOP);
-            window.push(1, name);
-            window.sort();
+            let mut batch = Batch::new(TOP);
+            batch.push(1, name);
+            batch.sort();
             job.nodes().hold(TOP);
-            job.offer(&Arc::new(window));
+            job.offer(&Arc::new(batch));
         }
-        assert!(job.sweeps());
+        assert!(job.goes_by_disk_order());
         let tallies = job.pool().run(|meter| Worker::new(&job).run(meter));
         assert_eq!(tallies[0].outcome.files, 2);
     }

@@ -2,11 +2,11 @@
 
 use std::ffi::CStr;
 
-use fsops::{Dir, DirBuffer, Stat};
-use walk::STORE_PREFIX;
+use fsops::{Dir, Stat};
 
-use crate::job::Job;
+use crate::engine::job::Job;
 use crate::outcome::Outcome;
+use crate::quarantine::holds_store;
 
 /// Returns whether a directory is a subvolume that may be removed as a whole.
 pub(crate) fn is_whole(job: &Job<'_>, dir: &Dir, stat: &Stat) -> bool {
@@ -30,16 +30,4 @@ pub(crate) fn remove(
     outcome.dirs += u64::from(is_gone);
     outcome.subvolumes += u64::from(is_gone);
     is_gone
-}
-
-/// Returns whether a directory contains quarantined files of `lop dedupe`, which are in a
-/// subvolume's top directory where possible; also true if that is unknown.
-pub(crate) fn holds_store(top: &Dir) -> bool {
-    let mut found = false;
-    let listed = top.open_below_within(b".").and_then(|top| {
-        top.for_each(&mut DirBuffer::default(), |item| {
-            found |= item.name.to_bytes().starts_with(STORE_PREFIX.as_bytes());
-        })
-    });
-    found || listed.is_err()
 }

@@ -22,7 +22,7 @@ pub(crate) struct NodeId {
 pub(crate) const TOP: NodeId = NodeId { index: 0, generation: 0 };
 
 /// Records per piece of 1 MiB.
-const PIECE: usize = 1 << 15;
+const PIECE_RECORDS: usize = 1 << 15;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
@@ -47,11 +47,11 @@ const PASS: u8 = 4;
 /// Maximum number of listings of a directory that is not empty although all listed entries are
 /// removed. Another process may keep adding names, or the file system may skip names while others
 /// are removed.
-const PASSES: u8 = 16;
+const MAX_LISTINGS: u8 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    /// Pieces of [`PIECE`] records each. Only used parts of them are touched.
+    /// Pieces of [`PIECE_RECORDS`] records each. Only used parts of them are touched.
     pieces: Vec<Vec<Node>>,
     /// Number of records ever used, and those of them that are free.
     used: u32,
@@ -89,10 +89,10 @@ impl Nodes {
         let index = self.free.pop().unwrap_or_else(|| {
             let index = self.used;
             self.used += 1;
-            if index as usize / PIECE == self.pieces.len() {
-                self.pieces.push(Vec::with_capacity(PIECE));
+            if index as usize / PIECE_RECORDS == self.pieces.len() {
+                self.pieces.push(Vec::with_capacity(PIECE_RECORDS));
             }
-            self.pieces[index as usize / PIECE].push(Node::default());
+            self.pieces[index as usize / PIECE_RECORDS].push(Node::default());
             index
         });
         let place = self.at(index);
@@ -102,11 +102,11 @@ impl Nodes {
     }
 
     fn at(&mut self, index: u32) -> &mut Node {
-        &mut self.pieces[index as usize / PIECE][index as usize % PIECE]
+        &mut self.pieces[index as usize / PIECE_RECORDS][index as usize % PIECE_RECORDS]
     }
 
     fn get(&self, index: u32) -> &Node {
-        &self.pieces[index as usize / PIECE][index as usize % PIECE]
+        &self.pieces[index as usize / PIECE_RECORDS][index as usize % PIECE_RECORDS]
     }
 
     /// Removes a finished directory from the table.
@@ -152,7 +152,7 @@ impl Nodes {
     /// Starts another listing of a finished directory. Returns false if there were too many.
     pub(crate) fn again(&mut self, id: NodeId) -> bool {
         let node = self.at(id.index);
-        let more = node.state / PASS < PASSES;
+        let more = node.state / PASS < MAX_LISTINGS;
         if more {
             node.state += PASS;
             node.pending += 1;

@@ -18,18 +18,18 @@ use fsops::Volume;
 
 /// Time over which a number of workers is measured. File systems delay some work and do it in
 /// bursts of some ten milliseconds.
-const TRIAL: Duration = Duration::from_millis(200);
+const TRIAL_TIME: Duration = Duration::from_millis(200);
 
 /// Delay before the first trial. The delays before later ones grow.
-const FIRST: Duration = Duration::from_millis(300);
+const FIRST_DELAY: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Processor time in percent above which workers count as not waiting.
-const BUSY: u32 = 80;
+const BUSY_PERCENT: u32 = 80;
 
 /// Rate in percent of those before and after the trial that a better number has to exceed. Less is
 /// chance.
-const BETTER: u64 = 120;
+const BETTER_PERCENT: u64 = 120;
 
 /// Decides how many workers there may be.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Start {
 
 impl Tuner {
     pub(crate) fn new(known: Start, since: Sample) -> Tuner {
-        let (phase, more, pause) = (Phase::Usual, false, FIRST);
+        let (phase, more, pause) = (Phase::Usual, false, FIRST_DELAY);
         let workers = known.workers;
         Tuner(Mutex::new(State { workers, known, phase, more, since, pause }))
     }
@@ -118,7 +118,7 @@ impl Tuner {
     ) -> Option<usize> {
         // A thread that does not get the lock goes on with its work.
         let mut state = self.0.try_lock().ok()?;
-        let period = if matches!(state.phase, Phase::Usual) { state.pause } else { TRIAL };
+        let period = if matches!(state.phase, Phase::Usual) { state.pause } else { TRIAL_TIME };
         let passed = at.saturating_duration_since(state.since.at);
         if passed < period {
             return None;
@@ -137,7 +137,7 @@ impl State {
         let rate = rate(now.done.saturating_sub(self.since.done), passed);
         let worked = now.cpu.saturating_sub(self.since.cpu) * 100;
         let all = passed * u32::try_from(self.workers).unwrap_or(u32::MAX);
-        let is_busy = worked > all * BUSY;
+        let is_busy = worked > all * BUSY_PERCENT;
         self.phase = match self.phase {
             Phase::Usual if is_busy && self.workers >= self.known.usual => Phase::Usual,
             Phase::Usual => self.attempt(rate, most, is_busy),
@@ -146,13 +146,13 @@ impl State {
                 Phase::Check { before, tried: rate, other }
             }
             Phase::Check { before, tried, other } => {
-                if tried > before.max(rate) * BETTER / 100 {
+                if tried > before.max(rate) * BETTER_PERCENT / 100 {
                     // The next trial may follow soon.
-                    self.pause = TRIAL;
+                    self.pause = TRIAL_TIME;
                     self.workers = other;
                 } else {
                     self.more = !self.more;
-                    self.pause = (self.pause * 4).clamp(FIRST * 4, LONGEST);
+                    self.pause = (self.pause * 4).clamp(FIRST_DELAY * 4, LONGEST);
                 }
                 Phase::Usual
             }

@@ -10,55 +10,56 @@ use std::time::{Duration, Instant};
 use device::{Probe, spread};
 use runtime::ThreadUsage;
 
-use crate::job::Task;
-use crate::nodes::NodeId;
-use crate::sweep::{Place, look, places};
-use crate::window::Window;
-use crate::worker::Worker;
+use crate::engine::batch::Batch;
+use crate::engine::inode_blocks::{NameIndex, fetch_inode, one_per_block};
+use crate::engine::job::PurgeTask;
+use crate::engine::nodes::NodeId;
+use crate::engine::worker::Worker;
 
 /// Maximum number of 512-byte blocks of a read that takes hardly longer than one. For ext4, the
 /// kernel reads 256 blocks of inodes where one is needed, which takes time on an SSD too.
-const LITTLE: u64 = 64;
+const SMALL_READ_BLOCKS: u64 = 64;
 
 /// After this number of larger reads, the remaining ones are assumed to be large as well.
-const IN_VAIN: usize = 2 * Probe::READS;
+const MAX_LARGE_READS: usize = 2 * Probe::READS;
 
 /// Data that may have to be read from the disk.
 #[derive(Clone, Copy, Debug)]
-enum Look {
+enum Sample {
     /// The inode of a name.
-    Name(Place),
+    Name(NameIndex),
     /// A directory that has not been listed yet.
     Dir(NodeId),
 }
 
 /// Reads inodes of the names in batches, and waiting directories, until the disk is classified or
 /// none is left. Cached data tells nothing.
-pub(crate) fn run(worker: &mut Worker<'_>, windows: &[Window]) {
+pub(crate) fn run(worker: &mut Worker<'_>, batches: &[Batch]) {
     let job = worker.job;
     worker.stack.extend(job.queue.drain());
     let dirs = worker.stack.iter().filter_map(|task| match *task {
-        Task::Empty { dir, place: 0, .. } => Some(Look::Dir(dir)),
+        PurgeTask::Empty { dir, place: 0, .. } => Some(Sample::Dir(dir)),
         _ => None,
     });
-    let looks: Vec<Look> = dirs.chain(places(windows).into_iter().map(Look::Name)).collect();
+    let looks: Vec<Sample> =
+        dirs.chain(one_per_block(batches).into_iter().map(Sample::Name)).collect();
     let in_vain = AtomicUsize::new(0);
     let fetch = |worker: &mut Worker<'_>, what| {
-        if worker.stopped() || in_vain.load(Relaxed) > IN_VAIN {
+        if worker.stopped() || in_vain.load(Relaxed) > MAX_LARGE_READS {
             return None;
         }
-        fetched(&in_vain, || take(worker, windows, what))
+        fetched(&in_vain, || take(worker, batches, what))
     };
-    let looks: Vec<Look> = spread(looks.len()).map(|n| looks[n]).collect();
+    let looks: Vec<Sample> = spread(looks.len()).map(|n| looks[n]).collect();
     if let Some(probe) = Probe::run(&looks, || Worker::new(job), fetch) {
         job.disk.classify(probe);
     }
 }
 
-fn take(worker: &mut Worker<'_>, windows: &[Window], what: Look) {
+fn take(worker: &mut Worker<'_>, batches: &[Batch], what: Sample) {
     match what {
-        Look::Name(place) => look(worker, windows, place),
-        Look::Dir(id) => {
+        Sample::Name(place) => fetch_inode(worker, batches, place),
+        Sample::Dir(id) => {
             // A failure shows when the directory is listed.
             let _seen = worker.open(id).and_then(|dir| dir.fetch_beginning());
         }
@@ -72,8 +73,8 @@ fn fetched(in_vain: &AtomicUsize, what: impl FnOnce()) -> Option<Duration> {
     what();
     let took = start.elapsed();
     let blocks = ThreadUsage::now().blocks_fetched - before;
-    if blocks > LITTLE {
+    if blocks > SMALL_READ_BLOCKS {
         in_vain.fetch_add(1, Relaxed);
     }
-    (1..=LITTLE).contains(&blocks).then_some(took)
+    (1..=SMALL_READ_BLOCKS).contains(&blocks).then_some(took)
 }

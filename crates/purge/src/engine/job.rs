@@ -10,24 +10,24 @@ use std::time::Instant;
 use device::{Disk, Queue, Threads, WorkerPool};
 use fsops::{Dir, Stat};
 use runtime::Progress;
-use walk::push_component;
 
-use crate::linked::Linked;
-use crate::nodes::{NodeId, Nodes, TOP};
+use crate::Deed;
+use crate::Options;
+use crate::Tell;
+use crate::engine::batch::Batch;
+use crate::engine::linked::Linked;
+use crate::engine::nodes::{NodeId, Nodes, TOP};
+use crate::engine::tuner::{Sample, Start, Tuner};
 use crate::outcome::Outcome;
-use crate::sweep;
-use crate::tuner::{Sample, Start, Tuner};
-use crate::window::Window;
-use crate::worker::Worker;
-use crate::{Deed, Options, Tell};
+use crate::paths::joined;
 
 /// Minimum number of entries between a probe without a result, because everything was cached, and
 /// the next one.
-const UNTIL_TRIAL: u64 = 10_000;
+const PROBE_INTERVAL: u64 = 10_000;
 
 /// A task of a worker. Tasks are ordered by inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Task {
+pub(crate) enum PurgeTask {
     /// List a directory from a position on, and empty it.
     Empty { inode: u64, dir: NodeId, place: u64 },
     /// Remove names from the batch with this number.
@@ -46,25 +46,25 @@ pub(crate) struct Job<'a> {
     /// Whether directories can be subvolumes.
     pub(crate) btrfs: bool,
     /// Whether a listing can be interrupted and continued with another descriptor.
-    pub(crate) can_put_off: bool,
+    pub(crate) can_resume_listing: bool,
     /// Whether subvolumes may be removed as a whole: nothing is mounted in them, and nothing in
     /// them is kept.
     pub(crate) whole_subvolumes: bool,
-    pub(crate) queue: Queue<Task>,
+    pub(crate) queue: Queue<PurgeTask>,
     tuner: Tuner,
     /// Number of entries processed so far.
     done: AtomicU64,
     /// Number of processed entries at which the disk is probed again.
-    next_trial: AtomicU64,
+    next_probe: AtomicU64,
     nodes: Mutex<Nodes>,
     /// A secret, so that nobody can create a directory that is mistaken for another one.
     secret: RandomState,
-    windows: Mutex<Windows>,
+    batches: Mutex<Batches>,
 }
 
 #[derive(Debug, Default)]
-struct Windows {
-    open: HashMap<u32, Arc<Window>>,
+struct Batches {
+    open: HashMap<u32, Arc<Batch>>,
     next: u32,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Tally {
     pub(crate) outcome: Outcome,
     pub(crate) linked: Linked,
     /// Tasks that it left to others.
-    pub(crate) rest: Vec<Task>,
+    pub(crate) rest: Vec<PurgeTask>,
 }
 
 impl Tally {
@@ -111,13 +111,13 @@ impl<'a> Job<'a> {
         if options.keep_root || stays || !options.selection.takes_emptied() {
             nodes.stay(TOP);
         }
-        let queue = Queue::new(Task::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
+        let queue = Queue::new(PurgeTask::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
         queue.limit(begin.workers);
         let start = Sample { at: Instant::now(), done: 0, cpu: runtime::process_cpu() };
         Ok(Job {
             disk: options.disks.of(top.stat.device),
             btrfs: volume.is_btrfs(),
-            can_put_off: volume.keeps_places() && !options.cross_mounts,
+            can_resume_listing: volume.keeps_places() && !options.cross_mounts,
             whole_subvolumes: options.deed == Deed::Remove
                 && options.selection.is_all()
                 && top.tell.is_none()
@@ -128,31 +128,13 @@ impl<'a> Job<'a> {
             queue,
             tuner: Tuner::new(begin, start),
             done: AtomicU64::new(0),
-            next_trial: AtomicU64::new(0),
+            next_probe: AtomicU64::new(0),
             nodes: Mutex::new(nodes),
             secret: RandomState::new(),
-            windows: Mutex::default(),
+            batches: Mutex::default(),
             options,
             progress,
         })
-    }
-
-    /// Empties the directory as far as possible. Returns whether it is empty.
-    pub(crate) fn run(&self, tally: &mut Tally) -> bool {
-        let mut rest = self.queue.drain();
-        while !rest.is_empty() && !self.progress.poll_stop() {
-            self.queue.restart(rest);
-            if self.sweeps() {
-                sweep::round(self, tally);
-            } else {
-                tally.add(self.pool().run(|meter| Worker::new(self).run(meter)));
-            }
-            rest = std::mem::take(&mut tally.rest);
-            rest.extend(self.queue.drain());
-            // The worker that offered a batch has completed it.
-            rest.retain(|task| matches!(task, Task::Empty { .. }));
-        }
-        !self.nodes().stays(TOP)
     }
 
     pub(crate) fn pool(&self) -> WorkerPool<'_> {
@@ -160,7 +142,7 @@ impl<'a> Job<'a> {
     }
 
     /// Returns whether to prefetch in disk order, or to find out whether to do so.
-    pub(crate) fn sweeps(&self) -> bool {
+    pub(crate) fn goes_by_disk_order(&self) -> bool {
         if !self.disk.is_cold() {
             return false;
         }
@@ -168,20 +150,20 @@ impl<'a> Job<'a> {
             return self.disk.is_seek_bound();
         }
         // For other devices the kernel does not count fetched pages.
-        self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_trial.load(Relaxed)
+        self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_probe.load(Relaxed)
     }
 
     /// Defers the next probe, in case this one had no result.
-    pub(crate) fn was_tried(&self) {
-        self.next_trial.store(self.done.load(Relaxed) * 4 + UNTIL_TRIAL, Relaxed);
+    pub(crate) fn defer_probe(&self) {
+        self.next_probe.store(self.done.load(Relaxed) * 4 + PROBE_INTERVAL, Relaxed);
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn windows(&self) -> MutexGuard<'_, Windows> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn batches(&self) -> MutexGuard<'_, Batches> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the identity of a directory that is closed before it is finished.
@@ -210,22 +192,22 @@ impl<'a> Job<'a> {
     }
 
     /// Offers a batch to an idle worker. Returns its number.
-    pub(crate) fn offer(&self, window: &Arc<Window>) -> u32 {
-        let mut windows = self.windows();
-        let number = windows.next;
-        windows.next = windows.next.wrapping_add(1);
-        windows.open.insert(number, Arc::clone(window));
-        drop(windows);
-        self.queue.offer(Task::Help(number));
+    pub(crate) fn offer(&self, batch: &Arc<Batch>) -> u32 {
+        let mut batches = self.batches();
+        let number = batches.next;
+        batches.next = batches.next.wrapping_add(1);
+        batches.open.insert(number, Arc::clone(batch));
+        drop(batches);
+        self.queue.offer(PurgeTask::Help(number));
         number
     }
 
-    pub(crate) fn window(&self, number: u32) -> Option<Arc<Window>> {
-        self.windows().open.get(&number).map(Arc::clone)
+    pub(crate) fn batch(&self, number: u32) -> Option<Arc<Batch>> {
+        self.batches().open.get(&number).map(Arc::clone)
     }
 
     pub(crate) fn withdraw(&self, number: u32) {
-        self.windows().open.remove(&number);
+        self.batches().open.remove(&number);
     }
 
     /// Reports the removal of an entry of a directory, or of the directory itself if `name` is
@@ -240,13 +222,4 @@ impl<'a> Job<'a> {
     pub(crate) fn path(&self, dir: NodeId) -> Vec<u8> {
         joined(self.given, &self.nodes().path(dir))
     }
-}
-
-/// Joins two paths.
-pub(crate) fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut path = dir.to_vec();
-    if !name.is_empty() {
-        push_component(&mut path, name);
-    }
-    path
 }
