@@ -1,4 +1,4 @@
-//! What unit tests have in common: options, and a directory to begin with.
+//! Shared by unit tests: options, and a top directory.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,10 +7,12 @@ use std::sync::Arc;
 use device::{Disks, Io, Threads};
 use fsops::Dir;
 
-use crate::job::Top;
-use crate::{Deed, Options, Selection};
+use crate::Deed;
+use crate::Options;
+use crate::Selection;
+use crate::engine::job::Top;
 
-/// Returns options to count with one thread.
+/// Returns options for counting with one thread.
 pub(crate) fn options(io: Io) -> Options {
     Options {
         deed: Deed::Count,

@@ -1,46 +1,45 @@
 //! Removes directory trees of any size.
 //!
-//! [`Guard::check`] decides whether a path may be removed at all, and opens the directory that it is in;
-//! [`purge`] removes what was found there. Both go by what is on the disk, device and inode, and not by
-//! how a path is written.
+//! [`Guard::check`] decides whether a path may be removed at all and opens its parent directory.
+//! [`purge`] removes what was found there. Both identify directories by device and inode, never by
+//! path.
 //!
-//! # How it goes
+//! | module | contents |
+//! |---|---|
+//! | `guard` | the check of an operand before anything is removed |
+//! | `select` | the entries that are selected |
+//! | `targets` | the removal of each target in turn |
+//! | `engine` | the workers, the table of open directories, prefetching in disk order, tuning |
+//! | `outcome` | counts and problems |
 //!
-//! Workers take directories from a queue, innermost first, list them and remove names in the order of
-//! their inodes; who lists a large directory has others help. A directory is removed by whoever removed
-//! the last thing in it. What is kept of the tree is a stack of directories, so neither breadth nor depth
-//! needs memory, and a worker holds few directories open.
+//! # How it works
+//!
+//! Workers take directories from a queue, innermost first, list them, and remove names in the order
+//! of their inodes. A worker with a large directory shares it with others. The worker that removes
+//! the last entry of a directory removes the directory. The tree is kept as a stack of directories,
+//! so memory depends on neither its breadth nor its depth, and a worker keeps few directories open.
 //!
 //! # Safety
 //!
-//! After a top directory was opened nothing is found by a path from the root or the working directory.
-//! Every directory is opened relative to one that is open, following no link and crossing no mount, which
-//! the kernel sees to in the same step. Who swaps names meanwhile can have things removed from the tree
-//! or left in it, and nothing else.
+//! After a top directory was opened, no path is resolved from the root or the working directory.
+//! Every directory is opened relative to an open one. In the same step the kernel refuses links and
+//! mount points. A process that swaps names meanwhile can make this crate remove or keep entries of
+//! that tree, but never touch anything else.
 //!
 //! # Errors
 //!
-//! What cannot be removed is in [`Outcome::problems`], with what it is in left as it is, and the rest goes
-//! on.
+//! [`Outcome::problems`] has the entries that could not be removed. Their directories are kept, and
+//! the run continues.
 
+mod engine;
 #[cfg(test)]
 mod example;
 mod guard;
-mod held;
-mod job;
-mod linked;
-mod nodes;
 mod outcome;
-mod removal;
+mod paths;
+mod quarantine;
 mod select;
-mod subvolume;
-mod sweep;
-
-mod probe;
-mod tree;
-mod tuner;
-mod window;
-mod worker;
+mod targets;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -49,49 +48,52 @@ use device::{Disks, Threads};
 use fsops::FileKey;
 use runtime::Throttle;
 
-pub use guard::{Guard, Refusal, Target, Why};
+pub use guard::refusal::{Refusal, Why};
+pub use guard::{Guard, Target};
 pub use outcome::{Outcome, Problem, Reason};
 pub use select::Selection;
 
-pub use tree::purge;
+pub use targets::purge;
 
-/// How to remove.
+/// The options of a removal.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is done with what goes.
+    /// The operation on selected entries.
     pub deed: Deed,
-    /// What goes.
+    /// Selects the entries.
     pub selection: Selection,
-    /// The top directories stay, empty.
+    /// Whether to keep the top directories, empty.
     pub keep_root: bool,
-    /// Directories that the process's user owns and may not change are made changeable, and so emptied. What then
-    /// stays all the same stays changeable.
+    /// Whether to add permissions to directories that belong to the process's user but that it may
+    /// not change, so that they can be emptied. Those that are kept after all retain the
+    /// permissions.
     pub opens_up: bool,
-    /// What is mounted inside is emptied too.
+    /// Whether to empty mounted file systems too.
     pub cross_mounts: bool,
     /// Directories that are not entered as mounts.
     pub guarded: HashSet<FileKey>,
-    /// Workers on each device.
+    /// Workers per disk.
     pub threads: Threads,
-    /// The devices, and what is known of them.
+    /// The disks, and what is known about them.
     pub disks: Arc<Disks>,
-    /// Descriptors a worker may keep open.
+    /// Descriptors that a worker may keep open.
     pub open_dirs: usize,
-    /// How many entries may go in a second, of all trees together.
+    /// Limit on the entries removed per second, for all trees together.
     pub throttle: Arc<Throttle>,
 }
 
-/// Is told the path of each entry that went, or would go, and whether it is a directory; called by several
-/// threads. Paths begin as the target's was given, and a directory comes after what is in it.
+/// Called with the path of each entry that was, or would be, removed, and whether it is a
+/// directory. Several threads call it. Paths start with the target as given. A directory comes
+/// after its entries.
 pub type Tell<'a> = &'a (dyn Fn(&[u8], bool) + Sync);
 
-/// What is done with what goes.
+/// The operation on selected entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It is removed.
+    /// Remove them.
     Remove,
-    /// It is looked at, to know how much would be free.
+    /// Query their metadata, to compute the space that would be freed.
     Weigh,
-    /// It is counted.
+    /// Count them.
     Count,
 }

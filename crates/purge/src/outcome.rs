@@ -1,85 +1,86 @@
-//! What came of a removal.
+//! The result of a removal.
 
 use std::io;
 
 use fsops::Op;
 
-use crate::guard::Refusal;
+use crate::guard::refusal::Refusal;
 
-/// Failures that are kept with their reasons, and bytes of their paths; more are counted. A directory that
-/// nothing can be removed from has as many as names.
-const KEPT: usize = 10_000;
-const KEPT_BYTES: usize = 2 << 20;
+/// Maximum number of failures stored with their reasons, and of bytes in their paths. Further ones
+/// are only counted. A directory in which nothing can be removed has as many failures as names.
+const MAX_PROBLEMS: usize = 10_000;
+const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
-/// What was done, and what could not be.
+/// The result of a removal.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Names removed that are no directories. Of a deed that removes
-    /// nothing, all of this is what would be.
+    /// Number of names removed, except directories. For operations that remove nothing, the counts
+    /// tell what a removal would do.
     pub files: u64,
-    /// Directories removed, those inside of removed subvolumes not included.
+    /// Number of directories removed, except those inside removed subvolumes.
     pub dirs: u64,
-    /// Subvolumes of btrfs removed as a whole; also counted as directories.
+    /// Number of btrfs subvolumes removed as a whole; they also count as directories.
     pub subvolumes: u64,
-    /// Entries left as they were not selected. What is below a directory among them is not counted.
+    /// Number of entries kept because they were not selected. Entries below kept directories are
+    /// not counted.
     pub unselected: u64,
-    /// Bytes that would be free: what files take that have no other names. Only of
+    /// Bytes that would be freed: those of files without other names. Only for
     /// [`crate::Deed::Weigh`].
     pub freed: u64,
-    /// Names that free nothing, as their files have others that stay. Only of
+    /// Number of names that free nothing, as their files keep other names. Only for
     /// [`crate::Deed::Weigh`].
     pub linked: u64,
-    /// Entries that could not be removed.
+    /// Number of entries that could not be removed.
     pub failed: u64,
-    /// The first of them.
+    /// The first of these.
     pub problems: Vec<Problem>,
-    /// Times that directories were fetched in the order of the disk, and then removed.
+    /// Number of rounds of prefetching in disk order.
     pub sweeps: u64,
-    /// Most threads that there were at a time.
+    /// Maximum number of threads at a time.
     pub threads: usize,
-    /// How long their paths are together.
+    /// Total length of the paths in `problems`.
     path_bytes: usize,
 }
 
-/// Something that could not be removed.
+/// An entry that could not be removed.
 #[derive(Debug)]
 pub struct Problem {
-    /// Its path, as the top directory's was given.
+    /// Its path, starting with the top directory as given.
     pub path: Vec<u8>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why something could not be removed.
+/// Why an entry could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// A call failed.
+    /// A system call failed.
     #[error("cannot {}: {source}", op.verb())]
     Failed {
-        /// What was tried.
+        /// The operation.
         op: Op,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// It is a mount point.
     #[error("is a mount point, and was left alone")]
     Mount,
-    /// It is a mount of something that must not be removed.
+    /// It is a mount of a protected directory.
     #[error("is a mount of a directory that must stay, and was left alone")]
     Protected,
-    /// It is where lop keeps files that can be brought back.
+    /// It is lop's quarantine.
     #[error("holds files in quarantine, and was left alone; 'lop quarantine purge' removes them")]
     Store,
-    /// Something is mounted in it, so it cannot be moved away with all that is its own.
+    /// A file system is mounted in it, so it cannot be renamed away.
     #[error("cannot be moved away: something is mounted in it")]
     MountBelow,
-    /// It must not be removed.
+    /// It is protected.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Names were added to it all the time.
+    /// Another process kept adding names to it.
     #[error("is not empty: something keeps adding to it")]
     Growing,
-    /// Something else is in its place now.
+    /// It was replaced since the check.
     #[error("is not what it was when it was looked at")]
     Moved,
 }
@@ -91,14 +92,14 @@ impl Outcome {
     }
 
     fn keep(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < KEPT && self.path_bytes < KEPT_BYTES {
+        if self.problems.len() < MAX_PROBLEMS && self.path_bytes < MAX_PROBLEM_BYTES {
             let problem = problem();
             self.path_bytes += problem.path.len();
             self.problems.push(problem);
         }
     }
 
-    /// Takes in what another thread, or another tree, came to.
+    /// Adds the result of another thread or tree.
     pub fn add(&mut self, other: Outcome) {
         self.files += other.files;
         self.dirs += other.dirs;

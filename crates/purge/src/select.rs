@@ -1,4 +1,4 @@
-//! Which entries go, where not all of them do.
+//! Selects the entries to remove.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,49 +7,51 @@ use std::path::Path;
 use fsops::Stat;
 use walk::{Globs, STORE_PREFIX, Top, Use};
 
-use crate::job::joined;
+use crate::paths::joined;
 
-/// Which entries of a tree are removed.
+/// Selects the entries of a tree to remove.
 ///
-/// An entry goes if it, or a directory that it is in, matches `include` (or there is none), neither it nor
-/// a directory that it is in matches `exclude`, and it was last modified before `before_ns`. A
-/// directory goes if that holds for itself, as it was before, and nothing in it stays.
+/// An entry is selected if it or one of its ancestors matches `include` (or `include` is empty),
+/// neither it nor an ancestor matches `exclude`, and it was last modified before `before_ns`. A
+/// directory is removed if it was selected itself, by its metadata before the run, and nothing in
+/// it is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// What goes; everything if there are none.
+    /// Selected entries; all if empty.
     pub include: Globs,
-    /// What stays.
+    /// Entries to keep.
     pub exclude: Globs,
-    /// Only what was last modified before this goes, nanoseconds since the epoch.
+    /// Only entries last modified before this time are selected, in nanoseconds since the epoch.
     pub before_ns: Option<i64>,
-    /// The path of the target below the directory that patterns are counted from. If it is empty that is the
-    /// target itself, and patterns may be paths that lead there ([`Globs::below`]).
+    /// The target's path relative to the directory that patterns refer to. If it is empty, they
+    /// refer to the target itself and may also be paths that lead there ([`Globs::below`]).
     pub above: Vec<u8>,
-    /// Only files are included by patterns, and a directory goes as soon as nothing in it stays.
+    /// Whether `include` selects files only, and a directory is removed as soon as nothing in it is
+    /// kept.
     pub by_files: bool,
 }
 
-/// What is to be done with an entry.
+/// The decision about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// It goes, and so does all in it.
+    /// Remove it with everything in it.
     Goes,
-    /// It is a directory that stays; something in it may go.
+    /// Keep the directory; entries in it may be selected.
     Passes,
-    /// It stays, with all in it.
+    /// Keep it with everything in it.
     Stays,
-    /// It is where `lop dedupe` keeps files that can be brought back.
+    /// Keep it, as it is the quarantine of `lop dedupe`.
     Store,
 }
 
 impl Selection {
-    /// Returns whether everything goes.
+    /// Returns whether everything is selected.
     pub fn is_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty() && self.before_ns.is_none()
     }
 
-    /// Returns what goes of one target, for which patterns may be paths that lead there; nothing if that is the
-    /// same as for others.
+    /// Returns the selection for one target, if patterns that are paths make it differ from the
+    /// others'.
     pub(crate) fn of_target(&self, given: &[u8]) -> Option<Selection> {
         let has_patterns = !(self.include.is_empty() && self.exclude.is_empty());
         if !has_patterns || !self.above.is_empty() {
@@ -61,14 +63,15 @@ impl Selection {
         Some(Selection { include, exclude, ..self.clone() })
     }
 
-    /// Returns the path of a directory that patterns are matched against, if any of them wants paths.
+    /// Returns the path of a directory that patterns are matched against, if any pattern needs
+    /// paths.
     pub(crate) fn path(&self, below_top: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         let is_wanted = self.include.want_paths() || self.exclude.want_paths();
         is_wanted.then(|| joined(&self.above, &below_top()))
     }
 
-    /// Decides by the name of an entry, and its path if that is wanted. `chosen` tells whether the directory
-    /// that it is in goes.
+    /// Decides by an entry's name, and its path if needed. `chosen` tells whether its parent is
+    /// selected.
     pub(crate) fn choose(
         &self,
         name: &[u8],
@@ -79,7 +82,7 @@ impl Selection {
         if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
             return Choice::Store;
         }
-        // Both are asked, so that a pattern is not said to match nothing because of another one.
+        // Both sets are matched, so that each pattern's matches are noted.
         let is_included = (!is_dir || !self.by_files) && self.include.matches(name, path, is_dir);
         if self.exclude.matches(name, path, is_dir) {
             return Choice::Stays;
@@ -93,23 +96,23 @@ impl Selection {
         }
     }
 
-    /// Returns whether a target stays as a whole, as it is excluded itself.
+    /// Returns whether a whole target is kept because it is excluded itself.
     pub(crate) fn spares_target(&self, name: &[u8], is_dir: bool) -> bool {
         self.above.is_empty() && self.exclude.match_top(name, is_dir)
     }
 
-    /// Returns whether a file goes that was named itself.
+    /// Returns whether a file that is a target itself is selected.
     pub(crate) fn choose_file(&self, name: &[u8], stat: &Stat) -> bool {
         let is_included = self.include.is_empty() || self.include.match_top(name, false);
         is_included && !self.spares_target(name, false) && !self.is_too_new(stat.mtime_ns())
     }
 
-    /// Returns whether all in the top directory goes that is not excluded.
+    /// Returns whether everything in the top directory is selected unless excluded.
     pub(crate) fn chooses_all(&self) -> bool {
         self.include.is_empty()
     }
 
-    /// Returns whether a directory goes of which nothing stays, though no pattern includes it.
+    /// Returns whether to remove an emptied directory that no pattern includes.
     pub(crate) fn takes_emptied(&self) -> bool {
         self.include.is_empty() || self.by_files
     }

@@ -1,56 +1,51 @@
-//! Finds the regular files below some roots, in parallel, in about 40 bytes each.
+//! Finds the regular files below some roots, in parallel, using about 40 bytes per file.
 //!
-//! [`walk`] lists directories and [`from_list`] takes paths as they come; both give a [`Tree`],
-//! in which a file is a number. [`Opener`] gets from such a number back to an open file.
+//! [`walk`] lists directories; [`from_list`] takes a list of paths. Both return a [`Tree`], in
+//! which a file is a number. [`Opener`] opens the file of a number.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `tree` | the result: rows of files and directories, remembered files, skipped names |
+//! | `filter` | the entries that a walk takes: patterns, lop's own files, system directories |
+//! | `engine` | the walk: roots, disks, mounts, workers, deferred metadata |
+//! | `open` | opening files by number and directories by path |
+//! | `names` | a pool of names for short-lived use |
 //!
 //! # One file is one file
 //!
-//! A directory reached twice (a root given twice or inside another, a bind mount) is listed once.
-//! Mounts below the roots are put off until all that was found before is done. What is on one
-//! physical device is taken in order of path, devices side by side; a root inside another one comes
-//! last. So which of two paths a file is found under does not depend on which thread was faster. The
-//! exception is a root that does not answer within a second: it is walked after all others, and given up
-//! if it never does.
+//! A directory that is reached twice (a root given twice or inside another, a bind mount) is listed
+//! once. Mounts below the roots are deferred until everything found before is done. Directories on
+//! one disk are taken in order of path, disks in parallel; a root inside another one comes last.
+//! Which of two paths a file is found under therefore does not depend on the speed of threads. The
+//! exception is a root that does not answer within a second: it is walked after all others, and
+//! given up if it never answers.
 //!
 //! # Memory
 //!
-//! 40 bytes and the name per file, 40 bytes and the name per directory. No path is ever stored.
-
+//! 40 bytes and the name per file, 40 bytes and the name per directory. Paths are never stored.
+mod engine;
 mod filter;
-mod globs;
-mod later;
-mod left_out;
-mod list;
-mod listing;
 mod names;
-mod opener;
-mod own;
-mod reach;
-mod remembered;
-mod roots;
-mod slots;
-mod system;
-mod table;
-mod top;
+mod open;
 mod tree;
-mod turn;
-mod walker;
-mod worker;
 
+pub use engine::list::from_list;
+pub use engine::listing::Visitor;
+pub use engine::options::Options;
+pub use engine::roots::silent;
+pub use engine::walker::walk;
+pub use filter::globs::Globs;
+pub use filter::own::Own;
+pub use filter::pattern::{FilterError, Twofold, Use};
+pub use filter::system::{in_system_dir, is_system_name, kept_by_programs};
+pub use filter::top::Top;
 pub use filter::{Filter, STORE_PREFIX};
-pub use globs::{FilterError, Globs, Twofold, Use};
-pub use list::from_list;
-pub use listing::Visitor;
 pub use names::Names;
-pub use opener::Opener;
-pub use own::Own;
-pub use reach::{Reach, split};
-pub use remembered::Remembered;
-pub use roots::silent;
-pub use system::{in_system_dir, is_system_name, kept_by_programs};
-pub use top::Top;
-pub use tree::{
-    Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Root, Skipped, Tree,
+pub use open::dir_cache::DirCache;
+pub use open::opener::Opener;
+pub use open::path_opener::{Reach, split};
+pub use tree::Tree;
+pub use tree::records::{
+    Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
     push_component,
 };
-pub use walker::{Options, walk};

@@ -1,30 +1,30 @@
-//! Names that are needed for a while.
+//! A pool of names that are needed temporarily.
 //!
-//! They are kept in pieces of a mebibyte, which is what the bound on memory can put into files
+//! Names are stored in pieces of 1 MiB, the size from which on memory can be spilled
 //! ([`runtime::memory`]).
 
-/// Bytes of a page of names, and pages in a piece.
+/// Bytes per page of names, and pages per piece.
 const PAGE: usize = 4096;
 const PAGES: usize = 256;
 
-/// Names, in pages; a page is used again when none of its names is needed any more.
+/// Names in pages. A page is reused when none of its names is needed any more.
 #[derive(Debug, Default)]
 pub struct Names {
     pieces: Vec<Box<[u8]>>,
-    /// How many names of each page are needed.
+    /// Number of needed names per page.
     needed: Vec<u16>,
     free: Vec<u32>,
-    /// The page that is being filled, and how far it is.
+    /// The page being filled, and its fill level.
     page: u32,
     filled: usize,
 }
 
 impl Names {
-    /// Keeps a name of at most a page; returns the page and where in it the name is.
+    /// Stores a name of at most one page. Returns the page and the offset in it.
     pub fn put(&mut self, name: &[u8]) -> (u32, u16) {
         let fits = self.filled + name.len() <= PAGE;
         if self.needed.is_empty() || !fits {
-            self.turn();
+            self.next_page();
         }
         let (page, at) = (self.page, self.filled);
         let start = page as usize % PAGES * PAGE + at;
@@ -34,8 +34,8 @@ impl Names {
         (page, u16::try_from(at).unwrap_or(u16::MAX))
     }
 
-    /// Begins a page that nothing is needed of.
-    fn turn(&mut self) {
+    /// Starts a free page.
+    fn next_page(&mut self) {
         self.page = self.free.pop().unwrap_or_else(|| {
             let page = self.needed.len();
             self.needed.push(0);
@@ -47,15 +47,15 @@ impl Names {
         self.filled = 0;
     }
 
-    /// Returns a name that is kept.
+    /// Returns a stored name.
     pub fn get(&self, page: u32, at: u16, length: u16) -> &[u8] {
-        // What has no length is nowhere, and perhaps nothing is anywhere.
+        // An empty name may have no page.
         let Some(piece) = self.pieces.get(page as usize / PAGES) else { return &[] };
         let start = page as usize % PAGES * PAGE + usize::from(at);
         &piece[start..start + usize::from(length)]
     }
 
-    /// Forgets one of the names of a page.
+    /// Removes one of the names of a page.
     pub fn remove(&mut self, page: u32) {
         let needed = &mut self.needed[page as usize];
         *needed -= 1;
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// Returns how many pages there are.
+    /// Returns the number of pages.
     pub fn pages(&self) -> usize {
         self.needed.len()
     }

@@ -1,0 +1,225 @@
+//! The removal of one tree, and the state that its workers share.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use device::{Disk, Queue, Threads, WorkerPool};
+use fsops::{Dir, Stat};
+use runtime::Progress;
+
+use crate::Deed;
+use crate::Options;
+use crate::Tell;
+use crate::engine::batch::Batch;
+use crate::engine::linked::Linked;
+use crate::engine::nodes::{NodeId, Nodes, TOP};
+use crate::engine::tuner::{Sample, Start, Tuner};
+use crate::outcome::Outcome;
+use crate::paths::joined;
+
+/// Minimum number of entries between a probe without a result, because everything was cached, and
+/// the next one.
+const PROBE_INTERVAL: u64 = 10_000;
+
+/// A task of a worker. Tasks are ordered by inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PurgeTask {
+    /// List a directory from a position on, and empty it.
+    Empty { inode: u64, dir: NodeId, place: u64 },
+    /// Remove names from the batch with this number.
+    Help(u32),
+}
+
+/// The removal of one tree.
+pub(crate) struct Job<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) progress: &'a Progress,
+    pub(crate) disk: Arc<Disk>,
+    pub(crate) top: Dir,
+    /// The path of the top directory as given.
+    pub(crate) given: &'a [u8],
+    tell: Option<Tell<'a>>,
+    /// Whether directories can be subvolumes.
+    pub(crate) btrfs: bool,
+    /// Whether a listing can be interrupted and continued with another descriptor.
+    pub(crate) can_resume_listing: bool,
+    /// Whether subvolumes may be removed as a whole: nothing is mounted in them, and nothing in
+    /// them is kept.
+    pub(crate) whole_subvolumes: bool,
+    pub(crate) queue: Queue<PurgeTask>,
+    tuner: Tuner,
+    /// Number of entries processed so far.
+    done: AtomicU64,
+    /// Number of processed entries at which the disk is probed again.
+    next_probe: AtomicU64,
+    nodes: Mutex<Nodes>,
+    /// A secret, so that nobody can create a directory that is mistaken for another one.
+    secret: RandomState,
+    batches: Mutex<Batches>,
+}
+
+#[derive(Debug, Default)]
+struct Batches {
+    open: HashMap<u32, Arc<Batch>>,
+    next: u32,
+}
+
+/// The results of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) outcome: Outcome,
+    pub(crate) linked: Linked,
+    /// Tasks that it left to others.
+    pub(crate) rest: Vec<PurgeTask>,
+}
+
+impl Tally {
+    /// Adds the results of all workers of a pool.
+    pub(crate) fn add(&mut self, all: Vec<Tally>) {
+        self.outcome.threads = self.outcome.threads.max(all.len());
+        for other in all {
+            self.outcome.add(other.outcome);
+            self.linked.add(other.linked);
+            self.rest.extend(other.rest);
+        }
+    }
+}
+
+/// An open top directory.
+pub(crate) struct Top<'a> {
+    pub(crate) dir: Dir,
+    pub(crate) stat: Stat,
+    pub(crate) given: &'a [u8],
+    pub(crate) mounts_below: bool,
+    pub(crate) tell: Option<Tell<'a>>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        top: Top<'a>,
+        options: &'a Options,
+        progress: &'a Progress,
+    ) -> io::Result<Job<'a>> {
+        let volume = top.dir.volume()?;
+        let begin = Start::on(volume, options.threads);
+        let stays = options.selection.is_too_new(top.stat.mtime_ns());
+        let mut nodes = Nodes::new(options.selection.chooses_all());
+        if options.keep_root || stays || !options.selection.takes_emptied() {
+            nodes.stay(TOP);
+        }
+        let queue = Queue::new(PurgeTask::Empty { inode: top.stat.inode, dir: TOP, place: 0 });
+        queue.limit(begin.workers);
+        let start = Sample { at: Instant::now(), done: 0, cpu: runtime::process_cpu() };
+        Ok(Job {
+            disk: options.disks.of(top.stat.device),
+            btrfs: volume.is_btrfs(),
+            can_resume_listing: volume.keeps_places() && !options.cross_mounts,
+            whole_subvolumes: options.deed == Deed::Remove
+                && options.selection.is_all()
+                && top.tell.is_none()
+                && !top.mounts_below,
+            tell: top.tell,
+            top: top.dir,
+            given: top.given,
+            queue,
+            tuner: Tuner::new(begin, start),
+            done: AtomicU64::new(0),
+            next_probe: AtomicU64::new(0),
+            nodes: Mutex::new(nodes),
+            secret: RandomState::new(),
+            batches: Mutex::default(),
+            options,
+            progress,
+        })
+    }
+
+    pub(crate) fn pool(&self) -> WorkerPool<'_> {
+        WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
+    }
+
+    /// Returns whether to prefetch in disk order, or to find out whether to do so.
+    pub(crate) fn goes_by_disk_order(&self) -> bool {
+        if !self.disk.is_cold() {
+            return false;
+        }
+        if self.disk.is_classified() {
+            return self.disk.is_seek_bound();
+        }
+        // For other devices the kernel does not count fetched pages.
+        self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_probe.load(Relaxed)
+    }
+
+    /// Defers the next probe, in case this one had no result.
+    pub(crate) fn defer_probe(&self) {
+        self.next_probe.store(self.done.load(Relaxed) * 4 + PROBE_INTERVAL, Relaxed);
+    }
+
+    pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn batches(&self) -> MutexGuard<'_, Batches> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records the identity of a directory that is closed before it is finished.
+    pub(crate) fn leave(&self, id: NodeId, dir: &Dir) {
+        let identity = self.identity(dir);
+        self.nodes().identify(id, identity);
+    }
+
+    /// Returns a directory's identity for [`Nodes::identify`]; 0 if it has none.
+    pub(crate) fn identity(&self, dir: &Dir) -> u64 {
+        dir.origin().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
+    }
+
+    /// Counts processed entries, and periodically adjusts the number of workers.
+    pub(crate) fn count(&self, entries: u64) {
+        let done = self.done.fetch_add(entries, Relaxed) + entries;
+        self.progress.removed_done.fetch_add(entries, Relaxed);
+        let Threads { first, grows } = self.options.threads;
+        if !grows {
+            return;
+        }
+        let most = if self.disk.is_cold() { self.disk.depth(first) } else { first };
+        if let Some(workers) = self.tuner.look(done, runtime::process_cpu, Instant::now(), most) {
+            self.queue.limit(workers);
+        }
+    }
+
+    /// Offers a batch to an idle worker. Returns its number.
+    pub(crate) fn offer(&self, batch: &Arc<Batch>) -> u32 {
+        let mut batches = self.batches();
+        let number = batches.next;
+        batches.next = batches.next.wrapping_add(1);
+        batches.open.insert(number, Arc::clone(batch));
+        drop(batches);
+        self.queue.offer(PurgeTask::Help(number));
+        number
+    }
+
+    pub(crate) fn batch(&self, number: u32) -> Option<Arc<Batch>> {
+        self.batches().open.get(&number).map(Arc::clone)
+    }
+
+    pub(crate) fn withdraw(&self, number: u32) {
+        self.batches().open.remove(&number);
+    }
+
+    /// Reports the removal of an entry of a directory, or of the directory itself if `name` is
+    /// empty.
+    pub(crate) fn tell(&self, dir: NodeId, name: &[u8], is_dir: bool) {
+        if let Some(tell) = self.tell {
+            tell(&joined(&self.path(dir), name), is_dir);
+        }
+    }
+
+    /// Returns a directory's printed path.
+    pub(crate) fn path(&self, dir: NodeId) -> Vec<u8> {
+        joined(self.given, &self.nodes().path(dir))
+    }
+}

@@ -1,0 +1,37 @@
+//! Computes the space that would be freed: a file's bytes count once all of its names are removed.
+
+use fsops::{FileKey, Stat};
+
+use crate::outcome::Outcome;
+
+/// Names of files with several links, 32 bytes each, in a single table that can be spilled.
+#[derive(Debug, Default)]
+pub(crate) struct Linked(Vec<(FileKey, u32, u64)>);
+
+impl Linked {
+    /// Adds a name that would be removed.
+    pub(crate) fn note(&mut self, stat: &Stat, outcome: &mut Outcome) {
+        if stat.links > 1 {
+            self.0.push((stat.key(), stat.links, stat.allocated));
+        } else {
+            outcome.freed += stat.allocated;
+        }
+    }
+
+    pub(crate) fn add(&mut self, mut other: Linked) {
+        self.0.append(&mut other.0);
+    }
+
+    /// Computes the total.
+    pub(crate) fn settle(mut self, outcome: &mut Outcome) {
+        self.0.sort_unstable();
+        for names in self.0.chunk_by(|a, b| a.0 == b.0) {
+            let (_, links, allocated) = names[0];
+            if names.len() >= links as usize {
+                outcome.freed += allocated;
+            } else {
+                outcome.linked += names.len() as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Finds the number of workers that removes the most entries per second.
+//!
+//! It depends on the file system as much as on the disk. Two threads remove twice as much as one on
+//! ext4 and XFS, and half as much on btrfs, where they wait for each other at the root of one tree.
+//! The tuner starts from these known values. On btrfs and XFS it keeps them: additional threads
+//! wait for each other there, and in tests more threads were sometimes kept although they were no
+//! faster (XFS, cold: one run of three took 9.3 s instead of 5.4). On other file systems, cold data
+//! needs as many threads as the disk serves in parallel, unless it is seek-bound, and nothing is
+//! known about many processors. There the tuner briefly tries other numbers now and then and keeps
+//! one that performs better, as long as workers wait or are fewer than the processors. Otherwise
+//! nothing can be gained.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use device::Threads;
+use fsops::Volume;
+
+/// Time over which a number of workers is measured. File systems delay some work and do it in
+/// bursts of some ten milliseconds.
+const TRIAL_TIME: Duration = Duration::from_millis(200);
+
+/// Delay before the first trial. The delays before later ones grow.
+const FIRST_DELAY: Duration = Duration::from_millis(300);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Processor time in percent above which workers count as not waiting.
+const BUSY_PERCENT: u32 = 80;
+
+/// Rate in percent of those before and after the trial that a better number has to exceed. Less is
+/// chance.
+const BETTER_PERCENT: u64 = 120;
+
+/// Decides how many workers there may be.
+#[derive(Debug)]
+pub(crate) struct Tuner(Mutex<State>);
+
+/// Limits and initial value, known before any measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// Initial number of workers.
+    pub(crate) workers: usize,
+    /// Minimum number of workers.
+    least: usize,
+    /// Maximum number of workers.
+    most: usize,
+    /// Number of processors.
+    usual: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Current number of workers.
+    workers: usize,
+    known: Start,
+    phase: Phase,
+    /// Whether the next trial is with more workers, as opposed to fewer.
+    more: bool,
+    since: Sample,
+    pause: Duration,
+}
+
+/// A measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) at: Instant,
+    /// Number of entries removed.
+    pub(crate) done: u64,
+    /// Processor time of all threads.
+    pub(crate) cpu: Duration,
+}
+
+/// The current phase. Rates are in entries per second.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Regular work.
+    Usual,
+    /// Work with a different number of workers, after the rate `before` with `of` workers.
+    Trial { before: u64, of: usize },
+    /// Work with the previous number again, after the rate `tried` with `other` workers.
+    Check { before: u64, tried: u64, other: usize },
+}
+
+impl Start {
+    /// Returns the known values for a file system. A number that the user set is kept.
+    pub(crate) fn on(volume: Volume, threads: Threads) -> Start {
+        let usual = threads.first.max(1);
+        let all = Start { workers: usual, least: 1, most: usize::MAX, usual };
+        if !threads.grows {
+            Start { least: usual, most: usual, ..all }
+        } else if volume.is_btrfs() {
+            Start { workers: 1, most: 1, ..all }
+        } else if volume.is_xfs() {
+            Start { least: usual, most: usual, ..all }
+        } else if volume.is_ext() {
+            Start { least: usual.min(2), ..all }
+        } else {
+            all
+        }
+    }
+}
+
+impl Tuner {
+    pub(crate) fn new(known: Start, since: Sample) -> Tuner {
+        let (phase, more, pause) = (Phase::Usual, false, FIRST_DELAY);
+        let workers = known.workers;
+        Tuner(Mutex::new(State { workers, known, phase, more, since, pause }))
+    }
+
+    /// Measures the progress. Returns a new number of workers if it changes. `most` is the number
+    /// that could be useful; `cpu` is called only when needed.
+    pub(crate) fn look(
+        &self,
+        done: u64,
+        cpu: impl FnOnce() -> Duration,
+        at: Instant,
+        most: usize,
+    ) -> Option<usize> {
+        // A thread that does not get the lock goes on with its work.
+        let mut state = self.0.try_lock().ok()?;
+        let period = if matches!(state.phase, Phase::Usual) { state.pause } else { TRIAL_TIME };
+        let passed = at.saturating_duration_since(state.since.at);
+        if passed < period {
+            return None;
+        }
+        let now = Sample { at, done, cpu: cpu() };
+        let was = state.workers;
+        let most = most.min(state.known.most);
+        state.judge(now, passed, most);
+        state.since = now;
+        (state.workers != was).then_some(state.workers)
+    }
+}
+
+impl State {
+    fn judge(&mut self, now: Sample, passed: Duration, most: usize) {
+        let rate = rate(now.done.saturating_sub(self.since.done), passed);
+        let worked = now.cpu.saturating_sub(self.since.cpu) * 100;
+        let all = passed * u32::try_from(self.workers).unwrap_or(u32::MAX);
+        let is_busy = worked > all * BUSY_PERCENT;
+        self.phase = match self.phase {
+            Phase::Usual if is_busy && self.workers >= self.known.usual => Phase::Usual,
+            Phase::Usual => self.attempt(rate, most, is_busy),
+            Phase::Trial { before, of } => {
+                let other = std::mem::replace(&mut self.workers, of);
+                Phase::Check { before, tried: rate, other }
+            }
+            Phase::Check { before, tried, other } => {
+                if tried > before.max(rate) * BETTER_PERCENT / 100 {
+                    // The next trial may follow soon.
+                    self.pause = TRIAL_TIME;
+                    self.workers = other;
+                } else {
+                    self.more = !self.more;
+                    self.pause = (self.pause * 4).clamp(FIRST_DELAY * 4, LONGEST);
+                }
+                Phase::Usual
+            }
+        };
+    }
+
+    fn attempt(&mut self, before: u64, most: usize, is_busy: bool) -> Phase {
+        let double = (self.workers * 2).min(most);
+        let half = (self.workers / 2).max(self.known.least);
+        let next = if self.more || is_busy { [double, half] } else { [half, double] };
+        let Some(&next) = next.iter().find(|&&next| next != self.workers) else {
+            return Phase::Usual;
+        };
+        self.more = next > self.workers;
+        Phase::Trial { before, of: std::mem::replace(&mut self.workers, next) }
+    }
+}
+
+fn rate(done: u64, time: Duration) -> u64 {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
+    done.saturating_mul(1_000_000) / micros
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Sample, Start, Tuner};
+
+    fn start(workers: usize, usual: usize) -> Start {
+        Start { workers, least: 1, most: usize::MAX, usual }
+    }
+
+    fn tuner(start: Start, at: Instant) -> Tuner {
+        Tuner::new(start, Sample { at, done: 0, cpu: Duration::ZERO })
+    }
+
+    /// Simulates a minute with `rate(n)` entries per millisecond for `n` workers that always wait.
+    /// Returns the most frequent number of workers, and the entries removed.
+    fn in_a_minute(first: usize, most: usize, rate: impl Fn(usize) -> u64) -> (usize, u64) {
+        minute(start(first, first), most, 0, rate)
+    }
+
+    /// The same with workers that are on a processor for `busy` percent of the time.
+    fn minute(start: Start, most: usize, busy: u64, rate: impl Fn(usize) -> u64) -> (usize, u64) {
+        let at = Instant::now();
+        let (tuner, mut cpu) = (tuner(start, at), Duration::ZERO);
+        let (mut workers, mut done, mut times) = (start.workers, 0, [0; 17]);
+        for ms in 0..60_000 {
+            done += rate(workers);
+            cpu += Duration::from_micros(10 * busy * workers as u64);
+            let now = at + Duration::from_millis(ms);
+            workers = tuner.look(done, || cpu, now, most).unwrap_or(workers);
+            times[workers] += 1;
+        }
+        ((0..times.len()).max_by_key(|&n| times[n]).unwrap_or(0), done)
+    }
+
+    #[test]
+    fn as_many_are_left_as_do_most() {
+        // Twice as many entries with two workers; half as many; more and more up to eight; fewer
+        // and fewer.
+        assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
+        assert_eq!(in_a_minute(2, 2, |n| [0, 200, 100][n]).0, 1);
+        assert_eq!(in_a_minute(2, 16, |n| 100 * n.min(8) as u64).0, 8);
+        assert_eq!(in_a_minute(16, 16, |n| 3200 / n as u64).0, 1);
+        assert_eq!(in_a_minute(1, 1, |_| 7).0, 1);
+    }
+
+    #[test]
+    fn nothing_is_tried_while_nobody_waits() {
+        let at = Instant::now();
+        let tuner = tuner(start(2, 2), at);
+        for ms in 0..10_000 {
+            let passed = Duration::from_millis(ms);
+            assert_eq!(tuner.look(ms, || passed * 2, at + passed, 2), None);
+        }
+    }
+
+    #[test]
+    fn fewer_than_processors_try_more_however_busy() {
+        for busy in [0, 60, 100] {
+            let twice = |n| [0, 100, 200][n];
+            assert_eq!(minute(start(1, 2), 2, busy, twice).0, 2, "{busy}");
+            assert_eq!(minute(start(1, 2), 2, busy, |n| [0, 200, 100][n]).0, 1, "{busy}");
+        }
+    }
+
+    #[test]
+    fn where_two_are_known_to_be_better_one_is_never_tried() {
+        let known = Start { least: 2, ..start(2, 2) };
+        assert_eq!(minute(known, 2, 50, |n| [0, 200, 100][n]), (2, 6_000_000));
+    }
+
+    #[test]
+    fn where_more_are_known_to_be_no_better_they_are_never_tried() {
+        let known = Start { most: 1, ..start(1, 2) };
+        assert_eq!(minute(known, 16, 50, |n| 100 * n as u64), (1, 6_000_000));
+        let known = Start { least: 2, most: 2, ..start(2, 2) };
+        assert_eq!(minute(known, 16, 50, |n| 100 * n as u64), (2, 12_000_000));
+    }
+
+    #[test]
+    fn trials_cost_little() {
+        let (_, done) = in_a_minute(2, 2, |n| [0, 100, 200][n]);
+        assert!(done > 60_000 * 200 * 98 / 100, "{done}");
+    }
+}

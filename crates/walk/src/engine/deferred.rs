@@ -1,0 +1,216 @@
+//! Queries the metadata of files in inode order, after their directories have been listed.
+//!
+//! On a cold hard disk, a `stat` of each file during the listing of its directory moves the disk
+//! head for almost every file. The inode numbers from the listings suffice to visit the inodes of a
+//! whole mount in one pass, while the file system reads ahead in between. On a tree of 153,885
+//! files this took 31 head movements.
+//!
+//! Until its metadata is known, a file takes 16 bytes more, and so do the results of one batch.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use device::{WaitMeter, WorkerPool};
+use fsops::{Kind, Op, Stat};
+use runtime::Interrupted;
+
+use crate::engine::worker::Mount;
+use crate::open::dir_slots::DirSlots;
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, cstr_at, push_component};
+use crate::tree::store::{Store, record, skip_kind};
+
+/// Files per batch of results: 26 MiB.
+const BATCH_FILES: usize = 1 << 18;
+
+/// Files that a worker takes at once. Neighbours often share an inode block, and a directory.
+const CHUNK_FILES: usize = 32;
+
+/// Marks a record to remove.
+const DROPPED: DirId = DirId(u32::MAX);
+
+/// A file whose metadata is to be queried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    inode: u64,
+    store: u32,
+    file: u32,
+}
+
+/// Queries the deferred files in `stores`, all of one mount, and fills in their metadata.
+///
+/// # Errors
+///
+/// Fails only if a stop was requested. Some records then lack their metadata.
+pub(crate) fn query(
+    mount: &Mount<'_>,
+    pool: &WorkerPool<'_>,
+    stores: &mut [Store],
+) -> Result<(), Interrupted> {
+    let mut wanted = Vec::with_capacity(stores.iter().map(|store| store.deferred.len()).sum());
+    for (number, store) in (0u32..).zip(&mut *stores) {
+        let later = std::mem::take(&mut store.deferred);
+        let files = &store.files;
+        wanted.extend(later.into_iter().map(|file| Wanted {
+            inode: files[file as usize].inode,
+            store: number,
+            file,
+        }));
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    wanted.sort_unstable();
+    let mut strays = Vec::new();
+    for window in wanted.chunks(BATCH_FILES) {
+        let next = AtomicUsize::new(0);
+        let found = pool.run(|meter| query_chunk(mount, stores, window, &next, meter));
+        mount.progress.check()?;
+        for (wanted, stat) in found.into_iter().flatten() {
+            let store = &mut stores[wanted.store as usize];
+            fill_in(mount, store, wanted, stat, &mut strays);
+        }
+    }
+    close_gaps(mount, stores);
+    move_strays(mount, stores, strays);
+    Ok(())
+}
+
+type FoundMount = Vec<(Wanted, io::Result<Stat>)>;
+
+/// Processes one thread's share of a batch.
+fn query_chunk(
+    mount: &Mount<'_>,
+    stores: &[Store],
+    window: &[Wanted],
+    next: &AtomicUsize,
+    meter: &mut WaitMeter<'_>,
+) -> FoundMount {
+    let mut open = DirSlots::new(mount.options.open_dirs);
+    let mut found = Vec::new();
+    loop {
+        let start = next.fetch_add(CHUNK_FILES, Relaxed);
+        if start >= window.len() || mount.progress.poll_stop() {
+            return found;
+        }
+        meter.begin();
+        for &wanted in &window[start..window.len().min(start + CHUNK_FILES)] {
+            let store = &stores[wanted.store as usize];
+            found.push((wanted, stat(mount, &mut open, store, wanted.file)));
+        }
+        meter.tick();
+    }
+}
+
+/// Queries one file, using its directory if that is open.
+fn stat(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io::Result<Stat> {
+    let file = store.files[file as usize];
+    let name = cstr_at(&store.names, file.name);
+    match open.get(file.dir) {
+        Some(dir) => dir.stat_child(name),
+        None => open.put(file.dir, mount.open(file.dir)?).stat_child(name),
+    }
+}
+
+/// A file that is on a different device than its directory.
+struct Stray {
+    dir: DirId,
+    store: u32,
+    device: u64,
+    record: FileRecord,
+}
+
+fn fill_in(
+    mount: &Mount<'_>,
+    store: &mut Store,
+    wanted: Wanted,
+    stat: io::Result<Stat>,
+    strays: &mut Vec<Stray>,
+) {
+    let index = wanted.file as usize;
+    let FileRecord { dir, name, .. } = store.files[index];
+    // Remains marked unless the record turns out to be needed.
+    store.files[index].dir = DROPPED;
+    let stat = match stat {
+        Ok(stat) if stat.kind == Kind::File => stat,
+        Ok(stat) => return skip_kind(stat.kind, &mut store.skipped),
+        Err(source) => {
+            let mut path = mount.dir_path(dir);
+            let name = cstr_at(&store.names, name).to_bytes();
+            if source.kind() != io::ErrorKind::NotFound {
+                store.left_out.add(dir, name);
+            }
+            push_component(&mut path, name);
+            store.problems.push(Problem { path, reason: Reason::Failed { op: Op::Stat, source } });
+            return;
+        }
+    };
+    mount.progress.bytes_seen.fetch_add(stat.size, Relaxed);
+    let volume = || Some(mount.volume);
+    if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
+        let name = cstr_at(&store.names, name).to_bytes();
+        return store.left_out.add_file(dir, name, &stat);
+    }
+    let record = record(&stat, dir, name);
+    if stat.device == mount.device {
+        store.files[index] = record;
+    } else {
+        strays.push(Stray { dir, store: wanted.store, device: stat.device, record });
+    }
+}
+
+/// Moves the remaining records into the gaps of removed ones.
+fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
+    let mut table = mount.table.write();
+    let number: HashMap<u32, usize> = stores.iter().map(|store| store.shard).zip(0..).collect();
+    let mut blocks: Vec<Vec<(u32, usize)>> = vec![Vec::new(); stores.len()];
+    for (index, dir) in table.records.iter().enumerate().filter(|(_, dir)| dir.count > 0) {
+        if let Some(&store) = number.get(&dir.shard) {
+            blocks[store].push((dir.first, index));
+        }
+    }
+    for (store, blocks) in stores.iter_mut().zip(&mut blocks) {
+        blocks.sort_unstable();
+        let mut to = 0;
+        for &(_, dir) in &*blocks {
+            let dir = &mut table.records[dir];
+            let (first, start) = (dir.first as usize, to);
+            for from in first..first + dir.count as usize {
+                if store.files[from].dir == DROPPED {
+                    continue;
+                }
+                store.files[to] = store.files[from];
+                if from < store.notes.len() {
+                    store.notes[to] = store.notes[from];
+                }
+                to += 1;
+            }
+            (dir.first, dir.count) = (count(start), count(to - start));
+        }
+        store.files.truncate(to);
+        store.notes.truncate(to);
+    }
+}
+
+/// Gives strays directory records of their own, as duplicates of those they are in.
+fn move_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
+    strays.sort_by_key(|stray| (stray.dir, stray.device));
+    for group in strays.chunk_by(|a, b| (a.dir, a.device) == (b.dir, b.device)) {
+        let store = &mut stores[group[0].store as usize];
+        let records = group.iter().map(|stray| stray.record);
+        // Opening a directory looks into the table, so it comes before the table is locked.
+        let dir = mount.open(group[0].dir);
+        let name = cstr_at(&store.names, group[0].record.name);
+        let volume = dir.and_then(|dir| dir.child_volume(name).or_else(|_| dir.volume()));
+        let mut table = mount.table.write();
+        match table.device(group[0].device, || volume) {
+            Ok(device) => table.add_duplicate(group[0].dir, device, store, records),
+            Err(source) => {
+                drop(table);
+                let path = mount.dir_path(group[0].dir);
+                let reason = Reason::Failed { op: Op::Stat, source };
+                store.problems.push(Problem { path, reason });
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Lists one directory: names of subdirectories, records of regular files, counts of everything
+//! else.
+
+use std::ffi::CStr;
+use std::io;
+
+use device::{Disk, WaitMeter};
+use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
+
+use crate::filter::own::Own;
+use crate::filter::system::is_system_dir;
+use crate::filter::{Filter, STORE_PREFIX};
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, push_component};
+use crate::tree::store::{Store, record, skip_kind};
+
+/// An automount point: its directory and its name in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Automount {
+    pub(crate) dir: FileKey,
+    pub(crate) name: Vec<u8>,
+}
+
+/// The directory being listed.
+pub(crate) struct Listing<'a> {
+    pub(crate) filter: &'a Filter,
+    pub(crate) own: &'a Own,
+    pub(crate) automounts: &'a [Automount],
+    pub(crate) id: DirId,
+    pub(crate) dir: &'a Dir,
+    pub(crate) stat: &'a Stat,
+    /// The directory's file system.
+    pub(crate) volume: Volume,
+    /// The path below the root, if the filter needs paths.
+    pub(crate) below_root: Option<Vec<u8>>,
+    /// Builds the printed path, for a problem.
+    pub(crate) path: &'a dyn Fn() -> Vec<u8>,
+    pub(crate) visitor: Option<&'a dyn Visitor>,
+    pub(crate) disk: &'a Disk,
+}
+
+/// Entries between two readings of the clock within a directory. On a cold disk, where an entry may
+/// take 10 ms, this detects the wait soon enough; reading the clock costs little in comparison.
+const CLOCK_INTERVAL: u64 = 16;
+
+/// Examines files while their directory is open.
+pub trait Visitor: Sync {
+    /// Called at most once per file, from any worker. Returns a note on the file that
+    /// [`crate::Tree::notes`] keeps, or 0 for none.
+    ///
+    /// It is not called for files on disks that are known to be cold, whose contents are read
+    /// faster once all files are known.
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
+}
+
+impl Listing<'_> {
+    /// Lists the directory into `store`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the listing breaks off. `store` has the entries found before.
+    pub(crate) fn run(
+        &self,
+        buffer: &mut DirBuffer,
+        store: &mut Store,
+        meter: &mut WaitMeter<'_>,
+    ) -> io::Result<()> {
+        self.dir.for_each(buffer, |item| {
+            self.entry(&item, store);
+            if store.entries.is_multiple_of(CLOCK_INTERVAL) {
+                meter.tick();
+            }
+        })
+    }
+
+    fn entry(&self, item: &DirItem<'_>, store: &mut Store) {
+        store.entries += 1;
+        let (kind, stat) = match item.kind {
+            Kind::Unknown => match self.dir.stat_child(item.name) {
+                Ok(stat) => (stat.kind, Some(stat)),
+                Err(e) => return self.problem(item.name, Op::Stat, e, store),
+            },
+            kind => (kind, None),
+        };
+        match kind {
+            Kind::Dir => {
+                if self.enters(item.name, store) {
+                    store.children.extend_from_slice(item.name.to_bytes_with_nul());
+                    store.child_inodes.push(item.inode);
+                }
+            }
+            // Many queries at once, or queries in disk order, are faster than one after the other.
+            Kind::File if self.disk.is_cold() && stat.is_none() => self.defer_file(item, store),
+            Kind::File => self.file(item.name, stat, store),
+            other => skip_kind(other, &mut store.skipped),
+        }
+    }
+
+    fn file(&self, name: &CStr, stat: Option<Stat>, store: &mut Store) {
+        if self.is_own(name) || !self.takes(name, false, store) {
+            return;
+        }
+        let stat = match stat.map_or_else(|| self.dir.stat_child(name), Ok) {
+            Ok(stat) => stat,
+            Err(e) => return self.problem(name, Op::Stat, e, store),
+        };
+        if stat.kind != Kind::File {
+            return skip_kind(stat.kind, &mut store.skipped);
+        }
+        // A few sparse files of 8 EiB each overflow the sum.
+        store.bytes = store.bytes.saturating_add(stat.size);
+        let volume = || {
+            let elsewhere = stat.device != self.stat.device;
+            if elsewhere { self.dir.child_volume(name).ok() } else { Some(self.volume) }
+        };
+        if !self.filter.takes_size(stat.size, volume, &mut store.skipped) {
+            return store.left_out.add_file(self.id, name.to_bytes(), &stat);
+        }
+        let Some(at) = store.keep_name(name) else {
+            return self.problem(name, Op::List, io::ErrorKind::OutOfMemory.into(), store);
+        };
+        let record = record(&stat, self.id, at);
+        if stat.device == self.stat.device {
+            if let Some(visitor) = self.visitor.filter(|_| !self.disk.is_cold()) {
+                store.notes.resize(store.files.len(), 0);
+                store.notes.push(visitor.file(self.dir, name, &stat));
+            }
+            store.files.push(record);
+        } else {
+            store.strays.push((stat.device, record));
+        }
+    }
+
+    /// Takes a file by its name and defers its metadata.
+    fn defer_file(&self, item: &DirItem<'_>, store: &mut Store) {
+        if self.is_own(item.name) || !self.takes(item.name, false, store) {
+            return;
+        }
+        let Some(name) = store.keep_name(item.name) else {
+            let full = io::ErrorKind::OutOfMemory.into();
+            return self.problem(item.name, Op::List, full, store);
+        };
+        store.deferred.push(count(store.files.len()));
+        let inode = item.inode;
+        let dir = self.id;
+        store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
+    }
+
+    /// Returns whether to list a directory. Counts a skipped one.
+    fn enters(&self, name: &CStr, store: &mut Store) -> bool {
+        let name_bytes = name.to_bytes();
+        if self.is_own(name) {
+            return false;
+        }
+        if !self.filter.system_dirs && is_system_dir(name_bytes, || (self.path)()) {
+            store.skipped.system_dirs += 1;
+            store.left_out.add(self.id, name_bytes);
+            return false;
+        }
+        if self.automounts.iter().any(|a| a.name == name_bytes && a.dir == self.stat.key()) {
+            store.skipped.pseudo_file_systems += 1;
+            store.left_out.add(self.id, name_bytes);
+            return false;
+        }
+        self.takes(name, true, store)
+    }
+
+    fn takes(&self, name: &CStr, is_dir: bool, store: &mut Store) -> bool {
+        let name = name.to_bytes();
+        let path = self.below_root.as_ref().map(|dir| {
+            let mut path = dir.clone();
+            push_component(&mut path, name);
+            path
+        });
+        let takes = self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped);
+        if !takes {
+            store.left_out.add(self.id, name);
+            if name.starts_with(STORE_PREFIX.as_bytes()) {
+                store.stores.push(self.path_of(name));
+            }
+        }
+        takes
+    }
+
+    fn is_own(&self, name: &CStr) -> bool {
+        self.own.has(self.stat.key(), name.to_bytes())
+    }
+
+    fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {
+        if source.kind() != io::ErrorKind::NotFound {
+            store.left_out.add(self.id, name.to_bytes());
+        }
+        let path = self.path_of(name.to_bytes());
+        store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
+    }
+
+    /// Returns the printed path of a name.
+    fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = (self.path)();
+        push_component(&mut path, name);
+        path
+    }
+}

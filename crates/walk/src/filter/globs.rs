@@ -1,0 +1,282 @@
+//! Patterns, and a record of which of them have matched.
+//!
+//! A pattern without a slash matches names at any depth. A pattern with a slash matches paths:
+//! relative to the top directory or, as a shell completes them, paths that lead into the top
+//! directory ([`Globs::below`]). A trailing slash restricts it to directories. `*` and `?` match no
+//! slash, `**` does; `[...]` is a set of characters, `{a,b}` an alternative, and a backslash
+//! escapes the next character.
+//!
+//! [`Globs::unmatched`] returns the patterns that have matched nothing so far. All clones of a set
+//! of patterns share this record.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::filter::pattern::{FilterError, Twofold, Use};
+use crate::filter::top::{Readings, Top};
+
+/// Compiled patterns for files and directories.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    typed: Arc<Typed>,
+    ignore_case: bool,
+    /// The further readings of each pattern, as patterns relative to the top directory.
+    also: Vec<Vec<String>>,
+    files: Set,
+    dirs: Set,
+    /// Patterns that are the path of the top directory itself.
+    of_top: Vec<usize>,
+    twofold: Option<Twofold>,
+}
+
+/// Patterns as typed, and whether each has matched.
+#[derive(Debug, Default)]
+struct Typed {
+    texts: Vec<String>,
+    met: Vec<AtomicBool>,
+    all_met: AtomicBool,
+}
+
+impl Globs {
+    /// Compiles patterns. Those with a trailing slash match directories only.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is invalid.
+    pub fn new(patterns: &[String]) -> Result<Globs, FilterError> {
+        Globs::with_case(patterns, false)
+    }
+
+    /// Compiles patterns, ignoring case if `ignore_case`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Globs::new`].
+    pub fn with_case(patterns: &[String], ignore_case: bool) -> Result<Globs, FilterError> {
+        let readings = patterns.iter().map(|text| (text.clone(), Vec::new())).collect();
+        Globs::of_readings(readings, ignore_case)
+    }
+
+    /// Compiles patterns with the readings that [`Globs::readings`] returned for them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Globs::new`].
+    pub fn of_readings(
+        readings: Vec<(String, Vec<String>)>,
+        ignore_case: bool,
+    ) -> Result<Globs, FilterError> {
+        let (texts, also): (Vec<String>, Vec<Vec<String>>) = readings.into_iter().unzip();
+        let met = texts.iter().map(|_| AtomicBool::new(false)).collect();
+        let typed = Typed { met, all_met: AtomicBool::new(texts.is_empty()), texts };
+        let mut globs = Globs { typed: Arc::new(typed), ignore_case, also, ..Globs::default() };
+        globs.compile(|_| true)?;
+        Ok(globs)
+    }
+
+    /// Returns the same patterns for entries in one of `tops`. Paths that lead there become
+    /// relative to it, and an entry whose name equals a pattern literally matches it. The record of
+    /// matches is shared.
+    #[must_use]
+    pub fn below(&self, tops: &[Top], used: Use) -> Globs {
+        let mut globs = self.clone();
+        let mut is_inside = vec![true; self.typed.texts.len()];
+        for (number, text) in self.typed.texts.iter().enumerate() {
+            for top in tops {
+                let Readings { also, exists, names_top, paths, is_path_only } =
+                    top.readings(text, used, self.ignore_case);
+                globs.also[number].extend(also);
+                if names_top {
+                    globs.of_top.push(number);
+                }
+                if exists {
+                    self.typed.meet(number);
+                }
+                is_inside[number] &= !is_path_only;
+                if !text.starts_with('/') && globs.twofold.is_none() {
+                    globs.twofold = top.twofold(text, &paths);
+                }
+            }
+            globs.also[number].sort();
+            globs.also[number].dedup();
+        }
+        // A reading that starts in the middle of a pattern may be invalid, and is dropped then.
+        for also in &mut globs.also {
+            also.retain(|text| glob(text, self.ignore_case).is_ok());
+        }
+        match globs.compile(|number| is_inside[number]) {
+            Ok(()) => globs,
+            Err(_) => self.clone(),
+        }
+    }
+
+    /// Returns an include pattern with two meanings, if there is one; see [`Globs::below`].
+    pub fn twofold(&self) -> Option<&Twofold> {
+        self.twofold.as_ref()
+    }
+
+    /// Returns the patterns with their further readings, all relative to the top directory.
+    pub fn readings(&self) -> Vec<(String, Vec<String>)> {
+        self.typed.texts.iter().cloned().zip(self.also.iter().cloned()).collect()
+    }
+
+    /// Returns whether matching ignores case.
+    pub fn ignores_case(&self) -> bool {
+        self.ignore_case
+    }
+
+    /// Returns whether there are no patterns.
+    pub fn is_empty(&self) -> bool {
+        self.typed.texts.is_empty()
+    }
+
+    /// Returns whether matching needs the path below the top directory.
+    pub fn want_paths(&self) -> bool {
+        !self.dirs.paths.is_empty()
+    }
+
+    /// Returns whether a pattern is the path of the top directory itself, or matches its name.
+    pub fn match_top(&self, name: &[u8], is_dir: bool) -> bool {
+        self.of_top.iter().for_each(|&number| self.typed.meet(number));
+        self.matches(name, Some(name), is_dir) || !self.of_top.is_empty()
+    }
+
+    /// Returns whether a pattern matches a name, or its path below the top directory.
+    pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
+        let set = if is_dir { &self.dirs } else { &self.files };
+        let is_match = set.matches(name, path);
+        if is_match && !self.typed.all_met.load(Relaxed) {
+            set.each_match(name, path, |number| self.typed.meet(number));
+        }
+        is_match
+    }
+
+    /// Returns the patterns that have matched nothing so far, as typed.
+    pub fn unmatched(&self) -> Vec<&str> {
+        let typed = self.typed.texts.iter().zip(&self.typed.met);
+        typed.filter(|(_, met)| !met.load(Relaxed)).map(|(text, _)| text.as_str()).collect()
+    }
+
+    /// Returns which of the first 32 patterns have matched, one bit each, for
+    /// [`Globs::note_matched`] on another host.
+    pub fn matched(&self) -> u32 {
+        let met = self.typed.met.iter().take(32).enumerate();
+        met.fold(0, |bits, (number, met)| bits | u32::from(met.load(Relaxed)) << number)
+    }
+
+    /// Records the patterns that have matched on another host. Patterns beyond the 32nd count as
+    /// matched.
+    pub fn note_matched(&self, bits: u32) {
+        let numbers = 0..self.typed.texts.len();
+        let is_met = |number: &usize| *number >= 32 || bits & 1 << number != 0;
+        numbers.filter(is_met).for_each(|number| self.typed.meet(number));
+    }
+
+    /// Compiles all readings. The typed patterns themselves are included where `is_inside` is true.
+    fn compile(&mut self, is_inside: impl Fn(usize) -> bool) -> Result<(), FilterError> {
+        let (mut files, mut dirs) = (SetBuilder::default(), SetBuilder::default());
+        for (number, (text, also)) in self.typed.texts.iter().zip(&self.also).enumerate() {
+            let inside = is_inside(number).then_some(text);
+            for text in inside.into_iter().chain(also) {
+                // "name/" contains no other slash, so it matches names.
+                let bare = text.strip_suffix('/').unwrap_or(text);
+                let glob = glob(bare, self.ignore_case)?;
+                if bare == text {
+                    files.add(number, bare, glob.clone());
+                }
+                dirs.add(number, bare, glob);
+            }
+        }
+        (self.files, self.dirs) = (files.build()?, dirs.build()?);
+        Ok(())
+    }
+}
+
+impl Typed {
+    fn meet(&self, number: usize) {
+        if !self.met[number].swap(true, Relaxed) && self.met.iter().all(|met| met.load(Relaxed)) {
+            self.all_met.store(true, Relaxed);
+        }
+    }
+}
+
+/// Compiled readings, each with the index of its pattern.
+#[derive(Clone, Debug, Default)]
+struct Set {
+    names: GlobSet,
+    paths: GlobSet,
+    of_names: Vec<usize>,
+    of_paths: Vec<usize>,
+}
+
+impl Set {
+    fn matches(&self, name: &[u8], path: Option<&[u8]>) -> bool {
+        let os = OsStr::from_bytes;
+        self.names.is_match(os(name)) || path.is_some_and(|path| self.paths.is_match(os(path)))
+    }
+
+    fn each_match(&self, name: &[u8], path: Option<&[u8]>, mut meet: impl FnMut(usize)) {
+        let os = OsStr::from_bytes;
+        let mut matched = Vec::new();
+        self.names.matches_candidate_into(&Candidate::new(os(name)), &mut matched);
+        for &at in &matched {
+            meet(self.of_names[at]);
+        }
+        if let Some(path) = path {
+            self.paths.matches_candidate_into(&Candidate::new(os(path)), &mut matched);
+            for &at in &matched {
+                meet(self.of_paths[at]);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct SetBuilder {
+    names: Vec<(usize, globset::Glob)>,
+    paths: Vec<(usize, globset::Glob)>,
+}
+
+impl SetBuilder {
+    fn add(&mut self, number: usize, text: &str, glob: globset::Glob) {
+        let of = if text.contains('/') { &mut self.paths } else { &mut self.names };
+        of.push((number, glob));
+    }
+
+    fn build(self) -> Result<Set, FilterError> {
+        let build = |globs: Vec<(usize, globset::Glob)>| {
+            let mut set = GlobSetBuilder::new();
+            let mut numbers = Vec::new();
+            for (number, glob) in globs {
+                set.add(glob);
+                numbers.push(number);
+            }
+            let failed = |e: globset::Error| FilterError {
+                pattern: String::new(),
+                reason: e.kind().to_string(),
+            };
+            Ok((set.build().map_err(failed)?, numbers))
+        };
+        let ((names, of_names), (paths, of_paths)) = (build(self.names)?, build(self.paths)?);
+        Ok(Set { names, paths, of_names, of_paths })
+    }
+}
+
+/// Compiles a pattern without its trailing slash. A path relative to the top directory may start
+/// with `/` or `./`.
+fn glob(text: &str, ignore_case: bool) -> Result<globset::Glob, FilterError> {
+    let mut plain = text.trim_start_matches('/');
+    while let Some(rest) = plain.strip_prefix("./") {
+        plain = rest.trim_start_matches('/');
+    }
+    GlobBuilder::new(plain)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .case_insensitive(ignore_case)
+        .build()
+        .map_err(|e| FilterError { pattern: text.into(), reason: e.kind().to_string() })
+}

@@ -1,0 +1,227 @@
+//! The meanings of a pattern relative to one top directory.
+//!
+//! A shell completes `/scratch/keep` and `scratch/keep`, and neither is relative to `/scratch`. A
+//! pattern with a slash is therefore also read as a path. If it leads into the top directory, by
+//! whatever spelling or mount, the remainder is another reading of the pattern.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use fsops::{FileKey, Kind, Stat};
+
+use crate::filter::pattern::{Twofold, Use};
+
+/// A directory to which patterns are relative.
+#[derive(Clone, Debug)]
+pub struct Top {
+    /// Its paths: as named, and without links.
+    spelled: Vec<PathBuf>,
+    /// The host it is on, which a pattern may start with.
+    host: Option<String>,
+    /// Its identity, if it exists on this host.
+    key: Option<FileKey>,
+}
+
+/// The meanings of a pattern in a top directory.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    /// Further readings, as patterns relative to the top directory.
+    pub(crate) also: Vec<String>,
+    /// Those of them that come from reading it as a path.
+    pub(crate) paths: Vec<String>,
+    /// Whether it must not be read relative to the top directory.
+    pub(crate) is_path_only: bool,
+    /// Whether the path that it names exists.
+    pub(crate) exists: bool,
+    /// Whether it is the path of the top directory itself.
+    pub(crate) names_top: bool,
+}
+
+/// A component of a path, and a pattern that matches it.
+type Part = (Vec<u8>, String);
+
+impl Top {
+    /// Returns a directory of this host. It need not exist.
+    pub fn new(path: &Path) -> Top {
+        let named = std::path::absolute(path).map_or_else(|_| path.into(), |path| normal(&path));
+        let real = path.canonicalize().ok();
+        let key = real.as_deref().and_then(|real| Stat::of_path(real).ok()).map(|stat| stat.key());
+        let spelled = std::iter::once(named).chain(real).collect();
+        Top { spelled, host: None, key }
+    }
+
+    /// Returns a directory of a remote host, known by its path only.
+    pub fn far(host: &str, path: &Path) -> Top {
+        Top { spelled: vec![normal(path)], host: Some(host.into()), key: None }
+    }
+
+    /// Returns the meanings of a pattern in this directory.
+    pub(crate) fn readings(&self, typed: &str, used: Use, ignore_case: bool) -> Readings {
+        let prefix = self.host.as_ref().map(|host| format!("{host}:"));
+        let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
+        let (bare, slash) = match text.strip_suffix('/') {
+            Some(bare) => (bare, "/"),
+            None => (text, ""),
+        };
+        let mut readings = Readings::default();
+        let rests = if bare.contains('/') { self.rests(bare, ignore_case) } else { Vec::new() };
+        readings.is_path_only = used == Use::Include
+            && text.starts_with('/')
+            && rests.iter().any(|rest| !rest.is_empty());
+        if !readings.is_path_only {
+            self.literal_name(bare, slash, &mut readings);
+        }
+        for rest in rests {
+            if rest.is_empty() {
+                readings.names_top = true;
+                continue;
+            }
+            let path = joined(&rest);
+            if path != bare.trim_start_matches('/') {
+                readings.paths.push(format!("/{path}{slash}"));
+            }
+            self.literal_name(&path, slash, &mut readings);
+        }
+        readings.also.extend_from_slice(&readings.paths);
+        readings
+    }
+
+    /// Checks for an entry whose name equals the pattern literally. A name may contain brackets,
+    /// and a name that a shell completed with a slash may be a link to a directory.
+    fn literal_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
+        let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
+            return;
+        };
+        let plain = bare.trim_start_matches('/');
+        let Ok(stat) = Stat::of_path(&top.join(plain)) else { return };
+        let slash = match stat.kind {
+            Kind::Symlink => "",
+            Kind::Dir => slash,
+            // "name/" is a directory of that name, anywhere.
+            _ if !bare.contains('/') && !slash.is_empty() => return,
+            _ => "",
+        };
+        readings.exists = true;
+        readings.also.push(format!("/{}{slash}", globset::escape(plain)));
+    }
+
+    /// Reads a pattern as a path and returns its remainders below this directory.
+    fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
+        let own = parts(text);
+        if self.host.is_some() {
+            return self.rest(text.starts_with('/'), &own, ignore_case).into_iter().collect();
+        }
+        let Ok(here) = std::env::current_dir() else { return Vec::new() };
+        let start = if text.starts_with('/') { Vec::new() } else { literal_parts(&here) };
+        let named = normal_parts(start.into_iter().chain(own));
+        let real = real_parts(&named);
+        let mut rests: Vec<_> = [Some(named), real]
+            .into_iter()
+            .flatten()
+            .filter_map(|parts| self.rest(true, &parts, ignore_case))
+            .collect();
+        rests.dedup();
+        rests
+    }
+
+    /// Returns the components of a path after those of this directory.
+    fn rest(&self, is_absolute: bool, parts: &[Part], ignore_case: bool) -> Option<Vec<Part>> {
+        let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]), ignore_case);
+        let upto = (0..=parts.len()).rev().find(is_it)?;
+        Some(parts[upto..].to_vec())
+    }
+
+    fn is(&self, path: &Path, ignore_case: bool) -> bool {
+        let lower = |path: &Path| path.to_string_lossy().to_lowercase();
+        self.spelled.iter().any(|own| own == path || ignore_case && lower(own) == lower(path))
+            || self.key.is_some_and(|key| {
+                Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == key)
+            })
+    }
+
+    /// Returns the two meanings of a relative pattern, if entries of both may exist.
+    pub(crate) fn twofold(&self, typed: &str, paths: &[String]) -> Option<Twofold> {
+        let top = self.real()?;
+        let first = parts(typed).into_iter().next()?;
+        let is_there = || Stat::of_path(&top.join(OsStr::from_bytes(&first.0))).is_ok();
+        let is_possible = has_wildcards(&first.1) || is_there();
+        let named = self.spelled.first()?.display();
+        let path = paths.first().filter(|_| is_possible)?;
+        let plain = typed.strip_prefix("./").unwrap_or(typed);
+        let inside = format!("{named}/{plain}");
+        Some(Twofold { typed: typed.into(), inside, path: format!("{named}{path}") })
+    }
+
+    /// Returns the directory's path, if it exists on this host.
+    fn real(&self) -> Option<&Path> {
+        self.key?;
+        self.spelled.last().map(PathBuf::as_path)
+    }
+}
+
+fn has_wildcards(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{', '\\'])
+}
+
+fn joined(parts: &[Part]) -> String {
+    parts.iter().map(|(_, glob)| glob.as_str()).collect::<Vec<_>>().join("/")
+}
+
+/// Returns the components of a pattern.
+fn parts(text: &str) -> Vec<Part> {
+    let parts = text.split('/').filter(|part| !part.is_empty() && *part != ".");
+    parts.map(|part| (part.into(), part.into())).collect()
+}
+
+/// Returns the components of a path, with patterns that match them literally.
+fn literal_parts(path: &Path) -> Vec<Part> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let part = |name: &OsStr| {
+        // A pattern cannot express invalid UTF-8, so any character matches in its place.
+        let glob = globset::escape(&name.to_string_lossy()).replace('\u{fffd}', "*");
+        (name.as_bytes().to_vec(), glob)
+    };
+    names.map(part).collect()
+}
+
+fn normal_parts(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut normal = Vec::new();
+    for part in parts {
+        if part.0 == b".." {
+            normal.pop();
+        } else {
+            normal.push(part);
+        }
+    }
+    normal
+}
+
+/// Resolves links in the directories of a path.
+fn real_parts(parts: &[Part]) -> Option<Vec<Part>> {
+    (1..parts.len()).rev().find_map(|upto| {
+        let real = path_of(true, &parts[..upto]).canonicalize().ok()?;
+        Some(literal_parts(&real).into_iter().chain(parts[upto..].iter().cloned()).collect())
+    })
+}
+
+fn path_of(is_absolute: bool, parts: &[Part]) -> PathBuf {
+    let start = PathBuf::from(if is_absolute { "/" } else { "" });
+    parts.iter().fold(start, |path, (name, _)| path.join(OsStr::from_bytes(name)))
+}
+
+/// Returns a path without `.` and `..`, without consulting the file system.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}

@@ -1,0 +1,107 @@
+//! Opens directories by absolute path of any length, following no link.
+//!
+//! A link in the place of a directory leads elsewhere, possibly to the very files in question. What
+//! is behind it is not what the path meant when it was recorded.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use fsops::{Dir, Stat};
+
+/// Opens directories by absolute path and keeps some of them open. Each thread has its own.
+#[derive(Debug)]
+pub struct Reach {
+    top: Option<Dir>,
+    open: HashMap<Vec<u8>, Rc<Dir>>,
+    most: usize,
+}
+
+impl Reach {
+    /// Returns an opener that keeps at most `most` directories open, and the root directory.
+    pub fn new(most: usize) -> Reach {
+        Reach { top: None, open: HashMap::new(), most }
+    }
+
+    /// Returns the directory at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// `ELOOP` or `ENOTDIR` if there is a link in the path.
+    pub fn dir(&mut self, path: &[u8]) -> io::Result<Rc<Dir>> {
+        if let Some(dir) = self.open.get(path) {
+            return Ok(Rc::clone(dir));
+        }
+        if self.open.len() >= self.most {
+            self.open.clear();
+        }
+        let dir = Rc::new(self.open_dir(path)?);
+        self.open.insert(path.to_vec(), Rc::clone(&dir));
+        Ok(dir)
+    }
+
+    /// Returns the directory that contains an absolute path, and the name in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Reach::dir`].
+    pub fn site(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
+        let (dir, name) = split(path);
+        Ok((self.dir(dir)?, CString::new(name)?))
+    }
+
+    /// Returns the metadata of an absolute path; of the link itself for a link.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Reach::dir`], or the error of `statx(2)`.
+    pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
+        let (dir, name) = self.site(path)?;
+        dir.stat_child(&name)
+    }
+
+    /// Closes all directories, as their paths may lead elsewhere by now.
+    pub fn forget(&mut self) {
+        self.open.clear();
+    }
+
+    fn open_dir(&mut self, path: &[u8]) -> io::Result<Dir> {
+        let top = match self.top.take() {
+            Some(top) => top,
+            None => Dir::open(Path::new("/"))?,
+        };
+        let below = path.strip_prefix(b"/").filter(|below| !below.is_empty()).unwrap_or(b".");
+        self.top.insert(top).open_below(below)
+    }
+}
+
+/// Splits an absolute path into directory and name. The directory of a top-level name is empty.
+pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let slash = path.iter().rposition(|&b| b == b'/').unwrap_or(0);
+    (&path[..slash], path.get(slash + 1..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reach, split};
+
+    #[test]
+    fn a_path_is_a_directory_and_a_name() {
+        assert_eq!(split(b"/a/b/c"), (&b"/a/b"[..], &b"c"[..]));
+        assert_eq!(split(b"/a"), (&b""[..], &b"a"[..]));
+    }
+
+    #[test]
+    fn a_directory_is_opened_again_when_others_took_its_place() {
+        let here = std::fs::canonicalize(file!().trim_start_matches("crates/walk/"));
+        let here = here.expect("a source file").into_os_string().into_encoded_bytes();
+        let mut reach = Reach::new(1);
+        let stat = reach.stat(&here).expect("metadata");
+        assert_eq!(stat.kind, fsops::Kind::File);
+        reach.dir(b"/").expect("the root");
+        assert_eq!(reach.stat(&here).expect("metadata").key(), stat.key());
+        assert!(reach.stat(b"/no such directory/x").is_err());
+    }
+}

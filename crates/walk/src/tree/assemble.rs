@@ -1,0 +1,39 @@
+//! Merges the findings of all workers into one tree.
+
+use crate::tree::Tree;
+use crate::tree::records::count;
+use crate::tree::store::Store;
+use crate::tree::table::Directories;
+
+/// Concatenates the workers' stores.
+pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>) -> Tree {
+    let mut bases = Vec::with_capacity(stores.len());
+    let mut stores = stores;
+    for store in &mut stores {
+        bases.push(count(tree.files.len()));
+        let files = std::mem::take(&mut store.files);
+        if tree.files.is_empty() {
+            tree.files = files;
+        } else {
+            tree.files.extend_from_slice(&files);
+        }
+        if !store.notes.is_empty() {
+            tree.notes.resize(bases[bases.len() - 1] as usize, 0);
+            tree.notes.append(&mut store.notes);
+        }
+        tree.names.push(std::mem::take(&mut store.names));
+        tree.problems.append(&mut store.problems);
+        tree.stores.append(&mut store.stores);
+        tree.left_out.append(&mut store.left_out);
+        tree.skipped.add(&store.skipped);
+    }
+    for dir in &mut dirs.records {
+        dir.first += bases.get(dir.shard as usize).copied().unwrap_or(0);
+    }
+    tree.dirs = dirs.records;
+    tree.dir_names = dirs.names;
+    tree.devices = dirs.devices;
+    tree.problems.sort_by(|a, b| a.path.cmp(&b.path));
+    tree.left_out.sort();
+    tree
+}

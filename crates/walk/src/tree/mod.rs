@@ -1,0 +1,216 @@
+//! The result of a walk: directories, files and roots as flat tables.
+
+pub(crate) mod assemble;
+pub(crate) mod left_out;
+pub(crate) mod records;
+mod remembered;
+pub(crate) mod store;
+pub(crate) mod table;
+
+use std::ffi::CStr;
+
+use fsops::{FileKey, Stat};
+
+use crate::tree::left_out::LeftOut;
+use crate::tree::records::{
+    Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
+};
+
+/// All files that were found.
+#[derive(Debug, Default)]
+pub struct Tree {
+    pub(crate) dirs: Vec<DirRecord>,
+    pub(crate) dir_names: Vec<u8>,
+    pub(crate) files: Vec<FileRecord>,
+    pub(crate) names: Vec<Vec<u8>>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) roots: Vec<Root>,
+    /// A visitor's notes by file number, 0 for none. Files beyond its end have none.
+    pub notes: Vec<u64>,
+    /// The first file that was added from a catalog and not found by the walk.
+    pub(crate) remembered_from: Option<u32>,
+    /// Whether the last block of names holds remembered files.
+    pub(crate) remembered_block: bool,
+    /// Entries that could not be examined.
+    pub problems: Vec<Problem>,
+    /// Numbers of entries that were skipped on purpose.
+    pub skipped: Skipped,
+    /// Printed paths of the quarantine directories that were skipped.
+    pub stores: Vec<Vec<u8>>,
+    pub(crate) left_out: LeftOut,
+}
+
+impl Tree {
+    /// Returns the files, indexed by [`FileId`]. Files of one directory are adjacent.
+    pub fn files(&self) -> &[FileRecord] {
+        &self.files
+    }
+
+    /// Returns the directories, indexed by [`DirId`]. A parent precedes its children.
+    pub fn dirs(&self) -> &[DirRecord] {
+        &self.dirs
+    }
+
+    /// Returns the roots, including those reached twice.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Returns the devices that files were found on.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// Returns one file.
+    pub fn file(&self, id: FileId) -> &FileRecord {
+        &self.files[id.0 as usize]
+    }
+
+    /// Returns one directory.
+    pub fn dir(&self, id: DirId) -> &DirRecord {
+        &self.dirs[id.0 as usize]
+    }
+
+    /// Returns the files directly in a directory.
+    pub fn files_in(&self, id: DirId) -> std::ops::Range<u32> {
+        let dir = self.dir(id);
+        dir.first..dir.first + dir.count
+    }
+
+    /// Returns the device of a directory's files.
+    pub fn device_of(&self, id: DirId) -> &Device {
+        &self.devices[usize::from(self.dir(id).device)]
+    }
+
+    /// Returns the index into [`Tree::devices`] of a directory's files.
+    pub fn device_index(&self, id: DirId) -> usize {
+        usize::from(self.dir(id).device)
+    }
+
+    /// Returns the identity of a file's inode.
+    pub fn key(&self, id: FileId) -> FileKey {
+        let file = self.file(id);
+        FileKey { device: self.device_of(file.dir).number, inode: file.inode }
+    }
+
+    /// Returns whether a file was added from a catalog.
+    pub fn is_remembered(&self, id: FileId) -> bool {
+        self.remembered_from.is_some_and(|first| id.0 >= first)
+    }
+
+    /// Returns a file's name within its directory.
+    pub fn name(&self, id: FileId) -> &CStr {
+        let file = self.file(id);
+        let block = &self.names[self.dir(file.dir).shard as usize];
+        cstr_at(block, file.name)
+    }
+
+    /// Returns a directory's name within its parent, or `None` for a root.
+    pub fn dir_name(&self, id: DirId) -> Option<&CStr> {
+        let dir = self.dir(id);
+        dir.parent.map(|_| cstr_at(&self.dir_names, dir.name))
+    }
+
+    /// Returns the root that a directory was found under.
+    pub fn root_of(&self, mut id: DirId) -> &Root {
+        loop {
+            let dir = self.dir(id);
+            match dir.parent {
+                Some(parent) => id = parent,
+                None => return &self.roots[dir.name as usize],
+            }
+        }
+    }
+
+    /// Returns a directory's path, starting with the root as given.
+    pub fn dir_path(&self, id: DirId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.write_path(&self.root_of(id).given, id, None, &mut path);
+        path
+    }
+
+    /// Returns a directory's absolute path, with its root's links resolved.
+    pub fn absolute_dir_path(&self, id: DirId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.write_path(&self.root_of(id).absolute, id, None, &mut path);
+        path
+    }
+
+    /// Returns a file's path, starting with the root as given.
+    pub fn path(&self, id: FileId) -> Vec<u8> {
+        let mut path = Vec::new();
+        self.path_into(id, &mut path);
+        path
+    }
+
+    /// Replaces the content of `path` by a file's path, starting with the root as given.
+    pub fn path_into(&self, id: FileId, path: &mut Vec<u8>) {
+        let dir = self.file(id).dir;
+        self.write_path(&self.root_of(dir).given, dir, Some(self.name(id)), path);
+    }
+
+    /// Returns a file's absolute path, with its root's links resolved.
+    pub fn absolute_path(&self, id: FileId) -> Vec<u8> {
+        let mut path = Vec::new();
+        let dir = self.file(id).dir;
+        self.write_path(&self.root_of(dir).absolute, dir, Some(self.name(id)), &mut path);
+        path
+    }
+
+    /// Returns whether an open file's metadata still equals that of the walk.
+    pub fn unchanged(&self, id: FileId, now: &Stat) -> bool {
+        let file = self.file(id);
+        self.key(id) == now.key()
+            && file.size == now.size
+            && file.mtime_ns == now.mtime_ns()
+            && file.ctime_ns == now.ctime_ns
+    }
+
+    /// Replaces the content of `path` by `start`, the directories down to `dir`, and `name`.
+    ///
+    /// The table knows only parents, so the length is computed first and the path is filled from
+    /// its end.
+    fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
+        let name = name.map(CStr::to_bytes);
+        let mut length: usize = name.map_or(0, |n| n.len() + 1);
+        self.each_name_up(dir, |n| length += n.len() + 1);
+        let slash = start.is_empty() || start.ends_with(b"/");
+        if length > 0 && slash {
+            length -= 1;
+        }
+        path.clear();
+        path.resize(start.len() + length, b'/');
+        path[..start.len()].copy_from_slice(start);
+        let mut end = path.len();
+        let mut put = |n: &[u8]| {
+            path[end - n.len()..end].copy_from_slice(n);
+            end = (end - n.len()).saturating_sub(1);
+        };
+        if let Some(name) = name {
+            put(name);
+        }
+        self.each_name_up(dir, put);
+    }
+
+    fn each_name_up(&self, dir: DirId, mut each: impl FnMut(&[u8])) {
+        let mut at = dir;
+        while let Some(parent) = self.dir(at).parent {
+            each(cstr_at(&self.dir_names, self.dir(at).name).to_bytes());
+            at = parent;
+        }
+    }
+}
+
+impl Tree {
+    /// Returns whether the walk met this file in a directory and skipped it, unchanged as far as
+    /// the walk knows. If a pattern skipped it, its metadata is unknown.
+    pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
+        self.left_out_unseen(dir, name) || self.left_out.has(dir, name, Some(file))
+    }
+
+    /// Returns whether the walk met a name in a directory and skipped it without querying its
+    /// metadata. The name may be that of a directory.
+    pub fn left_out_unseen(&self, dir: DirId, name: &[u8]) -> bool {
+        self.left_out.has(dir, name, None)
+    }
+}

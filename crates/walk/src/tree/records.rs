@@ -1,0 +1,210 @@
+//! The rows of a [`crate::Tree`] and its small parts: files, directories, roots, problems, counts.
+
+use std::ffi::{CStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use fsops::{Op, Stat, Volume};
+
+/// Number of a directory in its [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DirId(pub u32);
+
+/// Number of a file (a name, not an inode) in its [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// One name of a regular file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRecord {
+    /// Size in bytes.
+    pub size: u64,
+    /// Inode number on the directory's device.
+    pub inode: u64,
+    /// Modification time in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time in nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// The directory that contains the name.
+    pub dir: DirId,
+    /// Offset of the name in the directory's block of names.
+    pub(crate) name: u32,
+}
+
+/// A directory.
+///
+/// A directory with files on several devices (overlayfs, a file as a mount point) has one record
+/// per device. The further records have no inode and no children.
+#[derive(Clone, Copy, Debug)]
+pub struct DirRecord {
+    /// Inode number; 0 if it was never listed.
+    pub inode: u64,
+    /// The parent directory; `None` for a root.
+    pub parent: Option<DirId>,
+    /// Start of the name among the directory names, or the root's number.
+    pub(crate) name: u32,
+    /// First file, and how many follow.
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    /// Index of the block of names that its files use.
+    pub(crate) shard: u32,
+    /// Index into [`Tree::devices`].
+    pub(crate) device: u16,
+    /// Whether its listing finished without an error.
+    pub complete: bool,
+}
+
+/// A path that the user named, or that a catalog remembers.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// The path as given, with which printed paths start. Empty for the current directory of a file
+    /// given by a bare name.
+    pub given: Vec<u8>,
+    /// The absolute path, with all links resolved.
+    pub absolute: Vec<u8>,
+    /// Its directory record.
+    pub dir: DirId,
+    /// Whether the walk covers all of its content, as opposed to single files in it.
+    pub whole: bool,
+}
+
+/// A device that files were found on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The device number, as in [`FileKey`].
+    pub number: u64,
+    /// The file system on it.
+    pub volume: Volume,
+}
+
+/// Why an entry could not be examined.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// A system call failed.
+    #[error("cannot {}: {source}", op.verb())]
+    Failed {
+        /// The operation.
+        op: Op,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Its metadata changed between the walk and the end of reading.
+    #[error("changed while it was read")]
+    Changed,
+    /// Its bytes differ from those of an earlier scan, although its size and times are the same.
+    #[error("differs from what was scanned before, though its size and times are the same")]
+    Damaged,
+    /// It is shorter than its size, as files in /sys are.
+    #[error("has fewer bytes than its size says")]
+    Short,
+}
+
+/// An entry that was not examined.
+#[derive(Debug)]
+pub struct Problem {
+    /// Its path, starting with the root as given.
+    pub path: Vec<u8>,
+    /// The reason.
+    pub reason: Reason,
+}
+
+/// Numbers of entries that were skipped on purpose, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Skipped {
+    pub empty: u64,
+    pub too_small: u64,
+    pub too_large: u64,
+    pub excluded: u64,
+    /// Quarantine directories, and single files where no directory could be created.
+    pub quarantine: u64,
+    pub hidden: u64,
+    pub symlinks: u64,
+    pub fifos: u64,
+    pub sockets: u64,
+    pub devices: u64,
+    /// Directories in a list of files.
+    pub directories: u64,
+    /// Directories on another file system.
+    pub other_file_systems: u64,
+    /// File systems whose files the kernel generates, and automount points.
+    pub pseudo_file_systems: u64,
+    /// System directories.
+    pub system_dirs: u64,
+    /// Directories that were already listed under another path, and files listed twice.
+    pub seen_before: u64,
+}
+
+impl Skipped {
+    /// Returns the number of FIFOs, sockets and devices.
+    pub fn special(&self) -> u64 {
+        self.fifos + self.sockets + self.devices
+    }
+
+    pub(crate) fn add(&mut self, other: &Skipped) {
+        self.empty += other.empty;
+        self.too_small += other.too_small;
+        self.too_large += other.too_large;
+        self.excluded += other.excluded;
+        self.quarantine += other.quarantine;
+        self.hidden += other.hidden;
+        self.symlinks += other.symlinks;
+        self.fifos += other.fifos;
+        self.sockets += other.sockets;
+        self.devices += other.devices;
+        self.directories += other.directories;
+        self.other_file_systems += other.other_file_systems;
+        self.pseudo_file_systems += other.pseudo_file_systems;
+        self.system_dirs += other.system_dirs;
+        self.seen_before += other.seen_before;
+    }
+}
+
+/// Metadata of a remembered file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Remembered {
+    /// Size in bytes.
+    pub size: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// Modification time in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Status change time in nanoseconds since the epoch.
+    pub ctime_ns: i64,
+}
+
+impl Remembered {
+    pub(crate) fn of(stat: &Stat) -> Remembered {
+        let (size, inode) = (stat.size, stat.inode);
+        Remembered { size, inode, mtime_ns: stat.mtime_ns(), ctime_ns: stat.ctime_ns }
+    }
+}
+
+/// Appends a component to a path, with a slash where needed.
+pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
+    if !path.is_empty() && path.last() != Some(&b'/') {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+}
+
+/// Returns the NUL-terminated name at an offset of a block of names.
+pub(crate) fn cstr_at(block: &[u8], at: u32) -> &CStr {
+    CStr::from_bytes_until_nul(&block[at as usize..]).unwrap_or_default()
+}
+
+/// Converts bytes to a path.
+pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Converts a length to 32 bits.
+///
+/// # Panics
+///
+/// Panics beyond 2^32 entries or 4 GiB of directory names, for which 160 GB of memory would be
+/// needed.
+pub(crate) fn count(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer than 2^32 entries")
+}

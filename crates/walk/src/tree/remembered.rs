@@ -1,0 +1,99 @@
+//! Adds files that a catalog remembers to a tree, so that they can be compared and queried like
+//! files that were found.
+
+use std::ffi::CStr;
+
+use fsops::{FileKey, Volume};
+
+use crate::tree::Tree;
+use crate::tree::records::{Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, count};
+
+/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
+/// these devices.
+const NO_DEVICE: u64 = u64::MAX;
+const OFFLINE_DEVICE: u64 = u64::MAX - 1;
+
+impl Tree {
+    /// Adds the root directory as the ancestor of remembered directories.
+    pub fn remember_root(&mut self) -> DirId {
+        let root = count(self.roots.len());
+        let dir = self.push_dir(None, root);
+        let (given, absolute) = (b"/".to_vec(), b"/".to_vec());
+        self.roots.push(Root { given, absolute, dir, whole: false });
+        self.remembered_from.get_or_insert(count(self.files.len()));
+        dir
+    }
+
+    /// Adds the directory `name` in `parent`.
+    pub fn remember_dir(&mut self, parent: DirId, name: &CStr) -> DirId {
+        let at = count(self.dir_names.len());
+        self.dir_names.extend_from_slice(name.to_bytes_with_nul());
+        self.push_dir(Some(parent), at)
+    }
+
+    /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
+    /// Call it before files are added.
+    pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
+        let nowhere = (FileKey { device: NO_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        let (key, volume) = place.unwrap_or(nowhere);
+        let known = self.devices.iter().position(|d| d.number == key.device);
+        let device = known.unwrap_or_else(|| {
+            self.devices.push(Device { number: key.device, volume });
+            self.devices.len() - 1
+        });
+        let shard = self.remembered_names();
+        let first = count(self.files.len());
+        let dir = &mut self.dirs[id.0 as usize];
+        dir.inode = key.inode;
+        dir.device = u16::try_from(device).unwrap_or(u16::MAX);
+        (dir.first, dir.count, dir.shard) = (first, 0, shard);
+    }
+
+    /// Marks the files to be added to a remembered directory as being on an unmounted disk.
+    pub fn place_offline(&mut self, id: DirId) {
+        let place = (FileKey { device: OFFLINE_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
+        self.place_dir(id, Some(place));
+    }
+
+    /// Returns whether a remembered file is on an unmounted disk.
+    pub fn is_offline(&self, file: FileId) -> bool {
+        self.is_remembered(file) && self.key(file).device == OFFLINE_DEVICE
+    }
+
+    /// Adds a file to the directory placed last.
+    pub fn remember_file(&mut self, dir: DirId, name: &CStr, file: Remembered) -> FileId {
+        let shard = self.dir(dir).shard as usize;
+        let at = count(self.names[shard].len());
+        self.names[shard].extend_from_slice(name.to_bytes_with_nul());
+        let id = FileId(count(self.files.len()));
+        let Remembered { size, inode, mtime_ns, ctime_ns } = file;
+        self.files.push(FileRecord { size, inode, mtime_ns, ctime_ns, dir, name: at });
+        self.dirs[dir.0 as usize].count += 1;
+        id
+    }
+
+    fn push_dir(&mut self, parent: Option<DirId>, name: u32) -> DirId {
+        let id = DirId(count(self.dirs.len()));
+        self.dirs.push(DirRecord {
+            inode: 0,
+            parent,
+            name,
+            first: 0,
+            count: 0,
+            shard: 0,
+            device: 0,
+            complete: false,
+        });
+        id
+    }
+
+    /// Returns the index of the block of names for remembered files.
+    fn remembered_names(&mut self) -> u32 {
+        const FULL: usize = 1 << 30;
+        if self.names.last().is_none_or(|names| names.len() > FULL) || !self.remembered_block {
+            self.names.push(Vec::new());
+            self.remembered_block = true;
+        }
+        count(self.names.len() - 1)
+    }
+}

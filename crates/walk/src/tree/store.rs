@@ -1,0 +1,98 @@
+//! The findings of one worker, before they are merged into the tree.
+
+use std::ffi::CStr;
+
+use fsops::{Kind, Stat};
+
+use crate::tree::left_out::LeftOut;
+use crate::tree::records::{DirId, FileRecord, Problem, Skipped, count};
+
+/// The files of one directory, as one worker stored them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) shard: u32,
+}
+
+/// The findings of one worker.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) shard: u32,
+    pub(crate) files: Vec<FileRecord>,
+    pub(crate) names: Vec<u8>,
+    /// A visitor's notes on the first of `files`; the others have none.
+    pub(crate) notes: Vec<u64>,
+    pub(crate) skipped: Skipped,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) left_out: LeftOut,
+    /// Paths of the quarantine directories that were skipped.
+    pub(crate) stores: Vec<Vec<u8>>,
+    /// Subdirectories of the directory being listed, as NUL-terminated names.
+    pub(crate) children: Vec<u8>,
+    /// Their inode numbers from the listing.
+    pub(crate) child_inodes: Vec<u64>,
+    /// Those of `files` whose metadata is deferred: only name and inode number are known.
+    pub(crate) deferred: Vec<u32>,
+    /// Files of the directory being listed that are on a different device.
+    pub(crate) strays: Vec<(u64, FileRecord)>,
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Store {
+    pub(crate) fn new(shard: u32) -> Store {
+        Store {
+            shard,
+            files: Vec::new(),
+            names: Vec::new(),
+            notes: Vec::new(),
+            skipped: Skipped::default(),
+            problems: Vec::new(),
+            left_out: LeftOut::default(),
+            stores: Vec::new(),
+            children: Vec::new(),
+            child_inodes: Vec::new(),
+            deferred: Vec::new(),
+            strays: Vec::new(),
+            entries: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Returns the block of files from `first` to the last one.
+    pub(crate) fn block_from(&self, first: u32) -> Block {
+        Block { first, count: count(self.files.len()) - first, shard: self.shard }
+    }
+
+    /// Stores a name. Returns `None` if the block of names is full (4 GiB).
+    pub(crate) fn keep_name(&mut self, name: &CStr) -> Option<u32> {
+        let at = u32::try_from(self.names.len()).ok()?;
+        self.names.extend_from_slice(name.to_bytes_with_nul());
+        Some(at)
+    }
+}
+
+/// Returns a file's record.
+pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
+    FileRecord {
+        size: stat.size,
+        inode: stat.inode,
+        mtime_ns: stat.mtime_ns(),
+        ctime_ns: stat.ctime_ns,
+        dir,
+        name,
+    }
+}
+
+/// Counts an entry that is neither a regular file nor a directory to enter.
+pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
+    match kind {
+        Kind::Symlink => skipped.symlinks += 1,
+        Kind::Fifo => skipped.fifos += 1,
+        Kind::Socket => skipped.sockets += 1,
+        Kind::Device => skipped.devices += 1,
+        // The entry was replaced: the listing had a different type a moment ago.
+        Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
+    }
+}

@@ -1,0 +1,141 @@
+//! The directories found so far, shared by the workers of a walk.
+//!
+//! A worker takes the lock twice per directory: to look up its path, and to add its findings.
+
+use std::ffi::CString;
+use std::io;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use fsops::{FileKey, Volume};
+
+use crate::tree::records::{Device, DirId, DirRecord, FileRecord, count, cstr_at, push_component};
+use crate::tree::store::{Block, Store};
+
+#[derive(Debug, Default)]
+pub(crate) struct Table(RwLock<Directories>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    pub(crate) records: Vec<DirRecord>,
+    pub(crate) names: Vec<u8>,
+    pub(crate) devices: Vec<Device>,
+}
+
+impl Table {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Directories> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Directories> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn into_inner(self) -> Directories {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Directories {
+    /// Adds the directory of the root with index `root`.
+    pub(crate) fn add_root(&mut self, root: usize) -> DirId {
+        self.push(None, u32::try_from(root).unwrap_or(u32::MAX))
+    }
+
+    /// Adds the directories named in `names`, NUL-terminated each. Returns the number of the first.
+    pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
+        let first = DirId(count(self.records.len()));
+        let mut at = count(self.names.len());
+        self.names.extend_from_slice(names);
+        for name in names.split_inclusive(|&b| b == 0) {
+            self.push(Some(parent), at);
+            at += count(name.len());
+        }
+        first
+    }
+
+    /// Adds a second record of directory `id` for its files on another device, and puts them into
+    /// `store`.
+    pub(crate) fn add_duplicate(
+        &mut self,
+        id: DirId,
+        device: u16,
+        store: &mut Store,
+        files: impl Iterator<Item = FileRecord>,
+    ) {
+        let dir = DirId(count(self.records.len()));
+        let first = count(store.files.len());
+        store.files.extend(files.map(|file| FileRecord { dir, ..file }));
+        let original = self.records[id.0 as usize];
+        let Block { first, count, shard } = store.block_from(first);
+        self.records.push(DirRecord { inode: 0, first, count, shard, device, ..original });
+    }
+
+    fn push(&mut self, parent: Option<DirId>, name: u32) -> DirId {
+        let id = DirId(count(self.records.len()));
+        self.records.push(DirRecord {
+            inode: 0,
+            parent,
+            name,
+            first: 0,
+            count: 0,
+            shard: 0,
+            device: 0,
+            complete: false,
+        });
+        id
+    }
+
+    /// Returns the index of device `number`. Queries its file system if it is new.
+    pub(crate) fn device(
+        &mut self,
+        number: u64,
+        volume: impl FnOnce() -> io::Result<Volume>,
+    ) -> io::Result<u16> {
+        let known = self.devices.iter().position(|d| d.number == number);
+        let index = if let Some(index) = known {
+            index
+        } else {
+            self.devices.push(Device { number, volume: volume()? });
+            self.devices.len() - 1
+        };
+        u16::try_from(index).map_err(|_| io::Error::other("more than 65,536 devices"))
+    }
+
+    pub(crate) fn parent(&self, id: DirId) -> Option<DirId> {
+        self.records[id.0 as usize].parent
+    }
+
+    /// Returns a directory's name; empty for a root.
+    pub(crate) fn name(&self, id: DirId) -> CString {
+        let record = &self.records[id.0 as usize];
+        match record.parent {
+            Some(_) => cstr_at(&self.names, record.name).to_owned(),
+            None => CString::default(),
+        }
+    }
+
+    /// Returns the path from directory `base`, or from the root without one, down to `id`.
+    pub(crate) fn path_below(&self, base: Option<DirId>, id: DirId) -> Vec<u8> {
+        let mut chain = Vec::new();
+        let mut at = id;
+        while let (true, Some(parent)) = (Some(at) != base, self.parent(at)) {
+            chain.push(at);
+            at = parent;
+        }
+        let mut path = Vec::new();
+        for &dir in chain.iter().rev() {
+            push_component(
+                &mut path,
+                cstr_at(&self.names, self.records[dir.0 as usize].name).to_bytes(),
+            );
+        }
+        path
+    }
+
+    /// Returns a listed directory's identity.
+    pub(crate) fn key(&self, id: DirId) -> Option<FileKey> {
+        let record = &self.records[id.0 as usize];
+        let device = self.devices.get(usize::from(record.device))?;
+        (record.inode != 0).then_some(FileKey { device: device.number, inode: record.inode })
+    }
+}
