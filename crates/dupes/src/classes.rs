@@ -3,8 +3,8 @@
 use runtime::Progress;
 use walk::{FileId, FileRecord, Tree};
 
-use crate::parallel::Work;
 use crate::sets::Sets;
+use crate::work::Work;
 
 /// Sets of files of one size, in bytes.
 pub(crate) type SameSize = Sets<u64>;

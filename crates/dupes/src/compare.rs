@@ -11,15 +11,16 @@ use runtime::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::classes::SameSize;
-use crate::parallel::Work;
+use crate::contents::record_equal;
+use crate::holes::has_huge_holes;
 use crate::sets::Set;
-use crate::sift::{is_hollow, settle};
-use crate::twins::Twins;
+use crate::shared_extents::SharedExtents;
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// Compares each set; every set is small enough to be open at once.
 pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
-    // Large ones first, so that no thread is left alone with one at the end; the rest in the
+    // LargeSets ones first, so that no thread is left alone with one at the end; the rest in the
     // order of the tree.
     let rank = |set: &Set<'_, u64>| {
         let bytes = set.of.saturating_mul(set.files.len() as u64);
@@ -35,9 +36,9 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
             worker.work.done(set.iter().copied(), 0);
             // Nothing to read, and so known for good.
             for file in set {
-                worker.work.facts.set_head(file.0, head_of(b""));
+                worker.work.fingerprints.set_head(file.0, head_of(b""));
             }
-            settle(worker.work.facts, set, Some(Digest::of(b"")));
+            record_equal(worker.work.fingerprints, set, Some(Digest::of(b"")));
             return Ok(());
         }
         if size == head_length(size) { small(worker, set, size) } else { large(worker, set, size) }
@@ -53,25 +54,25 @@ const LARGE: u64 = 8 * 1024 * 1024;
 /// Files without a head are read first; one whose head is known is read only if another has the
 /// same.
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
-    let facts = worker.work.facts;
+    let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let buffer = scratch.bytes(size * set.len() as u64);
     let length = buffer.len() / set.len();
     let (known, new): (Vec<_>, Vec<_>) = set
         .iter()
         .zip(buffer.chunks_exact_mut(length))
-        .partition(|(id, _)| facts.head(id.0).is_some());
+        .partition(|(id, _)| fingerprints.head(id.0).is_some());
     let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
     for (&id, chunk) in new {
         if worker.read(id, |file, _, progress| read_exact(file, chunk, 0, progress))?.is_some() {
             let head = head_of(chunk);
-            facts.set_head(id.0, head);
+            fingerprints.set_head(id.0, head);
             read.push((id, head, chunk));
         }
     }
-    let heads = |head| set.iter().filter(|f| facts.head(f.0) == Some(head)).count();
+    let heads = |head| set.iter().filter(|f| fingerprints.head(f.0) == Some(head)).count();
     for (&id, chunk) in known {
-        let Some(head) = facts.head(id.0).filter(|&head| heads(head) > 1) else {
+        let Some(head) = fingerprints.head(id.0).filter(|&head| heads(head) > 1) else {
             worker.work.done([id].into_iter(), size);
             continue;
         };
@@ -85,7 +86,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     for part in partition_bytes(read.len(), digest, same_head, |i| read[i].2) {
         let files: Vec<FileId> = part.members.iter().map(|&i| read[i].0).collect();
         if heads(read[part.members[0]].1) > 1 {
-            settle(facts, &files, part.digest);
+            record_equal(fingerprints, &files, part.digest);
         }
     }
     worker.scratch = scratch;
@@ -94,10 +95,10 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
 
 /// Compares files that are longer than their heads, all open at once.
 fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
-    let facts = worker.work.facts;
+    let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let mut open = Vec::with_capacity(set.len());
-    let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| facts.head(f.0).is_some());
+    let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| fingerprints.head(f.0).is_some());
     for id in new {
         let Some(file) = worker.open(id) else { continue };
         let head = read_head(&file, size, &mut scratch, worker.work.progress);
@@ -105,12 +106,12 @@ fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
             worker.work.done([id].into_iter(), size);
             continue;
         };
-        facts.set_head(id.0, head);
+        fingerprints.set_head(id.0, head);
         open.push((head, id, file));
     }
     for id in known {
-        let Some(head) = facts.head(id.0) else { continue };
-        if set.iter().filter(|f| facts.head(f.0) == Some(head)).count() < 2 {
+        let Some(head) = fingerprints.head(id.0) else { continue };
+        if set.iter().filter(|f| fingerprints.head(f.0) == Some(head)).count() < 2 {
             worker.work.done([id].into_iter(), size);
         } else if let Some(file) = worker.open(id) {
             open.push((head, id, file));
@@ -135,8 +136,8 @@ fn side_by_side<H>(
     scratch: &mut Scratch,
 ) -> Result<(), Interrupted> {
     let (tree, progress) = (worker.work.tree, worker.work.progress);
-    let twins = Twins::find(tree, open);
-    let leaders: Vec<&File> = twins.leaders.iter().map(|&n| &open[n].2).collect();
+    let shared = SharedExtents::find(tree, open);
+    let leaders: Vec<&File> = shared.leaders.iter().map(|&n| &open[n].2).collect();
     let spared = size.saturating_mul((open.len() - leaders.len()) as u64);
     progress.bytes_done.fetch_add(spared, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
@@ -149,15 +150,15 @@ fn side_by_side<H>(
     // Their bytes were counted on the way.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
-        drop_all(worker, open, twins.all_of(twins.leaders[failure.member]), &failure.error)?;
+        drop_all(worker, open, shared.all_of(shared.leaders[failure.member]), &failure.error)?;
     }
     for Part { members, mut digest } in parts {
-        let all = members.iter().flat_map(|&member| twins.all_of(twins.leaders[member]));
+        let all = members.iter().flat_map(|&member| shared.all_of(shared.leaders[member]));
         let positions: Vec<usize> = all.collect();
         if let [only] = members[..]
             && positions.len() > 1
             && manner.digest
-            && !is_hollow(worker.work, open[0].1)
+            && !has_huge_holes(worker.work, open[0].1)
         {
             // The comparison counted this file as done without reading it, as it had no other to compare it with.
             progress.bytes_total.fetch_add(size, Relaxed);
@@ -176,7 +177,7 @@ fn side_by_side<H>(
             equal.extend(worker.accept(*id, file, Ok::<_, ReadError>(*id))?);
         }
         if !equal.is_empty() {
-            settle(worker.work.facts, &equal, digest);
+            record_equal(worker.work.fingerprints, &equal, digest);
         }
     }
     Ok(())

@@ -20,8 +20,8 @@ use fsops::{File, Op, is_gone};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason};
 
-use crate::parallel::Work;
 use crate::validate::{Expected, Finding, compare};
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// Files that a catalog has as equal, one name of each inode.
@@ -83,14 +83,14 @@ pub fn confirm(
     }
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
-    // Large ones first, so that no thread is left alone with one at the end; the rest in the order of the tree.
+    // LargeSets ones first, so that no thread is left alone with one at the end; the rest in the order of the tree.
     pieces.sort_by_key(|&(number, file)| (Reverse(bytes(&claims[number as usize]) / LARGE), file));
     let (lists, _) =
         work.on_threads(&pieces, 4, |worker, out: &mut Confirmed, &(number, file)| {
             let claim = &claims[number as usize];
-            let trial = Trial {
+            let check = ClaimCheck {
                 size: work.tree.file(file).size,
-                expected: Expected::of(work.facts, file),
+                expected: Expected::of(work.fingerprints, file),
                 copies: claim.copies.clone(),
                 is_unsettled: false,
                 unread: bytes(claim),
@@ -98,7 +98,7 @@ pub fn confirm(
                 found,
                 out,
             };
-            trial.run(&claim.files)
+            check.run(&claim.files)
         })?;
     let mut all = Confirmed::default();
     for list in lists {
@@ -122,7 +122,7 @@ struct Opened {
 }
 
 /// One claim on its way to verdicts.
-struct Trial<'t, 'a> {
+struct ClaimCheck<'t, 'a> {
     worker: &'t mut Worker<'a>,
     size: u64,
     expected: Expected,
@@ -136,7 +136,7 @@ struct Trial<'t, 'a> {
     out: &'t mut Confirmed,
 }
 
-impl Trial<'_, '_> {
+impl ClaimCheck<'_, '_> {
     /// Finds a verdict for each of the claim's files.
     fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
         let most = self.worker.work.options.open_files.max(2) - 1;
@@ -155,7 +155,7 @@ impl Trial<'_, '_> {
             }
             let unknown = if self.is_unsettled { Verdict::Unsettled } else { Verdict::Alone };
             for file in pending {
-                self.settle_alone(&file, [unknown; 2])?;
+                self.decide_alone(&file, [unknown; 2])?;
             }
         }
         self.worker.work.progress.bytes_done.fetch_add(self.unread, Relaxed);
@@ -194,7 +194,7 @@ impl Trial<'_, '_> {
     fn round(&mut self, open: Vec<Opened>) -> Result<Vec<Opened>, Interrupted> {
         let (mut parts, failures) = self.compare(&open)?;
         for Failure { member, error } in failures {
-            self.settle_unread(&open[member], error)?;
+            self.decide_unread(&open[member], error)?;
         }
         // That of the copy comes first, if it could be read.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
@@ -206,16 +206,16 @@ impl Trial<'_, '_> {
                 members.into_iter().filter_map(|member| open[member].take()).collect();
             let copy = files.pop_if(|file| file.is_copy);
             let holds = match &copy {
-                Some(copy) => self.settle_copy(copy, &files, sound)? == Verdict::Copied,
+                Some(copy) => self.decide_copy(copy, &files, sound)? == Verdict::Copied,
                 None => false,
             };
             proven |= holds && (sound == Some(true) || files.is_empty());
             for file in files {
                 if holds {
-                    self.settle(&file, Verdict::Copied);
+                    self.decide(&file, Verdict::Copied);
                 } else if proven || sound == Some(false) {
                     // If proven, the copy has the bytes that were scanned, and these are others.
-                    self.settle(&file, Verdict::Damaged);
+                    self.decide(&file, Verdict::Damaged);
                 } else {
                     pending.push(file);
                 }
@@ -225,19 +225,19 @@ impl Trial<'_, '_> {
     }
 
     /// Finds the verdict of a copy that equals `files`, and with them has the bytes that were scanned or not.
-    fn settle_copy(
+    fn decide_copy(
         &mut self,
         copy: &Opened,
         files: &[Opened],
         sound: Option<bool>,
     ) -> Result<Verdict, Interrupted> {
         match sound {
-            Some(false) => Ok(self.settle(copy, Verdict::Damaged)),
+            Some(false) => Ok(self.decide(copy, Verdict::Damaged)),
             // Where nothing tells which of two is not what was scanned, it is the copy that is not believed.
             None if files.is_empty() => {
-                self.settle_alone(copy, [Verdict::Copied, Verdict::Damaged])
+                self.decide_alone(copy, [Verdict::Copied, Verdict::Damaged])
             }
-            _ => Ok(self.settle(copy, Verdict::Copied)),
+            _ => Ok(self.decide(copy, Verdict::Copied)),
         }
     }
 
@@ -256,13 +256,13 @@ impl Trial<'_, '_> {
 
     /// Reads a file that equals no other file. Its verdict is the first one if its digest is that of the scan, and the
     /// second one if the scan left no digest.
-    fn settle_alone(
+    fn decide_alone(
         &mut self,
         one: &Opened,
         [sound, unknown]: [Verdict; 2],
     ) -> Result<Verdict, Interrupted> {
         if self.expected == Expected::default() {
-            return Ok(self.settle(one, unknown));
+            return Ok(self.decide(one, unknown));
         }
         let bytes = self.expected.bytes(self.size);
         self.begin_to_read(bytes);
@@ -272,17 +272,17 @@ impl Trial<'_, '_> {
             self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
-            Ok(true) if self.expected.digest.is_some() => Ok(self.settle(one, sound)),
-            Ok(true) => Ok(self.settle(one, unknown)),
-            Ok(false) => Ok(self.settle(one, Verdict::Damaged)),
-            Err(error) => self.settle_unread(one, error),
+            Ok(true) if self.expected.digest.is_some() => Ok(self.decide(one, sound)),
+            Ok(true) => Ok(self.decide(one, unknown)),
+            Ok(false) => Ok(self.decide(one, Verdict::Damaged)),
+            Err(error) => self.decide_unread(one, error),
         }
     }
 
-    fn settle_unread(&mut self, one: &Opened, error: ReadError) -> Result<Verdict, Interrupted> {
+    fn decide_unread(&mut self, one: &Opened, error: ReadError) -> Result<Verdict, Interrupted> {
         match error {
             ReadError::Interrupted(stop) => Err(stop),
-            ReadError::Short => Ok(self.settle(one, Verdict::Damaged)),
+            ReadError::Short => Ok(self.decide(one, Verdict::Damaged)),
             ReadError::Io(source) => {
                 Ok(self.note_unreadable(one.id, one.is_copy, Op::Read, source))
             }
@@ -290,7 +290,7 @@ impl Trial<'_, '_> {
     }
 
     /// Notes a verdict of a file that was read, unless it is no longer what was scanned; returns the one that counts.
-    fn settle(&mut self, one: &Opened, verdict: Verdict) -> Verdict {
+    fn decide(&mut self, one: &Opened, verdict: Verdict) -> Verdict {
         let tree = self.worker.work.tree;
         let unchanged = one.file.stat().is_ok_and(|now| tree.unchanged(one.id, &now))
             && one.file.ends_at(self.size).is_ok_and(|ends| ends);

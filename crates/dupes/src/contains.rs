@@ -31,12 +31,12 @@ pub enum Content {
     /// The number of its content.
     Known(i64),
     /// The number of the content of a file in the second directory that may be a second path to a file in the first.
-    View(i64),
+    Alias(i64),
 }
 
 /// Where a file's content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum ContentLocation {
     /// In a file of the second directory.
     Copied,
     /// In the same file, which has a name in the second directory.
@@ -44,7 +44,7 @@ pub enum Whereabouts {
     /// Not in the second directory.
     Missing,
     /// Unknown: the file of the second directory that has it may be a second path to a file in the first.
-    View,
+    Alias,
     /// Nobody knows: a file of its size in the second directory is not known.
     Unsettled,
     /// Nobody knows: nothing is remembered of the file as it is now, and one in the second directory has its size.
@@ -52,8 +52,8 @@ pub enum Whereabouts {
 }
 
 /// Returns where the content of each file of `one` is in `other`.
-pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
-    let (mut inodes, mut contents, mut views) = (HashSet::new(), HashSet::new(), HashSet::new());
+pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocation> {
+    let (mut inodes, mut contents, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
     // By size, whether all files there that have it are known.
     let mut sizes: HashMap<u64, bool> = HashMap::new();
     for file in outside(one.tree, other.tree) {
@@ -61,7 +61,7 @@ pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
         let content = other.contents[file.0 as usize];
         match content {
             Content::Known(content) => contents.insert(content),
-            Content::View(content) => views.insert(content),
+            Content::Alias(content) => aliases.insert(content),
             Content::Unknown | Content::Alone => false,
         };
         let size = other.tree.file(file).size;
@@ -70,17 +70,17 @@ pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
     let found = |(id, content): (u32, &Content)| {
         let file = FileId(id);
         if inodes.contains(&one.tree.key(file)) {
-            return Whereabouts::Linked;
+            return ContentLocation::Linked;
         }
         match (*content, sizes.get(&one.tree.file(file).size)) {
-            (Content::Known(content), _) if contents.contains(&content) => Whereabouts::Copied,
-            (Content::Known(content), _) if views.contains(&content) => Whereabouts::View,
-            (_, None) => Whereabouts::Missing,
-            (Content::Known(_) | Content::View(_) | Content::Alone, Some(true)) => {
-                Whereabouts::Missing
+            (Content::Known(content), _) if contents.contains(&content) => ContentLocation::Copied,
+            (Content::Known(content), _) if aliases.contains(&content) => ContentLocation::Alias,
+            (_, None) => ContentLocation::Missing,
+            (Content::Known(_) | Content::Alias(_) | Content::Alone, Some(true)) => {
+                ContentLocation::Missing
             }
-            (Content::Unknown, _) => Whereabouts::Unknown,
-            (_, Some(false)) => Whereabouts::Unsettled,
+            (Content::Unknown, _) => ContentLocation::Unknown,
+            (_, Some(false)) => ContentLocation::Unsettled,
         }
     };
     (0u32..).zip(one.contents).map(found).collect()

@@ -10,9 +10,9 @@
 //! # What is said
 //!
 //! - **Equal**: both are whole and hold the same relative paths with like files. Directories that are
-//!   equal make one set, however many they are. All but the first are spare.
+//!   equal make one set, however many they are. All but the first are redundant.
 //! - **Contained**: the first is whole, and every file in it has a like one in the second, whatever
-//!   its name. Neither is above the other. The first is spare.
+//!   its name. Neither is above the other. The first is redundant.
 //! - **Overlapping**: at least half of the bytes of the first are in files that have a like one in the
 //!   second. Neither is above the other.
 //!
@@ -24,21 +24,21 @@
 //! # How
 //!
 //! The files are numbered along the tree, so that what is below a directory is a range of numbers;
-//! for each content the numbers of its files are kept in order (`holdings`). Whether a directory has
+//! for each content the numbers of its files are kept in order (`index`). Whether a directory has
 //! a content is then a binary search. Directories are equal if their listings, with numbers for names,
 //! contents and directories below, are the same (`equal`): exact, and every listing is looked at once.
-//! For a containing directory the places of the rarest content are tried (`contained`), and pairs that
+//! For a containing directory the dir_numbers of the rarest content are tried (`contained`), and pairs that
 //! overlap are found from copies of a content that are near each other (`overlap`). Neither looks
-//! at all pairs of a content's files: [`PLACES`] and [`NEAR`] say how many.
+//! at all pairs of a content's files: [`MAX_CANDIDATES`] and [`MAX_ALL_PAIRS_FILES`] say how many.
 
 mod contained;
 mod equal;
-mod figures;
-mod holdings;
+mod index;
 mod layout;
-mod newcomers;
 mod overlap;
-mod standing;
+mod remaining;
+mod summary;
+mod untracked;
 
 use std::cmp::Reverse;
 
@@ -46,27 +46,27 @@ use content::{ContentId, Facts};
 use runtime::{Interrupted, Progress, Stage};
 use walk::{DirId, Tree};
 
-use crate::verify::State;
-use holdings::{Holdings, NONE};
-use standing::Standing;
+use crate::states::State;
+use index::{FolderIndex, NONE};
+use remaining::Remaining;
 
 pub(crate) use layout::Layout;
 
-pub use contained::PLACES;
-pub use newcomers::{Newcomers, newcomers};
-pub use overlap::NEAR;
+pub use contained::MAX_CANDIDATES;
+pub use overlap::MAX_ALL_PAIRS_FILES;
+pub use untracked::{UntrackedEntries, count_untracked};
 
-/// Remembered files as they are now.
+/// RememberedTree files as they are now.
 #[derive(Clone, Copy)]
-pub struct Remembered<'a> {
+pub struct RememberedTree<'a> {
     /// The files; a directory is in it by one path, or by several that are told apart by its inode.
     pub tree: &'a Tree,
     /// What is known of their contents.
-    pub facts: &'a Facts,
+    pub fingerprints: &'a Facts,
     /// What has become of each file.
     pub states: &'a [State],
     /// What is in each directory besides them, by [`DirId`].
-    pub newcomers: &'a [u32],
+    pub untracked: &'a [u32],
     /// Returns the bytes that keeping a single copy of a content would free.
     pub reclaimable: &'a dyn Fn(ContentId) -> u64,
 }
@@ -113,7 +113,7 @@ pub struct Folder {
     pub shared_files: u64,
     /// Bytes in them.
     pub shared_bytes: u64,
-    /// Remembered files in it that changed or cannot be looked at.
+    /// RememberedTree files in it that changed or cannot be looked at.
     pub changed: u64,
     /// Entries in it that are not remembered: files, directories with files in them that are not
     /// empty, and directories that are remembered by another path.
@@ -130,7 +130,7 @@ impl Folder {
 
 impl Related {
     /// Returns the directories that are not needed, as what is in them is in the others.
-    pub fn spare(&self) -> &[Folder] {
+    pub fn redundant(&self) -> &[Folder] {
         match self.relation {
             Relation::Equal => &self.folders[1..],
             Relation::Contained => &self.folders[..1],
@@ -142,7 +142,7 @@ impl Related {
 /// The directories of a catalog and what they hold.
 pub struct Folders<'a> {
     tree: &'a Tree,
-    holdings: Holdings,
+    index: FolderIndex,
 }
 
 impl<'a> Folders<'a> {
@@ -154,11 +154,11 @@ impl<'a> Folders<'a> {
     ///
     /// Only that `progress` asked to stop.
     pub fn new(
-        remembered: &Remembered<'a>,
+        remembered: &RememberedTree<'a>,
         progress: &Progress,
     ) -> Result<Folders<'a>, Interrupted> {
         progress.enter(Stage::Relate);
-        Ok(Folders { tree: remembered.tree, holdings: Holdings::new(remembered, progress)? })
+        Ok(Folders { tree: remembered.tree, index: FolderIndex::new(remembered, progress)? })
     }
 
     /// Returns the directories that are equal, contained or overlap, in no particular order.
@@ -167,18 +167,18 @@ impl<'a> Folders<'a> {
     ///
     /// Only that `progress` asked to stop.
     pub fn related(&self, progress: &Progress) -> Result<Vec<Related>, Interrupted> {
-        let holdings = &self.holdings;
+        let index = &self.index;
         let mut finder = Finder {
-            holdings,
-            shapes: equal::shapes(self.tree, holdings, progress)?,
+            index,
+            shapes: equal::shapes(self.tree, index, progress)?,
             sets: Vec::new(),
-            standing: Standing::new(holdings),
+            remaining: Remaining::new(index),
             found: Vec::new(),
         };
-        finder.find_spare(progress)?;
-        for (one, other) in overlap::pairs(holdings, &finder.standing, progress)? {
+        finder.find_redundant(progress)?;
+        for (one, other) in overlap::pairs(index, &finder.remaining, progress)? {
             if !finder.has_equal_within(one, other) && !finder.has_equal_within(other, one) {
-                finder.found.push(figures::overlapping(holdings, one, other));
+                finder.found.push(summary::overlapping(index, one, other));
             }
         }
         Ok(finder.found)
@@ -186,44 +186,44 @@ impl<'a> Folders<'a> {
 
     /// Returns the bytes that deleting all spare directories of `related` together would free.
     pub fn reclaimable<'r>(&self, related: impl Iterator<Item = &'r Related>) -> u64 {
-        let holdings = &self.holdings;
-        let spare = related.flat_map(Related::spare);
-        figures::frees(holdings, spare.flat_map(|folder| holdings.files_of(folder.dir)))
+        let index = &self.index;
+        let redundant = related.flat_map(Related::redundant);
+        summary::frees(index, redundant.flat_map(|folder| index.files_of(folder.dir)))
     }
 }
 
 struct Finder<'a> {
-    holdings: &'a Holdings,
+    index: &'a FolderIndex,
     /// Equal for equal directories; [`NONE`] for those that are not whole.
     shapes: Vec<u32>,
     /// The directories of each shape, in the order of their paths.
     sets: Vec<Vec<u32>>,
-    standing: Standing,
+    remaining: Remaining,
     found: Vec<Related>,
 }
 
 impl Finder<'_> {
     /// Finds what is equal and what is contained: the directories with most files first, and of those
     /// with as many the highest, so that all of a set come after those that they are in.
-    fn find_spare(&mut self, progress: &Progress) -> Result<(), Interrupted> {
-        let dirs = &self.holdings.dirs;
+    fn find_redundant(&mut self, progress: &Progress) -> Result<(), Interrupted> {
+        let dirs = &self.index.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);
-        let mut order: Vec<u32> = whole.map(|(place, _)| place).collect();
-        // Of two that contain each other the later one is spare.
-        order.sort_unstable_by_key(|&place| {
-            let dir = &dirs[place as usize];
-            (Reverse(dir.count()), Reverse(dir.height), Reverse(place))
+        let mut order: Vec<u32> = whole.map(|(dir_number, _)| dir_number).collect();
+        // Of two that contain each other the later one is redundant.
+        order.sort_unstable_by_key(|&dir_number| {
+            let dir = &dirs[dir_number as usize];
+            (Reverse(dir.count()), Reverse(dir.height), Reverse(dir_number))
         });
         self.sets = self.sets(&order);
         let mut done = vec![false; self.sets.len()];
-        for place in order {
+        for dir_number in order {
             progress.check()?;
-            let shape = self.shapes[place as usize] as usize;
+            let shape = self.shapes[dir_number as usize] as usize;
             if !std::mem::replace(&mut done[shape], true) {
-                self.take_equal(shape);
+                self.add_equal(shape);
             }
-            if !self.standing.is_spare(place) {
-                self.take_contained(place);
+            if !self.remaining.is_redundant(dir_number) {
+                self.add_contained(dir_number);
             }
         }
         Ok(())
@@ -231,45 +231,48 @@ impl Finder<'_> {
 
     /// Returns the directories of each shape, in the order of their paths.
     fn sets(&self, order: &[u32]) -> Vec<Vec<u32>> {
-        let shapes = order.iter().map(|&place| self.shapes[place as usize]);
+        let shapes = order.iter().map(|&dir_number| self.shapes[dir_number as usize]);
         let count = shapes.max().map_or(0, |last| last as usize + 1);
         let mut sets = vec![Vec::new(); count];
-        for (place, &shape) in (0u32..).zip(&self.shapes) {
+        for (dir_number, &shape) in (0u32..).zip(&self.shapes) {
             if shape != NONE {
-                sets[shape as usize].push(place);
+                sets[shape as usize].push(dir_number);
             }
         }
         sets
     }
 
-    fn take_equal(&mut self, shape: usize) {
+    fn add_equal(&mut self, shape: usize) {
         let set = self.sets[shape].iter().copied();
-        let places: Vec<u32> = set.filter(|&place| !self.standing.is_spare(place)).collect();
-        if places.len() < 2 {
+        let dir_numbers: Vec<u32> =
+            set.filter(|&dir_number| !self.remaining.is_redundant(dir_number)).collect();
+        if dir_numbers.len() < 2 {
             return;
         }
-        self.found.push(figures::set(self.holdings, &places));
-        for &place in &places[1..] {
-            self.standing.remove(self.holdings, place);
+        self.found.push(summary::set(self.index, &dir_numbers));
+        for &dir_number in &dir_numbers[1..] {
+            self.remaining.remove(self.index, dir_number);
         }
     }
 
-    /// Returns whether a directory equal to `place` is within `other`: that the two overlap follows from
+    /// Returns whether a directory equal to `dir_number` is within `other`: that the two overlap follows from
     /// the set of those that are equal.
-    fn has_equal_within(&self, place: u32, other: u32) -> bool {
-        let Some(set) = self.sets.get(self.shapes[place as usize] as usize) else { return false };
+    fn has_equal_within(&self, dir_number: u32, other: u32) -> bool {
+        let Some(set) = self.sets.get(self.shapes[dir_number as usize] as usize) else {
+            return false;
+        };
         let first = set.partition_point(|&equal| equal < other);
-        set.get(first).is_some_and(|&equal| equal < self.holdings.dirs[other as usize].end)
+        set.get(first).is_some_and(|&equal| equal < self.index.dirs[other as usize].end)
     }
 
     /// A directory with nothing but another in it is passed over: what can be said is said of that.
-    fn take_contained(&mut self, place: u32) {
-        if self.holdings.is_mere_way(place) {
+    fn add_contained(&mut self, dir_number: u32) {
+        if self.index.is_wrapper(dir_number) {
             return;
         }
-        if let Some(container) = contained::container(self.holdings, &mut self.standing, place) {
-            self.found.push(figures::contained(self.holdings, place, container));
-            self.standing.remove(self.holdings, place);
+        if let Some(container) = contained::container(self.index, &mut self.remaining, dir_number) {
+            self.found.push(summary::contained(self.index, dir_number, container));
+            self.remaining.remove(self.index, dir_number);
         }
     }
 }

@@ -3,35 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use content::{ContentId, Digest, Facts};
+use content::{ContentId, Facts};
 use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree};
 
 use crate::Found;
 use crate::classes::{SameSize, inodes};
-use crate::parallel::Work;
+use crate::disk_usage;
+use crate::group::Group;
 use crate::sets::{Set, Sets};
-use crate::storage;
-use crate::verify::{State, state};
+use crate::states::{State, state};
+use crate::work::Work;
 use crate::worker::Worker;
-
-/// What is said of equal files. Those are one name per inode (the first by path), or all names if
-/// names count, sorted by path.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// Size of each, in bytes.
-    pub size: u64,
-    /// The content they share; `None` if all are names of one inode.
-    pub content: Option<ContentId>,
-    /// BLAKE3 of the content; `None` if all are names of one inode, or for a file with over a
-    /// gigabyte of holes.
-    pub digest: Option<Digest>,
-    /// How many inodes the files are.
-    pub inodes: u32,
-    /// Bytes that keeping a single copy would free: hard links, shared extents and holes free
-    /// nothing.
-    pub reclaimable: u64,
-}
 
 /// Fills `found` with the groups of the walk's files.
 pub(crate) fn collect(
@@ -48,7 +31,7 @@ pub(crate) fn collect(
         found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;
     }
-    storage::measure(work, &mut found.groups)?;
+    disk_usage::measure(work, &mut found.groups)?;
     sort(work.tree, &mut found.groups, work.progress);
     Ok(())
 }
@@ -86,13 +69,13 @@ fn of_class(
     out: &mut Collected,
 ) -> Result<(), Interrupted> {
     let work = worker.work;
-    let (tree, facts) = (work.tree, work.facts);
+    let (tree, fingerprints) = (work.tree, work.fingerprints);
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
     for names in inodes(work, class.files) {
-        spread(facts, names);
+        spread(fingerprints, names);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        if let Some(content) = facts.content(names[0].0) {
+        if let Some(content) = fingerprints.content(names[0].0) {
             by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {
             out.group(work, *class.of, None, std::iter::once(names));
@@ -117,11 +100,11 @@ fn of_class(
 }
 
 /// Gives all names of an inode what is known of the one that was read.
-pub(crate) fn spread(facts: &Facts, names: &[FileId]) {
+pub(crate) fn spread(fingerprints: &Facts, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
-    if facts.dropped(first) || facts.head(first).is_some() {
+    if fingerprints.dropped(first) || fingerprints.head(first).is_some() {
         for name in rest {
-            facts.copy(first, name.0);
+            fingerprints.copy(first, name.0);
         }
     }
 }
@@ -157,7 +140,7 @@ impl Collected {
         let group = Group {
             size,
             content,
-            digest: content.and_then(|content| work.facts.digest(content)),
+            digest: content.and_then(|content| work.fingerprints.digest(content)),
             inodes,
             reclaimable: size.saturating_mul(u64::from(inodes) - 1),
         };

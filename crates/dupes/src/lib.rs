@@ -13,32 +13,34 @@
 //! found out goes back into them.
 //!
 //! What was found out also tells how directories relate ([`Folders`]), and whether all of one is in
-//! another ([`whereabouts`]).
+//! another ([`locate_contents`]).
 //!
 //! A file whose metadata is not that of the walk after its bytes were read is in no group and is
 //! reported. One that its head already told from all others is not asked again: nothing is claimed
 //! of it.
 
-mod beginnings;
+mod aliases;
 mod classes;
 mod compare;
 mod confirm;
 mod contains;
+mod contents;
 mod digests;
-mod eager;
+mod disk_usage;
 mod folders;
+mod group;
 mod groups;
-mod order;
+mod holes;
+mod inline_heads;
 mod parallel;
 mod pending;
+mod prefilter;
 mod probe;
 mod sets;
-mod sift;
-mod storage;
-mod twins;
+mod shared_extents;
+mod states;
 mod validate;
-mod verify;
-mod views;
+mod work;
 mod worker;
 
 use std::sync::Arc;
@@ -48,21 +50,24 @@ use device::{Disks, Threads};
 use runtime::{Interrupted, Progress, Stage};
 use walk::{Problem, Tree};
 
+pub use aliases::{AliasDetector, AliasKey, AliasKeyReader, aliases_among, may_have_aliases};
 pub use confirm::{Claim, Confirmed, Verdict, confirm};
-pub use contains::{Content, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts};
-pub use digests::{Digested, digest};
-pub use eager::EagerHeads;
-pub use folders::{
-    Folder, Folders, NEAR, Newcomers, PLACES, Related, Relation, Remembered, newcomers,
+pub use contains::{
+    Content, ContentLocation, Walked, dirs_of, is_inside, locate_contents, outside,
 };
-pub use groups::Group;
-pub use parallel::Work;
+pub use digests::{Digested, digest};
+pub use disk_usage::reclaimable;
+pub use folders::{
+    Folder, Folders, MAX_ALL_PAIRS_FILES, MAX_CANDIDATES, Related, Relation, RememberedTree,
+    UntrackedEntries, count_untracked,
+};
+pub use group::Group;
+pub use inline_heads::InlineHeadReader;
 pub use pending::Candidates;
 pub use sets::{Set, Sets};
-pub use storage::reclaimable;
+pub use states::{Attributes, State, states, unchanged};
 pub use validate::{Expected, Finding, Validated, validate};
-pub use verify::{Attributes, State, states, unchanged};
-pub use views::{Sight, Sights, Views, may_have_views, views_among};
+pub use work::Work;
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -104,19 +109,19 @@ pub struct Found {
 /// true.
 pub fn find(
     tree: &Tree,
-    facts: &Facts,
+    fingerprints: &Facts,
     options: &Options,
     progress: &Progress,
 ) -> Result<Found, Interrupted> {
     progress.enter(Stage::Sort);
     let classes = classes::classes(tree, options.hardlinks, progress);
-    let work = parallel::Work::new(tree, facts, options, progress);
+    let work = Work::new(tree, fingerprints, options, progress);
     probe::run(&work, &classes)?;
     let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
-    let sifted = sift::run(&work, &classes)?;
-    found.known = found.candidates - sifted.unknown;
-    found.problems.extend(sifted.problems);
-    found.problems.extend(compare::run(&work, sifted.sets)?);
+    let prefiltered = prefilter::run(&work, &classes)?;
+    found.known = found.candidates - prefiltered.unknown;
+    found.problems.extend(prefiltered.problems);
+    found.problems.extend(compare::run(&work, prefiltered.sets)?);
     groups::collect(&work, &classes, &mut found)?;
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));
     progress.check()?;

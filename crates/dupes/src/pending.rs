@@ -26,33 +26,33 @@ impl Candidates {
     ///
     /// A search may be adding to `facts`: all that is there is true, and what comes later only leaves
     /// less to do.
-    pub fn pending(&self, tree: &Tree, facts: &Facts, progress: &Progress) -> Vec<bool> {
+    pub fn pending(&self, tree: &Tree, fingerprints: &Facts, progress: &Progress) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
                 // Of the search's own file, which is the first, nothing is changed.
-                spread(facts, names);
+                spread(fingerprints, names);
             }
-            mark(facts, &inodes, &mut pending);
+            mark(fingerprints, &inodes, &mut pending);
         }
         pending
     }
 }
 
 /// Marks the files of a class that have no content yet and are not told from all others by their heads.
-fn mark(facts: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
+fn mark(fingerprints: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;
-    let there = || inodes.iter().filter(|names| !facts.dropped(names[0].0));
+    let there = || inodes.iter().filter(|names| !fingerprints.dropped(names[0].0));
     for names in there() {
-        match facts.head(names[0].0) {
+        match fingerprints.head(names[0].0) {
             Some(head) => *heads.entry(head).or_default() += 1,
             None => all_read = false,
         }
     }
-    for names in there().filter(|names| facts.content(names[0].0).is_none()) {
-        let head = facts.head(names[0].0);
+    for names in there().filter(|names| fingerprints.content(names[0].0).is_none()) {
+        let head = fingerprints.head(names[0].0);
         let is_alone = head.is_some_and(|head| heads.get(&head) == Some(&1));
         if !(all_read && is_alone) {
             for name in *names {

@@ -9,20 +9,20 @@ use runtime::{Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
 use crate::classes::SameSize;
-use crate::parallel::Work;
+use crate::work::Work;
 
 /// Bytes of a read: the smallest there is, so that time is the way to it.
 const LENGTH: usize = 4096;
 
 /// Where fewer than one page in so many has to be fetched, contents are read as if none had: where
 /// memory is short some are always missing. If those take long, threads will be seen waiting.
-const MOSTLY: usize = 8;
+const MIN_UNCACHED_FRACTION: usize = 8;
 
 /// Files looked at, at most, to find some that are on a disk and have to be read.
-const LOOKS: usize = 4096;
+const MAX_INSPECTED_FILES: usize = 4096;
 
 /// Bytes from one spot of a large file to the next.
-const SPREAD: u64 = 8 << 20;
+const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 
 /// Looks at each disk before contents are read, at all side by side: one may not answer.
 ///
@@ -31,12 +31,12 @@ const SPREAD: u64 = 8 << 20;
 /// Only that the work was asked to stop.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
     match work.disks() {
-        [only] => look_at(work, classes, only),
+        [only] => probe_disk(work, classes, only),
         disks => std::thread::scope(|scope| {
             for disk in disks {
                 scope.spawn(|| {
                     own_descriptor_table();
-                    look_at(work, classes, disk);
+                    probe_disk(work, classes, disk);
                 });
             }
         }),
@@ -44,7 +44,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted
     work.progress.check()
 }
 
-fn look_at(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
+fn probe_disk(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     if disk.is_classified() {
         return;
     }
@@ -52,7 +52,7 @@ fn look_at(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     if known == 0 {
         return;
     }
-    if spots.len() * MOSTLY < known {
+    if spots.len() * MIN_UNCACHED_FRACTION < known {
         disk.note_cached();
         return;
     }
@@ -76,21 +76,21 @@ struct Spot {
 fn scattered(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
-            && work.facts.head(file.0).is_none()
+            && work.fingerprints.head(file.0).is_none()
             && std::ptr::eq(work.disk(*file), disk)
     };
     let all = classes.files();
     let mut turns: HashMap<FileId, u64> = HashMap::new();
     spread(all.len())
         .cycle()
-        .take(LOOKS)
+        .take(MAX_INSPECTED_FILES)
         .map(|n| all[n])
         .filter(wanted)
         .map(|file| {
             // A large file's turn comes again where there are few; megabytes lie between the spots.
             let turn = turns.entry(file).or_default();
             *turn += 1;
-            Spot { file, offset: (*turn - 1) * SPREAD }
+            Spot { file, offset: (*turn - 1) * SPOT_DISTANCE_BYTES }
         })
         .filter(|spot| spot.offset < work.tree.file(spot.file).size)
         .take(4 * Probe::READS)

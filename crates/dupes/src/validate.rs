@@ -7,9 +7,9 @@ use fsops::{File, Op};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason, Tree};
 
-use crate::parallel::Work;
 use crate::sets::Sets;
-use crate::verify::{State, state};
+use crate::states::{State, state};
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// The head and the digest that the catalog has of a file.
@@ -22,10 +22,10 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Returns what facts have of a file.
-    pub fn of(facts: &Facts, file: FileId) -> Expected {
-        let digest = facts.content(file.0).and_then(|content| facts.digest(content));
-        Expected { head: facts.head(file.0), digest }
+    /// Returns what fingerprints have of a file.
+    pub fn of(fingerprints: &Facts, file: FileId) -> Expected {
+        let digest = fingerprints.content(file.0).and_then(|content| fingerprints.digest(content));
+        Expected { head: fingerprints.head(file.0), digest }
     }
 
     /// Returns how many bytes have to be read of a file of this size.

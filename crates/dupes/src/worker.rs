@@ -8,7 +8,7 @@ use fsops::{File, Op, Stat, is_gone};
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Opener, Problem, Reason};
 
-use crate::parallel::Work;
+use crate::work::Work;
 
 /// One thread's state.
 pub(crate) struct Worker<'a> {
@@ -120,9 +120,9 @@ impl Worker<'_> {
     /// this scan: the catalog learns that it knows nothing of it.
     pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
         if is_change(&reason) {
-            self.work.facts.drop_changed(id.0);
+            self.work.fingerprints.drop_changed(id.0);
         } else {
-            self.work.facts.drop_file(id.0);
+            self.work.fingerprints.drop_file(id.0);
         }
         if !self.work.tree.is_remembered(id) {
             self.problems.push(Problem { path: self.work.tree.path(id), reason });

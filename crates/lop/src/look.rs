@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::io;
 
 use catalog::{Entry, FileState};
-use dupes::{Sight, Sights, State, views_among};
+use dupes::{AliasKey, AliasKeyReader, State, aliases_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
 
@@ -13,7 +13,7 @@ use crate::views::{Distinct, may_show_others};
 /// Looks at paths, keeping the directory used last open.
 pub(crate) struct Looker {
     reach: Reach,
-    sights: OnceCell<Sights>,
+    sights: OnceCell<AliasKeyReader>,
 }
 
 impl Default for Looker {
@@ -34,10 +34,10 @@ impl Looker {
     }
 
     /// Returns the metadata that a view of the file at an absolute path is recognised by.
-    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
+    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<AliasKey> {
         let volume = self.reach.dir(split(path).0)?.volume()?;
         let stat = self.stat(path)?;
-        Ok(self.sights.get_or_init(Sights::read).of_stat(&stat, &volume))
+        Ok(self.sights.get_or_init(AliasKeyReader::read).of_stat(&stat, &volume))
     }
 
     /// Returns what has become of a remembered file.
@@ -53,7 +53,7 @@ impl Looker {
 
     /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
     /// Files below `distinct` are not.
-    pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
+    pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.disk)) {
             return vec![false; entries.len()];
         }
@@ -61,7 +61,7 @@ impl Looker {
             let sight = self.sight(&entry.path).ok();
             sight.filter(|_| !distinct.has(&entry.path))
         });
-        views_among(&candidates.collect::<Vec<_>>())
+        aliases_among(&candidates.collect::<Vec<_>>())
     }
 
     /// Returns whether another file system is where a remembered file was.

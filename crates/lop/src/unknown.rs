@@ -115,7 +115,7 @@ impl Unknown {
             }
             Standing::Missing => None,
             Standing::CopiesChanged => Some(&mut self.copies_changed),
-            Standing::Is(State::View) | Standing::CopiesAreViews => Some(&mut self.views),
+            Standing::Is(State::Alias) | Standing::CopiesAreViews => Some(&mut self.views),
             Standing::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
             Standing::Is(State::Gone) => {
                 self.gone += 1;

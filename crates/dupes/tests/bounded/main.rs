@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use content::Facts;
 use device::Threads;
-use dupes::EagerHeads;
+use dupes::InlineHeadReader;
 use runtime::{Progress, memory};
 use testkit::{Rules, TempTree, assert_groups, naive_truth};
 use walk::Filter;
@@ -56,12 +56,13 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         hardlinks: false,
     };
     let progress = Progress::default();
-    let eager = EagerHeads::new(&progress);
+    let eager = InlineHeadReader::new(&progress);
     let roots = [tree.path().to_path_buf()];
     let mut found = walk::walk(&roots, &options, Some(&eager), &progress).expect("not stopped");
-    let facts = Facts::new(found.files().len());
-    EagerHeads::collect(&mut found, &facts);
-    let groups = dupes::find(&found, &facts, &compare, &progress).expect("not stopped").groups;
+    let fingerprints = Facts::new(found.files().len());
+    InlineHeadReader::collect(&mut found, &fingerprints);
+    let groups =
+        dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;
     assert!(memory::spilled().most > 0, "nothing was put into files");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });

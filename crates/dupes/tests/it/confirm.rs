@@ -64,7 +64,7 @@ fn ask(scan: &Scan, setup: &Setup, files: &[&str], copies: &[&str]) -> Answer {
     let ids = |names: &[&str]| names.iter().map(|name| find(scan, name)).collect();
     let claim = Claim { files: ids(files), copies: ids(copies) };
     let (progress, found) = (Progress::default(), Mutex::new(Vec::new()));
-    let work = Work::new(&scan.tree, &scan.facts, &setup.find, &progress);
+    let work = Work::new(&scan.tree, &scan.fingerprints, &setup.find, &progress);
     let confirmed = confirm(&work, &[claim], &|file, finding| {
         found.lock().expect("no panic").push((name(scan, file), finding));
     });
@@ -119,8 +119,8 @@ fn a_damaged_file_is_no_copy_of_a_sound_one() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
-        let content = scan.facts.content(find(&scan, "one").0).expect("it was compared");
-        scan.facts.set_content(find(&scan, "late").0, content);
+        let content = scan.fingerprints.content(find(&scan, "one").0).expect("it was compared");
+        scan.fingerprints.set_content(find(&scan, "late").0, content);
         let bad = [("late", Finding::Differing)];
         let answer = ask(&scan, &setup(), &["late"], &["copy"]);
         answer.assert(&scan, &[("late", Verdict::Damaged)], &bad);
@@ -138,8 +138,8 @@ fn files_that_are_damaged_alike_are_damaged() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
-        let content = scan.facts.content(find(&scan, "one").0).expect("it was compared");
-        scan.facts.set_digest(content, Digest::of(b"what was scanned"));
+        let content = scan.fingerprints.content(find(&scan, "one").0).expect("it was compared");
+        scan.fingerprints.set_digest(content, Digest::of(b"what was scanned"));
         let answer = ask(&scan, &setup(), &["one"], &["copy"]);
         let bad = [("copy", Finding::Differing), ("one", Finding::Differing)];
         answer.assert(&scan, &[("one", Verdict::Damaged)], &bad);
@@ -191,7 +191,7 @@ fn it_stops_on_request() {
     let scan = setup().scan_once(&[&tree]);
     let (progress, options) = (Progress::default(), setup().find);
     progress.stop();
-    let work = Work::new(&scan.tree, &scan.facts, &options, &progress);
+    let work = Work::new(&scan.tree, &scan.fingerprints, &options, &progress);
     let claim = Claim { files: vec![find(&scan, "one")], copies: vec![find(&scan, "copy")] };
     assert!(confirm(&work, &[claim], &|_, _| ()).is_err());
 }

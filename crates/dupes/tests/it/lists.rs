@@ -14,8 +14,8 @@ use crate::scan::{Scan, Setup, Walked, setup};
 fn scan(paths: impl IntoIterator<Item = PathBuf>, setup: &Setup) -> Scan {
     let tree = from_list(paths.into_iter(), &Filter::default(), &Progress::default());
     let tree = tree.expect("not stopped");
-    let facts = Facts::new(tree.files().len());
-    Walked { tree, facts }.try_find(setup, Arc::default()).ok().expect("not stopped")
+    let fingerprints = Facts::new(tree.files().len());
+    Walked { tree, fingerprints }.try_find(setup, Arc::default()).ok().expect("not stopped")
 }
 
 fn tree() -> TempTree {

@@ -147,8 +147,8 @@ proptest! {
         let first = setup.scan(&[&temp]);
         let expected = truth(&temp, &setup);
         check(&expected, &first)?;
-        let facts = part_of(&first, |id| known >> (id % 64) & 1 == 1);
-        let second = Walked { tree: first.tree, facts }.find(&setup);
+        let fingerprints = part_of(&first, |id| known >> (id % 64) & 1 == 1);
+        let second = Walked { tree: first.tree, fingerprints }.find(&setup);
         check(&expected, &second)?;
         let third = second.again(&setup);
         check(&expected, &third)?;
@@ -191,13 +191,14 @@ proptest! {
 
 /// Returns what a scan found out about the files that `take` chooses.
 fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
-    let facts = Facts::new(scan.tree.files().len());
+    let fingerprints = Facts::new(scan.tree.files().len());
     // The same numbers for the same contents, in the same order.
-    let contents: Vec<_> = (0..scan.facts.contents()).map(|_| facts.new_content(None)).collect();
+    let contents: Vec<_> =
+        (0..scan.fingerprints.contents()).map(|_| fingerprints.new_content(None)).collect();
     for id in ids(&scan.tree).map(|id| id.0).filter(|&id| take(id)) {
-        copy(&scan.facts, id, &facts, id, &contents);
+        copy(&scan.fingerprints, id, &fingerprints, id, &contents);
     }
-    facts
+    fingerprints
 }
 
 /// Runs `work` with a watch that another thread stops once so many files were opened.

@@ -11,7 +11,7 @@ use crate::scan::{Scan, Setup, Walked, ids, setup};
 /// Tells a new walk what an older scan knows of the files that did not change.
 pub(crate) fn remember(before: &Scan, now: &Walked) {
     let contents: Vec<_> =
-        (0..before.facts.contents()).map(|_| now.facts.new_content(None)).collect();
+        (0..before.fingerprints.contents()).map(|_| now.fingerprints.new_content(None)).collect();
     let version = |tree: &Tree, id| {
         let file = tree.file(id);
         (tree.absolute_path(id), tree.key(id), file.size, file.mtime_ns, file.ctime_ns)
@@ -19,7 +19,7 @@ pub(crate) fn remember(before: &Scan, now: &Walked) {
     let old: BTreeMap<_, _> = ids(&before.tree).map(|id| (version(&before.tree, id), id)).collect();
     for id in ids(&now.tree) {
         if let Some(known) = old.get(&version(&now.tree, id)) {
-            copy(&before.facts, known.0, &now.facts, id.0, &contents);
+            copy(&before.fingerprints, known.0, &now.fingerprints, id.0, &contents);
         }
     }
 }
@@ -153,7 +153,7 @@ fn a_known_file_that_changed_is_read_again() {
     let walked = setup().walk(&[&tree]);
     remember(&first, &walked);
     let id = walked.file(&changed).0;
-    assert_eq!(walked.facts.content(id), None);
+    assert_eq!(walked.fingerprints.content(id), None);
     let scan = walked.find(&setup());
     assert_groups(&naive_groups(&tree), &scan.groups());
     assert_eq!(scan.only_group().files.len(), 4);

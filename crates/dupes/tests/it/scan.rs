@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
 use device::{Disks, Io, Threads};
-use dupes::{EagerHeads, Found, Group, Set, find};
+use dupes::{Found, Group, InlineHeadReader, Set, find};
 use runtime::{Interrupted, Progress};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
@@ -83,12 +83,12 @@ impl Setup {
     pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
         let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
         let progress = Progress::default();
-        let eager = self.eager.then(|| EagerHeads::new(&progress));
+        let eager = self.eager.then(|| InlineHeadReader::new(&progress));
         let visitor = eager.as_ref().map(|heads| heads as &dyn walk::Visitor);
         let mut tree = walk(&roots, &self.walk, visitor, &progress).expect("not stopped");
-        let facts = Facts::new(tree.files().len());
-        EagerHeads::collect(&mut tree, &facts);
-        Walked { tree, facts }
+        let fingerprints = Facts::new(tree.files().len());
+        InlineHeadReader::collect(&mut tree, &fingerprints);
+        Walked { tree, fingerprints }
     }
 
     pub(crate) fn io(mut self, io: Io) -> Setup {
@@ -118,7 +118,7 @@ impl Setup {
 /// A tree that was walked, and what is known of its files.
 pub(crate) struct Walked {
     pub(crate) tree: Tree,
-    pub(crate) facts: Facts,
+    pub(crate) fingerprints: Facts,
 }
 
 impl Walked {
@@ -133,14 +133,14 @@ impl Walked {
         setup: &Setup,
         progress: Arc<Progress>,
     ) -> Result<Scan, Box<Walked>> {
-        let Walked { tree, facts } = self;
-        match find(&tree, &facts, &setup.find, &progress) {
+        let Walked { tree, fingerprints } = self;
+        match find(&tree, &fingerprints, &setup.find, &progress) {
             Ok(found) => {
-                let scan = Scan { tree, facts, found, progress };
+                let scan = Scan { tree, fingerprints, found, progress };
                 scan.check(setup);
                 Ok(scan)
             }
-            Err(Interrupted) => Err(Box::new(Walked { tree, facts })),
+            Err(Interrupted) => Err(Box::new(Walked { tree, fingerprints })),
         }
     }
 
@@ -170,7 +170,7 @@ pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
 /// The answer to a scan.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    pub(crate) facts: Facts,
+    pub(crate) fingerprints: Facts,
     pub(crate) found: Found,
     pub(crate) progress: Arc<Progress>,
 }
@@ -226,7 +226,7 @@ impl Scan {
 
     /// Finds again with what was found out.
     pub(crate) fn again(self, setup: &Setup) -> Scan {
-        Walked { tree: self.tree, facts: self.facts }.find(setup)
+        Walked { tree: self.tree, fingerprints: self.fingerprints }.find(setup)
     }
 
     fn paths(&self, files: &[FileId]) -> Vec<Vec<u8>> {

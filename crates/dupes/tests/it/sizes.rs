@@ -87,7 +87,7 @@ fn pairs_and_threes_are_compared_without_heads() {
     }
 }
 
-/// Files whose beginnings are equal: in `contents` contents, unlike each other from byte `at`.
+/// Files whose prefixes are equal: in `contents` contents, unlike each other from byte `at`.
 fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
     (0..files).fold(TreeBuilder::new(), |builder, i| {
         let variant = u8::try_from(i % contents).expect("few contents");

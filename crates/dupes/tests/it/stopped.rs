@@ -57,7 +57,7 @@ fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked
 
 /// Asserts of all files that are not pending that what is known of them is all there is to know.
 fn assert_true(walked: &Walked, pending: &[bool]) {
-    let Walked { tree, facts } = walked;
+    let Walked { tree, fingerprints } = walked;
     let read = |id: walk::FileId| fs::read(OsStr::from_bytes(&tree.path(id))).expect("readable");
     let mut contents: HashMap<_, Vec<u8>> = HashMap::new();
     let mut numbers = HashMap::new();
@@ -65,15 +65,15 @@ fn assert_true(walked: &Walked, pending: &[bool]) {
     let settled: Vec<_> = settled.collect();
     for &id in &settled {
         let bytes = read(id);
-        if let Some(content) = facts.content(id.0) {
+        if let Some(content) = fingerprints.content(id.0) {
             assert_eq!(contents.entry(content).or_insert_with(|| bytes.clone()), &bytes);
             assert_eq!(*numbers.entry(bytes).or_insert(content), content, "two numbers for one");
         }
     }
-    for &id in settled.iter().filter(|id| facts.content(id.0).is_none()) {
+    for &id in settled.iter().filter(|id| fingerprints.content(id.0).is_none()) {
         let (bytes, key) = (read(id), tree.key(id));
-        let twin = ids(tree).find(|&other| tree.key(other) != key && read(other) == bytes);
-        assert_eq!(twin.map(|twin| tree.path(twin)), None, "a file is said to be alone");
+        let other = ids(tree).find(|&other| tree.key(other) != key && read(other) == bytes);
+        assert_eq!(other.map(|other| tree.path(other)), None, "a file is said to be alone");
     }
 }
 
@@ -90,12 +90,12 @@ fn what_is_known_is_true_and_the_rest_is_pending() {
         let Ok(walked) = stopped_after(walked, all * round / 40, &setup) else { continue };
         let progress = Progress::default();
         let candidates = Candidates::new(&walked.tree, &progress);
-        let pending = candidates.pending(&walked.tree, &walked.facts, &progress);
+        let pending = candidates.pending(&walked.tree, &walked.fingerprints, &progress);
         stopped += u32::from(pending.iter().any(|&waits| waits));
         assert_true(&walked, &pending);
         let scan = walked.find(&setup);
         assert_groups(&truth, &scan.groups());
-        let pending = candidates.pending(&scan.tree, &scan.facts, &progress);
+        let pending = candidates.pending(&scan.tree, &scan.fingerprints, &progress);
         assert!(!pending.iter().any(|&waits| waits), "nothing is left to do");
     }
     assert!(stopped > 0, "no search was stopped in time to leave anything");
@@ -126,8 +126,11 @@ fn of_a_tree_of_which_nothing_is_known_all_candidates_are_pending() {
         .make_temp();
     let walked = setup().walk(&[&tree]);
     let progress = Progress::default();
-    let pending =
-        Candidates::new(&walked.tree, &progress).pending(&walked.tree, &walked.facts, &progress);
+    let pending = Candidates::new(&walked.tree, &progress).pending(
+        &walked.tree,
+        &walked.fingerprints,
+        &progress,
+    );
     for id in ids(&walked.tree) {
         let waits =
             [b"a", b"b"].contains(&&walked.tree.name(id).to_bytes()[..1].try_into().expect("one"));

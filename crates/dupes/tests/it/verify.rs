@@ -34,7 +34,7 @@ fn tree() -> TempTree {
 
 fn with_work<T>(scan: &Scan, progress: &Progress, answer: impl FnOnce(&Work<'_>) -> T) -> T {
     let options = setup().find;
-    answer(&Work::new(&scan.tree, &scan.facts, &options, progress))
+    answer(&Work::new(&scan.tree, &scan.fingerprints, &options, progress))
 }
 
 /// Reads every file again; also returns the finding for each inode, by its first name.
@@ -44,7 +44,7 @@ fn examined(
 ) -> Result<(Validated, Vec<(String, Finding)>), Interrupted> {
     let found = Mutex::new(Vec::new());
     let validated = with_work(scan, progress, |work| {
-        validate(work, &|file| Expected::of(&scan.facts, file), &|file, finding| {
+        validate(work, &|file| Expected::of(&scan.fingerprints, file), &|file, finding| {
             let name = scan.tree.name(file).to_string_lossy().into_owned();
             found.lock().expect("no panic").push((name, finding));
         })
@@ -109,9 +109,9 @@ fn bytes_that_are_not_what_was_known_are_found() {
     let scan = setup().scan(&[&tree]);
     // As if the disk had given other bytes the first time.
     let small = find(&scan, &tree.join("small 1"));
-    let content = scan.facts.content(small.0).expect("it was compared");
-    scan.facts.set_digest(content, Digest::of(b"other bytes"));
-    scan.facts.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
+    let content = scan.fingerprints.content(small.0).expect("it was compared");
+    scan.fingerprints.set_digest(content, Digest::of(b"other bytes"));
+    scan.fingerprints.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
     let (answer, found) = examined(&scan, &Progress::default()).expect("not stopped");
     assert_eq!(names(&scan, &answer.differing), ["head only 1", "small 1", "small 2"]);
     assert_eq!((answer.matching, answer.unchecked), (3, 4));

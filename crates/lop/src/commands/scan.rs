@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use catalog::{Copies, Recall, ScanRecord, Writer};
-use dupes::{EagerHeads, Found, Group};
+use dupes::{Found, Group, InlineHeadReader};
 use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
@@ -121,7 +121,7 @@ fn examine(
         None => Recall::nothing(&tree),
     };
     let offline = recall.offline();
-    EagerHeads::collect(&mut tree, &recall.facts);
+    InlineHeadReader::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started, progress);
     let both = (&mut recall, writer.as_mut());
@@ -208,7 +208,7 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     match &scan.source {
         Source::Paths(roots) => {
             // Heads are read on the way only where the catalog cannot know them already.
-            let eager = (!known).then(|| EagerHeads::new(progress));
+            let eager = (!known).then(|| InlineHeadReader::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
             walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
         }

@@ -142,7 +142,7 @@ impl<'a> Asker<'a> {
                     same.push(entry);
                 }
                 // It may have this content all the same.
-                State::Changed | State::Unknown | State::View | State::Pending => {
+                State::Changed | State::Unknown | State::Alias | State::Pending => {
                     if bounds.is_outside(&entry.path, looker) {
                         content.doubt = Some(Standing::CopiesChanged);
                     }
@@ -154,7 +154,7 @@ impl<'a> Asker<'a> {
                 State::Gone => {}
             }
         }
-        let are_views = self.looker.views_among(&same, self.distinct);
+        let are_views = self.looker.aliases_among(&same, self.distinct);
         for (entry, is_view) in same.iter().zip(are_views) {
             let inodes = if is_view { &mut content.views } else { &mut content.inodes };
             inodes.insert((entry.volume, entry.inode));

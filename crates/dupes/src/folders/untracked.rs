@@ -9,12 +9,12 @@ use runtime::Interrupted;
 use walk::{DirId, FileId, Problem, Reason, Tree, is_system_name};
 
 use super::layout::Layout;
-use crate::parallel::Work;
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// What is in directories besides the files that are remembered.
 #[derive(Debug, Default)]
-pub struct Newcomers {
+pub struct UntrackedEntries {
     /// By [`DirId`]: files that are not empty, directories with such files below them, and what is on
     /// another file system; 1 for a directory that was not or could not be listed.
     pub counts: Vec<u32>,
@@ -34,7 +34,10 @@ pub struct Newcomers {
 /// # Errors
 ///
 /// Only that the watch asked to stop.
-pub fn newcomers(work: &Work<'_>, roots: &[Vec<u8>]) -> Result<Newcomers, Interrupted> {
+pub fn count_untracked(
+    work: &Work<'_>,
+    roots: &[Vec<u8>],
+) -> Result<UntrackedEntries, Interrupted> {
     let layout = Layout::new(work.tree);
     let is_scanned = layout.within(work.tree, roots);
     let mut dirs = with_some_file(work.tree, &layout);
@@ -51,7 +54,7 @@ pub fn newcomers(work: &Work<'_>, roots: &[Vec<u8>]) -> Result<Newcomers, Interr
         found += u64::from(count.unwrap_or(0));
         counts[dir.0 as usize] = count.unwrap_or(1);
     }
-    Ok(Newcomers { counts, found, problems })
+    Ok(UntrackedEntries { counts, found, problems })
 }
 
 /// Returns the directories with a file in or below each, which says what device it is on.
@@ -107,15 +110,15 @@ impl Listing<'_> {
             let order = |id: &DirId| tree.dir_name(*id).unwrap_or_default().cmp(name);
             below.binary_search_by(order).is_ok()
         };
-        dir.for_each(&mut DirBuffer::default(), |item| {
-            let known = match item.kind {
-                Kind::File => files.binary_search(&item.name).is_ok(),
-                Kind::Dir => is_below(item.name) || is_system_name(item.name.to_bytes()),
-                Kind::Unknown => files.binary_search(&item.name).is_ok() || is_below(item.name),
+        dir.for_each(&mut DirBuffer::default(), |entry| {
+            let known = match entry.kind {
+                Kind::File => files.binary_search(&entry.name).is_ok(),
+                Kind::Dir => is_below(entry.name) || is_system_name(entry.name.to_bytes()),
+                Kind::Unknown => files.binary_search(&entry.name).is_ok() || is_below(entry.name),
                 _ => true,
             };
             if !known {
-                self.names.push(item.name.to_owned());
+                self.names.push(entry.name.to_owned());
             }
         })
     }
@@ -139,10 +142,10 @@ fn has_files(dir: &Dir, name: &CStr, device: u64) -> bool {
     while let Some(path) = waiting.pop() {
         let Ok(open) = dir.open_below(&path) else { return true };
         let mut names: Vec<CString> = Vec::new();
-        let listed = open.for_each(&mut DirBuffer::default(), |item| {
-            let is_system = item.kind == Kind::Dir && is_system_name(item.name.to_bytes());
-            if matches!(item.kind, Kind::File | Kind::Dir | Kind::Unknown) && !is_system {
-                names.push(item.name.to_owned());
+        let listed = open.for_each(&mut DirBuffer::default(), |entry| {
+            let is_system = entry.kind == Kind::Dir && is_system_name(entry.name.to_bytes());
+            if matches!(entry.kind, Kind::File | Kind::Dir | Kind::Unknown) && !is_system {
+                names.push(entry.name.to_owned());
             }
         });
         if listed.is_err() {

@@ -2,13 +2,13 @@
 //!
 //! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a directory of this machine a
 //! second time, under another device number and other inode numbers. A file there looks like a copy, but vanishes when
-//! the file that it shows is deleted. The kernel does not identify the file behind a view, so [`Views`] compares what a
+//! the file that it shows is deleted. The kernel does not identify the file behind a view, so [`AliasDetector`] compares what a
 //! view passes on: size, mtime and ctime. Two files are certainly different only if these differ and a cache cannot
 //! explain the difference.
 //!
 //! Inode numbers usually tell files of one device apart. But FUSE file systems may make them up, and an SFTP server may
 //! show a directory under two paths (it follows symbolic links, or shares a home directory twice).
-//! [`Views::within_devices`] allows for that. Use it for questions whose answer may lead somebody to delete files.
+//! [`AliasDetector::within_devices`] allows for that. Use it for questions whose answer may lead somebody to delete files.
 //!
 //! A view that reports another mtime than the file has (`rclone mount --no-modtime`) is not recognised.
 
@@ -20,23 +20,23 @@ use walk::{FileId, Tree};
 
 /// How long a file system may report old metadata after a change. sshfs caches metadata for 20 seconds and NFS for 60
 /// (`acregmax` in nfs(5)), unless the user asked for more.
-const LAG_NS: i64 = 120_000_000_000;
+const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
 
 /// Modification times count modulo this: SFTP has unsigned seconds of 32 bits.
-const PERIOD_NS: i64 = 1_000_000_000 << 32;
+const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
 
 /// The least difference between two different times that both have fractions of a second.
-const FINE_NS: i64 = 1_000_000;
+const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 
 /// The least difference between two different times if one may have been rounded: SFTP has whole seconds, FAT even ones.
-const COARSE_NS: i64 = 2_000_000_000;
+const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
 /// How many files with a similar mtime a file is compared with. If there are more, it is taken for a view of one of them.
 const MOST: usize = 1_000;
 
 /// The metadata of a file by which a view of it is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sight {
+pub struct AliasKey {
     device: u64,
     storage: Storage,
     /// Whether inode numbers tell the files of its device apart.
@@ -48,9 +48,9 @@ pub struct Sight {
     ctime_ns: i64,
 }
 
-/// Makes [`Sight`]s of files on the file systems that are mounted.
+/// Makes [`AliasKey`]s of files on the file systems that are mounted.
 #[derive(Debug)]
-pub struct Sights(Ctimes);
+pub struct AliasKeyReader(Ctimes);
 
 /// Where a file system keeps its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,48 +74,53 @@ impl Storage {
     }
 }
 
-impl Sights {
+impl AliasKeyReader {
     /// Reads the table of mounts.
-    pub fn read() -> Sights {
-        Sights(Ctimes::read())
+    pub fn read() -> AliasKeyReader {
+        AliasKeyReader(Ctimes::read())
     }
 
     /// Returns the sight of a file with this metadata, on this file system.
-    pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> Sight {
+    pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> AliasKey {
         let &Stat { device, size, ctime_ns, .. } = stat;
         self.sight(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
     }
 
     /// Returns the sight of a file in a tree.
-    pub fn of(&self, tree: &Tree, file: FileId) -> Sight {
+    pub fn of(&self, tree: &Tree, file: FileId) -> AliasKey {
         let (record, key) = (tree.file(file), tree.key(file));
         let volume = &tree.device_of(record.dir).volume;
-        let facts = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
-        self.sight(key.device, volume, facts)
+        let fingerprints = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
+        self.sight(key.device, volume, fingerprints)
     }
 
-    fn sight(&self, device: u64, volume: &Volume, [size, mtime_ns, ctime_ns]: [i64; 3]) -> Sight {
+    fn sight(
+        &self,
+        device: u64,
+        volume: &Volume,
+        [size, mtime_ns, ctime_ns]: [i64; 3],
+    ) -> AliasKey {
         let storage = Storage::of(volume, device);
-        Sight {
+        AliasKey {
             device,
             storage,
             is_numbered: volume.keeps_numbers(),
             has_ctime: self.0.are_real(volume, device) || ctime_ns != mtime_ns && ctime_ns != 0,
             size: size.cast_unsigned(),
-            mtime_ns: mtime_ns.rem_euclid(PERIOD_NS),
+            mtime_ns: mtime_ns.rem_euclid(MTIME_PERIOD_NS),
             ctime_ns,
         }
     }
 }
 
-impl Sight {
+impl AliasKey {
     /// Returns whether the file is on a file system that can show the files of another one.
-    pub fn may_be_view(&self) -> bool {
+    pub fn may_be_alias(&self) -> bool {
         self.storage != Storage::Own
     }
 
     /// Returns whether this file and another one have different times.
-    fn has_other_times(&self, other: &Sight) -> bool {
+    fn has_other_times(&self, other: &AliasKey) -> bool {
         let have_ctimes = self.has_ctime && other.has_ctime;
         are_different(self.mtime_ns, other.mtime_ns)
             || have_ctimes && are_different(self.ctime_ns, other.ctime_ns)
@@ -125,13 +130,17 @@ impl Sight {
 /// Returns whether two times differ by more than rounding can explain.
 fn are_different(one_ns: i64, other_ns: i64) -> bool {
     let is_rounded = |ns: i64| ns % 1_000_000_000 == 0;
-    let least = if is_rounded(one_ns) || is_rounded(other_ns) { COARSE_NS } else { FINE_NS };
+    let least = if is_rounded(one_ns) || is_rounded(other_ns) {
+        MIN_COARSE_DIFFERENCE_NS
+    } else {
+        MIN_FINE_DIFFERENCE_NS
+    };
     one_ns.abs_diff(other_ns) >= least.unsigned_abs()
 }
 
 /// Known files that other files may be views of.
 #[derive(Debug)]
-pub struct Views {
+pub struct AliasDetector {
     by_device: HashMap<u64, Shown>,
     /// Whether files on one device can be views of each other if inode numbers do not tell them apart.
     within_devices: bool,
@@ -148,34 +157,34 @@ struct Shown {
     fresh: HashSet<u64>,
 }
 
-impl Default for Views {
+impl Default for AliasDetector {
     fn default() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Views::at(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+        AliasDetector::at(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
     }
 }
 
-impl Views {
+impl AliasDetector {
     /// Returns an empty set; `now_ns` is in nanoseconds since the epoch.
-    fn at(now_ns: i64) -> Views {
-        Views { by_device: HashMap::new(), within_devices: false, now_ns }
+    fn at(now_ns: i64) -> AliasDetector {
+        AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
     /// Returns an empty set for which files on one device can be views of each other too, if inode numbers do not tell
     /// them apart.
-    pub fn within_devices() -> Views {
-        Views { within_devices: true, ..Views::default() }
+    pub fn within_devices() -> AliasDetector {
+        AliasDetector { within_devices: true, ..AliasDetector::default() }
     }
 
     /// Adds a file.
-    pub fn add(&mut self, sight: &Sight) {
+    pub fn add(&mut self, sight: &AliasKey) {
         let is_fresh = self.is_fresh(sight);
         let shown = self.by_device.entry(sight.device).or_insert_with(|| Shown {
             storage: sight.storage,
             files: BTreeSet::new(),
             fresh: HashSet::new(),
         });
-        let Sight { size, mtime_ns, ctime_ns, has_ctime, .. } = *sight;
+        let AliasKey { size, mtime_ns, ctime_ns, has_ctime, .. } = *sight;
         shown.files.insert((size, mtime_ns, ctime_ns, has_ctime));
         if is_fresh {
             shown.fresh.insert(sight.size);
@@ -183,7 +192,7 @@ impl Views {
     }
 
     /// Returns whether a file may be a second path to one that was added.
-    pub fn has(&self, sight: &Sight) -> bool {
+    pub fn has(&self, sight: &AliasKey) -> bool {
         let is_fresh = self.is_fresh(sight);
         let with_own = self.within_devices && !sight.is_numbered;
         let is_other = |device: u64| device != sight.device || with_own;
@@ -192,14 +201,14 @@ impl Views {
     }
 
     /// Returns whether a file changed so recently that a cache may still have its old metadata.
-    fn is_fresh(&self, sight: &Sight) -> bool {
-        sight.ctime_ns > self.now_ns.saturating_sub(LAG_NS)
+    fn is_fresh(&self, sight: &AliasKey) -> bool {
+        sight.ctime_ns > self.now_ns.saturating_sub(MAX_CACHE_LAG_NS)
     }
 }
 
 impl Shown {
-    fn has(&self, sight: &Sight, is_fresh: bool) -> bool {
-        let Sight { size, mtime_ns, storage, .. } = *sight;
+    fn has(&self, sight: &AliasKey, is_fresh: bool) -> bool {
+        let AliasKey { size, mtime_ns, storage, .. } = *sight;
         if (storage, self.storage) == (Storage::Own, Storage::Own) {
             return false;
         }
@@ -211,11 +220,12 @@ impl Shown {
         {
             return true;
         }
-        let least = (size, mtime_ns.saturating_sub(COARSE_NS), i64::MIN, false);
-        let most = (size, mtime_ns.saturating_add(COARSE_NS), i64::MAX, true);
+        let least = (size, mtime_ns.saturating_sub(MIN_COARSE_DIFFERENCE_NS), i64::MIN, false);
+        let most = (size, mtime_ns.saturating_add(MIN_COARSE_DIFFERENCE_NS), i64::MAX, true);
         let mut alike = self.files.range(least..=most).enumerate();
         alike.any(|(at, &(_, mtime_ns, ctime_ns, has_ctime))| {
-            at == MOST || !sight.has_other_times(&Sight { has_ctime, mtime_ns, ctime_ns, ..*sight })
+            at == MOST
+                || !sight.has_other_times(&AliasKey { has_ctime, mtime_ns, ctime_ns, ..*sight })
         })
     }
 
@@ -226,7 +236,7 @@ impl Shown {
 }
 
 /// Returns whether a tree has directories on file systems that can show the files of others.
-pub fn may_have_views(tree: &Tree) -> bool {
+pub fn may_have_aliases(tree: &Tree) -> bool {
     let mut devices = tree.devices().iter();
     devices.any(|device| device.volume.shows_others(device.number))
 }
@@ -234,40 +244,40 @@ pub fn may_have_views(tree: &Tree) -> bool {
 /// Returns for each of `sights`, in order, whether it may be a view of another one that counts. If two may be the same
 /// file, the one on a file system of its own counts, otherwise the first. `None` stands for a file that is certainly not
 /// a view.
-pub fn views_among(sights: &[Option<Sight>]) -> Vec<bool> {
-    let mut counted = Views::default();
-    let mut is_view = vec![false; sights.len()];
+pub fn aliases_among(sights: &[Option<AliasKey>]) -> Vec<bool> {
+    let mut counted = AliasDetector::default();
+    let mut is_alias = vec![false; sights.len()];
     let all = || sights.iter().enumerate().filter_map(|(at, sight)| Some((at, sight.as_ref()?)));
-    if !all().any(|(_, sight)| sight.may_be_view()) {
-        return is_view;
+    if !all().any(|(_, sight)| sight.may_be_alias()) {
+        return is_alias;
     }
     for are_candidates in [false, true] {
-        for (at, sight) in all().filter(|(_, sight)| sight.may_be_view() == are_candidates) {
-            is_view[at] = counted.has(sight);
-            if !is_view[at] {
+        for (at, sight) in all().filter(|(_, sight)| sight.may_be_alias() == are_candidates) {
+            is_alias[at] = counted.has(sight);
+            if !is_alias[at] {
                 counted.add(sight);
             }
         }
     }
-    is_view
+    is_alias
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LAG_NS, Sight, Storage, Views, views_among};
+    use super::{AliasDetector, AliasKey, MAX_CACHE_LAG_NS, Storage, aliases_among};
 
     const SECOND: i64 = 1_000_000_000;
     const NOW: i64 = 1_000_000 * SECOND;
-    const OLD: i64 = NOW - 2 * LAG_NS + 123_456_789;
+    const OLD: i64 = NOW - 2 * MAX_CACHE_LAG_NS + 123_456_789;
 
-    fn sight(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> Sight {
+    fn sight(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> AliasKey {
         let has_ctime = storage != Storage::Foreign || ctime_ns != mtime_ns && ctime_ns != 0;
-        Sight { device, storage, is_numbered: false, has_ctime, size: 9, mtime_ns, ctime_ns }
+        AliasKey { device, storage, is_numbered: false, has_ctime, size: 9, mtime_ns, ctime_ns }
     }
 
-    fn may_be_same(one: &Sight, other: &Sight) -> bool {
-        let may_be = |one: &Sight, other: &Sight| {
-            let mut views = Views::at(NOW);
+    fn may_be_same(one: &AliasKey, other: &AliasKey) -> bool {
+        let may_be = |one: &AliasKey, other: &AliasKey| {
+            let mut views = AliasDetector::at(NOW);
             views.add(one);
             views.has(other)
         };
@@ -294,16 +304,16 @@ mod tests {
         let file = sight(1, Storage::Own, OLD, OLD);
         let upper = sight(2, Storage::Stacked, OLD + 9 * SECOND, OLD + 9 * SECOND);
         assert!(may_be_same(&file, &upper), "metacopy=on");
-        let layers = [upper, Sight { device: 3, mtime_ns: OLD, ..upper }];
+        let layers = [upper, AliasKey { device: 3, mtime_ns: OLD, ..upper }];
         assert!(!may_be_same(&layers[0], &layers[1]), "two layers of one overlay");
     }
 
     #[test]
     fn sftp_has_times_of_32_bits() {
-        let stat = |mtime: i64| mtime.rem_euclid(super::PERIOD_NS);
+        let stat = |mtime: i64| mtime.rem_euclid(super::MTIME_PERIOD_NS);
         let file = sight(1, Storage::Own, stat(-5 * SECOND), OLD);
         let seen = sight(2, Storage::Foreign, stat(((1 << 32) - 5) * SECOND), stat(-5 * SECOND));
-        assert!(may_be_same(&file, &Sight { has_ctime: false, ..seen }));
+        assert!(may_be_same(&file, &AliasKey { has_ctime: false, ..seen }));
     }
 
     #[test]
@@ -313,11 +323,11 @@ mod tests {
         for (other, why) in [
             (sight(2, Storage::Own, OLD, OLD + SECOND), "no view at all"),
             (sight(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
-            (Sight { has_ctime: true, ..sight(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
+            (AliasKey { has_ctime: true, ..sight(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
             (sight(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
             (sight(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
             (sight(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
-            (Sight { size: 8, ..file }, "another size"),
+            (AliasKey { size: 8, ..file }, "another size"),
         ] {
             assert!(!may_be_same(&file, &other), "{why}");
         }
@@ -326,11 +336,11 @@ mod tests {
     #[test]
     fn one_device_may_show_a_file_twice_if_that_is_asked() {
         let file = sight(1, Storage::Foreign, OLD, OLD);
-        let mut views = Views { within_devices: true, ..Views::at(NOW) };
+        let mut views = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
         views.add(&file);
         assert!(views.has(&file));
-        assert!(!views.has(&Sight { is_numbered: true, ..file }), "the inode number tells");
-        assert!(!views.has(&Sight { mtime_ns: OLD - 9 * SECOND, ..file }));
+        assert!(!views.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
+        assert!(!views.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
     }
 
     #[test]
@@ -338,17 +348,17 @@ mod tests {
         let fresh = sight(1, Storage::Own, NOW - SECOND, NOW - SECOND);
         assert!(may_be_same(&fresh, &sight(2, Storage::Foreign, OLD, OLD + SECOND)));
         let [one, other] = [2, 3].map(|device| sight(device, Storage::Foreign, OLD, OLD));
-        assert!(may_be_same(&Sight { ctime_ns: NOW, ..one }, &other));
+        assert!(may_be_same(&AliasKey { ctime_ns: NOW, ..one }, &other));
     }
 
     #[test]
     fn of_a_file_and_its_views_one_counts() {
         let view = sight(2, Storage::Foreign, OLD, OLD);
-        let file = Sight { device: 1, storage: Storage::Own, ..view };
-        let copy = Sight { mtime_ns: OLD - 9 * SECOND, ..view };
-        let again = Sight { device: 3, ..view };
-        assert_eq!(views_among(&[view, file, copy, again].map(Some)), [true, false, false, true]);
-        assert_eq!(views_among(&[again, view].map(Some)), [false, true]);
-        assert_eq!(views_among(&[None, Some(view)]), [false, false]);
+        let file = AliasKey { device: 1, storage: Storage::Own, ..view };
+        let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..view };
+        let again = AliasKey { device: 3, ..view };
+        assert_eq!(aliases_among(&[view, file, copy, again].map(Some)), [true, false, false, true]);
+        assert_eq!(aliases_among(&[again, view].map(Some)), [false, true]);
+        assert_eq!(aliases_among(&[None, Some(view)]), [false, false]);
     }
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 
 use content::{ContentId, Facts};
-use dupes::{Folders, Related, Relation, Remembered, State};
+use dupes::{Folders, Related, Relation, RememberedTree, State};
 use fsops::{FileKey, Volume};
 use runtime::Progress;
 use walk::{DirId, FileId, Tree};
 
 /// A file as the catalog knows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct ModelFile {
     /// Names of the directories it is in, one byte each.
     pub(crate) dir: String,
     pub(crate) name: String,
@@ -23,8 +23,8 @@ pub(crate) struct Known {
     pub(crate) state: State,
 }
 
-pub(crate) fn known(dir: &str, name: &str, content: u8) -> Known {
-    Known {
+pub(crate) fn known(dir: &str, name: &str, content: u8) -> ModelFile {
+    ModelFile {
         dir: dir.into(),
         name: name.into(),
         content: Some(content),
@@ -40,15 +40,15 @@ pub(crate) fn size(content: Option<u8>) -> u64 {
 
 /// A catalog, and what was made of it.
 pub(crate) struct World {
-    pub(crate) files: Vec<Known>,
+    pub(crate) files: Vec<ModelFile>,
     pub(crate) tree: Tree,
-    pub(crate) facts: Facts,
+    pub(crate) fingerprints: Facts,
     /// The paths of directories that hold something that is not remembered.
-    pub(crate) newcomers: BTreeSet<String>,
+    pub(crate) untracked: BTreeSet<String>,
 }
 
 impl World {
-    pub(crate) fn new(mut files: Vec<Known>, newcomers: &[&str]) -> World {
+    pub(crate) fn new(mut files: Vec<ModelFile>, untracked: &[&str]) -> World {
         files.sort_by(|a, b| (&a.dir, &a.name).cmp(&(&b.dir, &b.name)));
         files.dedup_by(|a, b| (&a.dir, &a.name) == (&b.dir, &b.name));
         // Inodes of their own for files that are not said to be names of one.
@@ -57,9 +57,10 @@ impl World {
                 file.inode = 100 + u8::try_from(at).expect("a small tree");
             }
         }
-        let (mut tree, mut facts) = (Tree::default(), Facts::new(0));
+        let (mut tree, mut fingerprints) = (Tree::default(), Facts::new(0));
         let mut dirs = BTreeMap::from([(String::new(), tree.remember_root())]);
-        let contents: Vec<ContentId> = (0..=u8::MAX).map(|_| facts.new_content(None)).collect();
+        let contents: Vec<ContentId> =
+            (0..=u8::MAX).map(|_| fingerprints.new_content(None)).collect();
         for file in &files {
             for end in 1..=file.dir.len() {
                 let (above, name) = (&file.dir[..end - 1], &file.dir[end - 1..end]);
@@ -80,15 +81,15 @@ impl World {
                 let record = walk::Remembered { size, inode, mtime_ns: 0, ctime_ns: 0 };
                 let name = CString::new(file.name.as_str()).expect("no NUL");
                 let id = tree.remember_file(dir, &name, record);
-                facts.grow(id.0 as usize + 1);
+                fingerprints.grow(id.0 as usize + 1);
                 if let Some(content) = file.content {
-                    facts.set_content(id.0, contents[usize::from(content)]);
+                    fingerprints.set_content(id.0, contents[usize::from(content)]);
                 }
             }
         }
-        let newcomers = newcomers.iter().filter(|dir| dirs.contains_key(**dir));
-        let newcomers = newcomers.map(ToString::to_string).collect();
-        World { files, tree, facts, newcomers }
+        let untracked = untracked.iter().filter(|dir| dirs.contains_key(**dir));
+        let untracked = untracked.map(ToString::to_string).collect();
+        World { files, tree, fingerprints, untracked }
     }
 
     pub(crate) fn path(&self, dir: DirId) -> String {
@@ -107,14 +108,14 @@ impl World {
             .collect();
         let mut counts = vec![0; self.tree.dirs().len()];
         for (id, _) in (0u32..).zip(self.tree.dirs()) {
-            counts[id as usize] = u32::from(self.newcomers.contains(&self.path(DirId(id))));
+            counts[id as usize] = u32::from(self.untracked.contains(&self.path(DirId(id))));
         }
         let (progress, all) = (Progress::default(), |_: ContentId| u64::MAX);
-        let remembered = Remembered {
+        let remembered = RememberedTree {
             tree: &self.tree,
-            facts: &self.facts,
+            fingerprints: &self.fingerprints,
             states: &states,
-            newcomers: &counts,
+            untracked: &counts,
             reclaimable: &all,
         };
         let folders = Folders::new(&remembered, &progress).expect("not stopped");
@@ -148,20 +149,20 @@ impl World {
         self.files.iter().flat_map(|file| ups(&file.dir)).collect()
     }
 
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a str) -> impl Iterator<Item = &'a Known> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &'a str) -> impl Iterator<Item = &'a ModelFile> {
         self.files.iter().filter(move |f| f.dir.starts_with(dir) && f.state == State::Same)
     }
 
     pub(crate) fn is_whole(&self, dir: &str) -> bool {
         let below = |path: &str| path.starts_with(dir);
-        let known = |f: &&Known| below(&f.dir) && !matches!(f.state, State::Same | State::Gone);
-        !self.files.iter().any(|f| known(&f)) && !self.newcomers.iter().any(|d| below(d))
+        let known = |f: &&ModelFile| below(&f.dir) && !matches!(f.state, State::Same | State::Gone);
+        !self.files.iter().any(|f| known(&f)) && !self.untracked.iter().any(|d| below(d))
     }
 
     /// Relative paths with contents; a file that is like no other has its inode instead.
     pub(crate) fn listing(&self, dir: &str) -> BTreeMap<String, (Option<u8>, u8)> {
-        let relative = |f: &Known| format!("{}/{}", &f.dir[dir.len()..], f.name);
-        let own = |f: &Known| if f.content.is_some() { 0 } else { f.inode };
+        let relative = |f: &ModelFile| format!("{}/{}", &f.dir[dir.len()..], f.name);
+        let own = |f: &ModelFile| if f.content.is_some() { 0 } else { f.inode };
         self.in_dir(dir).map(|f| (relative(f), (f.content, own(f)))).collect()
     }
 
@@ -174,7 +175,7 @@ impl World {
         &self,
         dir: &str,
         other: &str,
-        counts: impl Fn(&Known) -> bool,
+        counts: impl Fn(&ModelFile) -> bool,
     ) -> (u64, u64) {
         let there: BTreeSet<u8> =
             self.in_dir(other).filter(|f| counts(f)).filter_map(|f| f.content).collect();
@@ -183,8 +184,8 @@ impl World {
     }
 
     /// Bytes of the inodes among some files that have no other name.
-    pub(crate) fn frees<'a>(&'a self, files: impl Iterator<Item = &'a Known>) -> u64 {
-        let inode = |f: &Known| (f.content, f.inode);
+    pub(crate) fn frees<'a>(&'a self, files: impl Iterator<Item = &'a ModelFile>) -> u64 {
+        let inode = |f: &ModelFile| (f.content, f.inode);
         let mut names: BTreeMap<_, usize> = BTreeMap::new();
         files.for_each(|f| *names.entry(inode(f)).or_default() += 1);
         let all = |key| self.in_dir("").filter(|f| inode(f) == key).count();

@@ -7,7 +7,7 @@ use fsops::{FileKey, Kind, Stat, Time, is_gone};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Tree};
 
-use crate::parallel::Work;
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// What has become of a remembered file.
@@ -23,8 +23,8 @@ pub enum State {
     Offline,
     /// It cannot be looked at.
     Unknown,
-    /// It is unchanged, but may be a second path to a file that counts ([`views_among`](crate::views_among)).
-    View,
+    /// It is unchanged, but may be a second path to a file that counts ([`aliases_among`](crate::aliases_among)).
+    Alias,
     /// It is what it was, but was not compared with others yet.
     Pending,
     /// It is what it was by its metadata, but its bytes were found to be others.

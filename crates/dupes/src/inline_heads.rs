@@ -16,7 +16,7 @@ use walk::Tree;
 
 /// Reads the head of every file whose size was seen before.
 #[derive(Debug)]
-pub struct EagerHeads<'a> {
+pub struct InlineHeadReader<'a> {
     sizes: Seen,
     /// Inodes with several names.
     linked: Seen,
@@ -46,17 +46,17 @@ impl Seen {
     }
 }
 
-impl<'a> EagerHeads<'a> {
+impl<'a> InlineHeadReader<'a> {
     /// Returns a visitor for [`walk::walk`] that counts what it reads in `progress`.
     pub fn new(progress: &'a Progress) -> Self {
-        EagerHeads { sizes: Seen::new(), linked: Seen::new(), progress }
+        InlineHeadReader { sizes: Seen::new(), linked: Seen::new(), progress }
     }
 
     /// Moves the heads read during the walk into `facts`.
-    pub fn collect(tree: &mut Tree, facts: &Facts) {
+    pub fn collect(tree: &mut Tree, fingerprints: &Facts) {
         for (file, note) in (0u32..).zip(std::mem::take(&mut tree.notes)) {
             if let Some(head) = std::num::NonZeroU64::new(note) {
-                facts.set_head(file, Head(head));
+                fingerprints.set_head(file, Head(head));
             }
         }
     }
@@ -66,7 +66,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-impl walk::Visitor for EagerHeads<'_> {
+impl walk::Visitor for InlineHeadReader<'_> {
     /// Returns the head, or 0 if it was not read. A failure is left to whoever asks for the head
     /// after the walk.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {

@@ -6,14 +6,14 @@ use fsops::{Dir, Storage};
 use runtime::Interrupted;
 use walk::{Device, DirId, FileId, Opener, Tree};
 
-use crate::groups::Group;
-use crate::parallel::Work;
+use crate::group::Group;
 use crate::sets::{Set, Sets};
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// Files smaller than this take whole blocks where that is known of their file system: holes in them
 /// save next to nothing, and are not worth a look at each.
-const SMALL: u64 = 64 * 1024;
+const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
 /// Returns the disk space that keeping a single file of each list would free, counted as in [`Group::reclaimable`].
 /// The files of a list are equal, and each is another inode.
@@ -88,7 +88,7 @@ impl<'a> Blocks<'a> {
         let first = device(group.files[0]);
         let same = group.files.iter().all(|&file| device(file) == first);
         let whole = self.tree.devices()[first].volume.stores_small_files_in_blocks();
-        (group.size < SMALL && same && whole && self.sizes[first] > 0)
+        (group.size < SMALL_FILE_BYTES && same && whole && self.sizes[first] > 0)
             .then(|| self.whole(group.size, first))
     }
 

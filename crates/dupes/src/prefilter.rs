@@ -1,17 +1,22 @@
-//! Splits large classes without holding their files open: by head, then by BLAKE3 of beginnings.
+//! Splits large classes without holding their files open: by head, then by BLAKE3 of prefixes.
+
+pub(crate) mod prefixes;
+pub(crate) mod read_order;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Beginning, Digest, Facts, Head, head_length, round_length};
+use content::{Beginning, Facts, Head, head_length, round_length};
 use runtime::{Interrupted, Stage};
-use walk::{FileId, Opener, Problem};
+use walk::{FileId, Problem};
 
-use crate::beginnings::{Beginnings, beginning_of, read};
 use crate::classes::{SameSize, inodes};
-use crate::order::{FIRST_BEFORE_ARM, Reach, Wanted};
-use crate::parallel::Work;
+use crate::contents::{known_digest, record_equal};
+use crate::holes::has_huge_holes;
+use crate::prefilter::prefixes::{Prefixes, prefix_of, read};
+use crate::prefilter::read_order::{ReadRequest, ReadTarget, SEEK_BOUND_PREFIX_BYTES};
 use crate::sets::{Set, Sets};
+use crate::work::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
@@ -20,14 +25,14 @@ use crate::sets::{Set, Sets};
 /// which is kinder to every cache. Measured on /usr and a home folder: 2 to 4 are alike, 1 and 8
 /// are slower. On cold devices there are none: heads are fetched in advance, many at once, which is
 /// worth a second open (measured on 48,000 files: half the time).
-const SIDE_BY_SIDE: usize = 3;
+const MAX_SIDE_BY_SIDE_FILES: usize = 3;
 
-/// Each round of beginnings is this many times longer than the one before: a file that differs
+/// Each round of prefixes is this many times longer than the one before: a file that differs
 /// early costs little more than it must, and one that does not has few rounds.
-const GROWTH: u64 = 8;
+const PREFIX_GROWTH_FACTOR: u64 = 8;
 
 /// What is left to compare.
-pub(crate) struct Sifted {
+pub(crate) struct Prefiltered {
     /// Sets of inodes (by one name each) that may be equal, each at most as large as can be held
     /// open.
     pub(crate) sets: SameSize,
@@ -37,65 +42,69 @@ pub(crate) struct Sifted {
 }
 
 /// Splits the classes as far as that goes without comparing files side by side.
-pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Sifted, Interrupted> {
-    let mut sifted = Sifted { sets: SameSize::default(), unknown: 0, problems: Vec::new() };
+pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, Interrupted> {
+    let mut prefiltered =
+        Prefiltered { sets: SameSize::default(), unknown: 0, problems: Vec::new() };
     let (mut heads_of, mut fresh) = (Vec::new(), Vec::new());
     let mut members: Vec<FileId> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         members.clear();
-        members.extend(inodes(work, class.files).map(|names| leader(work.facts, names)));
+        members.extend(inodes(work, class.files).map(|names| leader(work.fingerprints, names)));
         if members.len() < 2 {
             continue;
         }
         let size = *class.of;
         let known = fresh.len();
-        let before_arm = size > 0 && members.iter().any(|&file| work.moves_arm(file));
-        let want = |&file: &FileId| Wanted { file, reach: u32::from(before_arm) };
+        let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
+        let want = |&file: &FileId| ReadRequest { file, target: u32::from(seek_bound) };
         if size == 0 {
             // Equal without a read.
-            fresh.extend(members.iter().filter(|f| work.facts.content(f.0).is_none()).map(want));
+            fresh.extend(
+                members.iter().filter(|f| work.fingerprints.content(f.0).is_none()).map(want),
+            );
         } else {
-            fresh.extend(members.iter().filter(|f| work.facts.head(f.0).is_none()).map(want));
+            fresh
+                .extend(members.iter().filter(|f| work.fingerprints.head(f.0).is_none()).map(want));
         }
         let new = fresh.len() - known;
-        sifted.unknown += new as u64;
+        prefiltered.unknown += new as u64;
         work.expect(&members, size);
         let cold = members.iter().any(|&file| work.disk(file).is_cold());
         let few = !cold
-            && members.len() <= SIDE_BY_SIDE.min(work.options.open_files)
-            && members.iter().all(|f| work.facts.content(f.0).is_none());
+            && members.len() <= MAX_SIDE_BY_SIDE_FILES.min(work.options.open_files)
+            && members.iter().all(|f| work.fingerprints.content(f.0).is_none());
         if new > 0 && (size == 0 || few) {
             fresh.truncate(known);
-            sifted.sets.push(&members, size);
+            prefiltered.sets.push(&members, size);
         } else {
-            heads_of.push((index, before_arm));
+            heads_of.push((index, seek_bound));
         }
     }
-    let first = [0, FIRST_BEFORE_ARM].map(|to| Reach { before: None, to });
+    let first = [0, SEEK_BOUND_PREFIX_BYTES].map(|to| ReadTarget { before: None, to });
     work.progress.heads_total.store(fresh.len() as u64, Relaxed);
     work.progress.enter(Stage::Heads);
-    let (beginnings, problems) = read(work, &first, fresh)?;
+    let (prefixes, problems) = read(work, &first, fresh)?;
     work.progress.enter(Stage::Compare);
-    sifted.problems = problems;
-    let mut large = Large::default();
-    for (index, before_arm) in heads_of {
+    prefiltered.problems = problems;
+    let mut large = LargeSets::default();
+    for (index, seek_bound) in heads_of {
         let files = inodes(work, classes.get(index).files).map(|names| names[0]);
-        split_by_head(work, files, before_arm, &mut sifted.sets, &mut large);
+        split_by_head(work, files, seek_bound, &mut prefiltered.sets, &mut large);
     }
-    by_beginning(work, large, &beginnings, &mut sifted)?;
-    Ok(sifted)
+    by_prefix(work, large, &prefixes, &mut prefiltered)?;
+    Ok(prefiltered)
 }
 
 /// Returns the name of an inode that stands for all: the first, which takes over what is known of
 /// another one.
-fn leader(facts: &Facts, names: &[FileId]) -> FileId {
+fn leader(fingerprints: &Facts, names: &[FileId]) -> FileId {
     let first = names[0];
-    if facts.head(first.0).is_none() && !facts.dropped(first.0) {
-        let known = names.iter().find_map(|name| Some((*name, facts.head(name.0)?)));
+    if fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
+        let known = names.iter().find_map(|name| Some((*name, fingerprints.head(name.0)?)));
         if let Some((name, head)) = known {
-            facts.set_head(first.0, head);
-            if let Some(content) = facts.content(name.0) {
-                facts.set_content(first.0, content);
+            fingerprints.set_head(first.0, head);
+            if let Some(content) = fingerprints.content(name.0) {
+                fingerprints.set_content(first.0, content);
             }
         }
     }
@@ -104,47 +113,47 @@ fn leader(facts: &Facts, names: &[FileId]) -> FileId {
 
 /// Sets too large to compare side by side, or whose files are far apart, or with a digest to compare
 /// with; and how far they are read next.
-type Large = Sets<Reach>;
+type LargeSets = Sets<ReadTarget>;
 
 /// Splits one class by heads and leaves out what is decided.
 fn split_by_head(
     work: &Work<'_>,
     class: impl Iterator<Item = FileId>,
-    before_arm: bool,
+    seek_bound: bool,
     sets: &mut SameSize,
-    large: &mut Large,
+    large: &mut LargeSets,
 ) {
-    let facts = work.facts;
-    let known = |f: FileId| facts.content(f.0).is_some();
+    let fingerprints = work.fingerprints;
+    let known = |f: FileId| fingerprints.content(f.0).is_some();
     // Whether their content is known is noted in the order of the files: in that of their heads each
     // look would be far from the one before.
     let mut files: Vec<(Head, FileId, bool)> =
-        class.filter_map(|f| facts.head(f.0).map(|h| (h, f, known(f)))).collect();
+        class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
     let Some(&(_, first, _)) = files.first() else { return };
     let size = work.tree.file(first).size;
     files.sort_unstable_by(|a, b| work.progress.compare(a, b));
     let mut decided = 0;
     for run in files.chunk_by(|a, b| a.0 == b.0) {
-        match undecided(facts, run) {
+        match undecided(fingerprints, run) {
             Some((files, digest)) => {
-                sort_out(work, &files, size, digest, before_arm, sets, large);
+                sort_out(work, &files, size, digest, seek_bound, sets, large);
             }
             None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
         }
     }
-    let read = if before_arm { FIRST_BEFORE_ARM.min(size) } else { 0 };
+    let read = if seek_bound { SEEK_BOUND_PREFIX_BYTES.min(size) } else { 0 };
     work.decided(decided, size - read);
 }
 
 /// Returns what has to be compared among files of one head: the new ones, and one file of each
 /// content that is known, and whether there is a digest of any; `None` if nothing has.
-fn undecided(facts: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>, bool)> {
+fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>, bool)> {
     if run.len() < 2 {
         return None;
     }
     let mut known = HashMap::new();
     for &(_, file, _) in run.iter().filter(|(.., known)| *known) {
-        if let Some(content) = facts.content(file.0) {
+        if let Some(content) = fingerprints.content(file.0) {
             known.entry(content).or_insert(file);
         }
     }
@@ -153,7 +162,7 @@ fn undecided(facts: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>
     if files.is_empty() || files.len() + known.len() < 2 {
         return None;
     }
-    let digest = known.keys().any(|&content| facts.digest(content).is_some());
+    let digest = known.keys().any(|&content| fingerprints.digest(content).is_some());
     files.extend(known.into_values());
     files.sort_unstable();
     Some((files, digest))
@@ -165,13 +174,13 @@ fn sort_out(
     files: &[FileId],
     size: u64,
     digest_known: bool,
-    before_arm: bool,
+    seek_bound: bool,
     sets: &mut SameSize,
-    large: &mut Large,
+    large: &mut LargeSets,
 ) {
-    let to = if before_arm {
+    let to = if seek_bound {
         // As far as those that are new have been read already.
-        FIRST_BEFORE_ARM.min(size)
+        SEEK_BOUND_PREFIX_BYTES.min(size)
     } else if digest_known {
         size
     } else if files.len() > work.options.open_files {
@@ -180,98 +189,81 @@ fn sort_out(
         sets.push(files, size);
         return;
     };
-    large.push(files, Reach { before: None, to });
+    large.push(files, ReadTarget { before: None, to });
 }
 
 /// Returns how far files of `size` are read after they have been read as far as `length`.
 fn next_length(length: u64, size: u64) -> u64 {
-    round_length(length.saturating_mul(GROWTH)).min(size)
-}
-
-pub(crate) fn known_digest(facts: &Facts, file: FileId) -> Option<Digest> {
-    facts.content(file.0).and_then(|content| facts.digest(content))
+    round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
 /// So many bytes are read of large sets before those are split: until then nothing of what was read is
 /// decided, and a search that is stopped has to read it again. Much more than an arm passes on its way
 /// from one file to the next.
-pub(crate) const BATCH: u64 = 8 << 30;
+pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
-/// Splits large sets by growing beginnings until each is decided or small, those that have been begun
+/// Splits large sets by growing prefixes until each is decided or small, those that have been begun
 /// before others.
 ///
-/// `first` are the beginnings that have been read already, each as far as it is wanted first.
-fn by_beginning(
+/// `first` are the prefixes that have been read already, each as far as it is wanted first.
+fn by_prefix(
     work: &Work<'_>,
-    mut large: Large,
-    first: &Beginnings,
-    sifted: &mut Sifted,
+    mut large: LargeSets,
+    first: &Prefixes,
+    prefiltered: &mut Prefiltered,
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
         let batch = last_batch(work, &mut large);
-        let reaches: Vec<Reach> = batch.iter().map(|set| *set.of).collect();
-        let mut wanted = Vec::new();
+        let targets: Vec<ReadTarget> = batch.iter().map(|set| *set.of).collect();
+        let mut requests = Vec::new();
         for (set, number) in batch.iter().zip(0..) {
             let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
-            let is_read = |f: FileId| set.before.is_none() && beginning_of(first, f).is_some();
-            let is_known = |f: FileId| whole && known_digest(work.facts, f).is_some();
+            let is_read = |f: FileId| set.before.is_none() && prefix_of(first, f).is_some();
+            let is_known = |f: FileId| whole && known_digest(work.fingerprints, f).is_some();
             let files = set.files.iter().filter(|f| !is_read(**f) && !is_known(**f));
-            wanted.extend(files.map(|&file| Wanted { file, reach: number }));
+            requests.extend(files.map(|&file| ReadRequest { file, target: number }));
         }
-        let (read, problems) = read(work, &reaches, wanted)?;
-        sifted.problems.extend(problems);
+        let (read, problems) = read(work, &targets, requests)?;
+        prefiltered.problems.extend(problems);
         for set in batch.iter() {
             let known = |f: FileId| {
-                let before = beginning_of(first, f).filter(|_| set.before.is_none());
-                before.or_else(|| beginning_of(&read, f))
+                let before = prefix_of(first, f).filter(|_| set.before.is_none());
+                before.or_else(|| prefix_of(&read, f))
             };
-            split_by_beginning(work, set, known, &mut sifted.sets, &mut large);
+            split_by_prefix(work, set, known, &mut prefiltered.sets, &mut large);
         }
     }
     Ok(())
 }
 
 /// Takes out the sets that were added last, so many that a batch has to be read of them.
-fn last_batch(work: &Work<'_>, large: &mut Large) -> Large {
-    let bytes = |set: &Set<'_, Reach>| {
+fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
+    let bytes = |set: &Set<'_, ReadTarget>| {
         let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);
         let range = set.of.range(size);
         (range.end - range.start).saturating_mul(set.files.len() as u64)
     };
     let (mut at, mut sum) = (large.len(), 0u64);
-    while at > 0 && sum < BATCH {
+    while at > 0 && sum < MIN_BATCH_BYTES {
         at -= 1;
         sum = sum.saturating_add(bytes(&large.get(at)));
     }
     large.split_off(at)
 }
 
-/// Returns whether more than a gigabyte of a file are holes: those need no read side by side, and
-/// minutes to put through a hash.
-pub(crate) fn is_hollow(work: &Work<'_>, file: FileId) -> bool {
-    hollow(work, file, 1 << 30)
-}
-
-/// Returns whether more than so many bytes of a file are holes.
-pub(crate) fn hollow(work: &Work<'_>, file: FileId, holes: u64) -> bool {
-    let size = work.tree.file(file).size;
-    let allocated = || Opener::new(work.tree, 1).stat(file).map(|stat| stat.allocated);
-    size > holes && allocated().is_ok_and(|allocated| allocated < size - holes)
-}
-
-fn split_by_beginning(
+fn split_by_prefix(
     work: &Work<'_>,
-    set: Set<'_, Reach>,
+    set: Set<'_, ReadTarget>,
     read: impl Fn(FileId) -> Option<Beginning>,
     sets: &mut SameSize,
-    large: &mut Large,
+    large: &mut LargeSets,
 ) {
     let Some(&first) = set.files.first() else { return };
     let size = work.tree.file(first).size;
     let to = set.to;
     let whole = to == size;
     let beginning = |f: FileId| {
-        let known = known_digest(work.facts, f).filter(|_| whole).map(|d| Beginning(d.0));
+        let known = known_digest(work.fingerprints, f).filter(|_| whole).map(|d| Beginning(d.0));
         known.or_else(|| read(f))
     };
     let mut files: Vec<_> =
@@ -281,28 +273,16 @@ fn split_by_beginning(
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
         if whole || files.len() == 1 {
             work.done(files.iter().copied(), size - to);
-            settle(work.facts, &files, Some(run[0].0.into()).filter(|_| whole));
+            record_equal(work.fingerprints, &files, Some(run[0].0.into()).filter(|_| whole));
             continue;
         }
         let (next, before) = (next_length(to, size), Some((to, run[0].0)));
-        let apart = work.moves_arm(files[0]) && !is_hollow(work, files[0]);
+        let apart = work.is_seek_bound(files[0]) && !has_huge_holes(work, files[0]);
         if apart || files.len() > work.options.open_files {
-            large.push(&files, Reach { before, to: next });
+            large.push(&files, ReadTarget { before, to: next });
         } else {
             work.expect_again(&files, to);
             sets.push(&files, size);
         }
-    }
-}
-
-/// Notes that files of one size and head are equal to each other and unlike all others.
-pub(crate) fn settle(facts: &Facts, files: &[FileId], digest: Option<Digest>) {
-    let known = files.iter().find_map(|f| facts.content(f.0));
-    let content = known.unwrap_or_else(|| facts.new_content(None));
-    if let Some(digest) = digest {
-        facts.set_digest(content, digest);
-    }
-    for file in files.iter().filter(|f| facts.content(f.0).is_none()) {
-        facts.set_content(file.0, content);
     }
 }
