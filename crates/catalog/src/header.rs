@@ -44,7 +44,7 @@ pub(crate) enum Found {
 ///
 /// What is neither a catalog nor empty, and what cannot be read. A FIFO is not opened, as that would wait
 /// for its other end.
-pub(crate) fn look(path: &Path) -> Result<Found, Error> {
+pub(crate) fn inspect(path: &Path) -> Result<Found, Error> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         // A link to nothing stays an error: what is built aside could never take its name.

@@ -3,14 +3,14 @@
 //! # Journals
 //!
 //! A catalog has a rollback journal, and no write-ahead log: the index of such a log is a file in shared
-//! memory, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`.
+//! rows, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`.
 //! Between commits, a catalog is one file that questions never have to write to.
 //!
-//! A writer keeps the pages it changes in memory until it commits (`cache_spill` is off): about 110 bytes for a
+//! A writer keeps the pages it changes in rows until it commits (`cache_spill` is off): about 110 bytes for a
 //! changed file, and never more than the size of the catalog. A bound would cost more than it saves: with a
 //! rollback journal, `SQLite` locks readers out from the first page that it spills to the end of the commit.
 //! With 4 million changed files and a bound of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took
-//! 66 s of processor time instead of 49, and questions gave up after [`PATIENCE`]; without a bound they waited 0.6 s.
+//! 66 s of processor time instead of 49, and questions gave up after [`QUESTION_TIMEOUT`]; without a bound they waited 0.6 s.
 //!
 //! # Locks
 //!
@@ -28,22 +28,16 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
-use crate::header::{APPLICATION, Found, look};
-
-/// `user_version` of the catalogs this version writes: one more than the last migration.
-const VERSION: i64 = 2;
-
-/// Steps from one format to the next, by the version they start from. Append only.
-pub(crate) const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
-pub(crate) const INDEXES: &str = include_str!("schema_index.sql");
+use crate::header::{APPLICATION, Found, inspect};
+use crate::schema::{INDEXES, MIGRATIONS, VERSION};
 
 /// What the lock file's name ends in: nothing that another program would take for its own lock.
-const LOCK: &str = ".lop-lock";
+const LOCK_SUFFIX: &str = ".lop-lock";
 
 /// How long a question waits for a commit to be written out.
-const PATIENCE: Duration = Duration::from_secs(30);
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a commit waits for those who ask: what a scan of many hours found is at stake.
-const LONG_PATIENCE: Duration = Duration::from_secs(3600);
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A catalog open for questions.
 #[derive(Debug)]
@@ -59,7 +53,7 @@ pub struct Writer {
     /// Where a new catalog is built, until it is whole.
     pub(crate) building: Option<Building>,
     /// Whether the database has to be opened again before it is of any use.
-    spoilt: bool,
+    needs_reopen: bool,
     /// Last, so that the others are closed under it.
     _lock: LockFile,
 }
@@ -85,7 +79,7 @@ struct LockFile {
 
 impl LockFile {
     fn take(catalog: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<LockFile, fsops::Error> {
-        let path = with_suffix(catalog, LOCK);
+        let path = with_suffix(catalog, LOCK_SUFFIX);
         Ok(LockFile { _lock: Lock::take(&path, waiting)?, path })
     }
 }
@@ -101,29 +95,30 @@ impl Catalog {
     /// Returns the paths of all files that a catalog at `path` may have: it changes while its own
     /// directory is scanned.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK, ".new"];
+        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
     /// Returns the paths of everything that belongs to a catalog at `path`: its files and the folder with the journals.
     /// For a symbolic link, `SQLite` may use files beside the link or beside its target. Both sets are returned.
-    pub fn own(path: &Path) -> Vec<PathBuf> {
+    pub fn own_paths(path: &Path) -> Vec<PathBuf> {
         let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
         let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();
-        all.flat_map(|path| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat()).collect()
+        all.flat_map(|path| [Catalog::files(&path), vec![Catalog::runs_dir(&path)]].concat())
+            .collect()
     }
 
     /// Returns the folder for the journals of what was done with files of a catalog at `path`.
-    pub fn runs(path: &Path) -> PathBuf {
+    pub fn runs_dir(path: &Path) -> PathBuf {
         with_suffix(path, ".runs")
     }
 
     /// Opens the catalog at `path` for questions.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
-        match look(path)? {
+        match inspect(path)? {
             Found::Nothing => Err(Error::Missing(path.into())),
             Found::Empty => Err(Error::Damaged { path: path.into(), source: None }),
-            Found::Catalog => Catalog::connect(path)?.checked(),
+            Found::Catalog => Catalog::connect(path)?.with_known_format(),
         }
     }
 
@@ -132,14 +127,14 @@ impl Catalog {
     fn connect(path: &Path) -> Result<Catalog, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;
-        db.busy_timeout(PATIENCE).at(path)?;
+        db.busy_timeout(QUESTION_TIMEOUT).at(path)?;
         // SQLite would plan a statement anew for each value of a parameter, as another one might not suit a partial index.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).at(path)?;
         Ok(Catalog { db, path: path.into() })
     }
 
     /// Makes sure that its format is a known one.
-    fn checked(self) -> Result<Catalog, Error> {
+    fn with_known_format(self) -> Result<Catalog, Error> {
         match self.version()? {
             VERSION => Ok(self),
             found if found > VERSION => {
@@ -156,7 +151,10 @@ impl Catalog {
     }
 
     /// Answers several questions from one state, whatever is committed meanwhile.
-    pub(crate) fn at_once<T>(&self, ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn in_one_snapshot<T>(
+        &self,
+        ask: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         if !self.db.is_autocommit() {
             return ask();
         }
@@ -185,7 +183,7 @@ impl Writer {
     /// `waiting` is told the other process's number, if it is known. A missing catalog, and the
     /// directories it is in, are made; it appears under its name once it is committed.
     pub fn open(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Writer, Error> {
-        look(path)?;
+        inspect(path)?;
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
@@ -194,7 +192,7 @@ impl Writer {
         let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
         // Looked at again now that nobody else can be making it.
         let (catalog, building) = open_to_write(path)?;
-        Ok(Writer { catalog, building, spoilt: false, _lock: lock })
+        Ok(Writer { catalog, building, needs_reopen: false, _lock: lock })
     }
 
     /// Returns whether there was no catalog before.
@@ -210,13 +208,15 @@ impl Writer {
 
 /// Opens the catalog, or begins a new one aside; the caller has the lock.
 fn open_to_write(path: &Path) -> Result<(Catalog, Option<Building>), Error> {
-    Ok(match look(path)? {
-        Found::Nothing => fresh(path).map(|(catalog, building)| (catalog, Some(building)))?,
-        Found::Empty | Found::Catalog => (existing(path)?, None),
+    Ok(match inspect(path)? {
+        Found::Nothing => {
+            create_aside(path).map(|(catalog, building)| (catalog, Some(building)))?
+        }
+        Found::Empty | Found::Catalog => (open_existing(path)?, None),
     })
 }
 
-fn existing(path: &Path) -> Result<Catalog, Error> {
+fn open_existing(path: &Path) -> Result<Catalog, Error> {
     let catalog = Catalog::connect(path)?;
     if catalog.db.is_readonly("main").at(path)? {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
@@ -229,17 +229,17 @@ fn existing(path: &Path) -> Result<Catalog, Error> {
         catalog.run(INDEXES)?;
         catalog.run("COMMIT")?;
     }
-    let catalog = catalog.checked()?;
+    let catalog = catalog.with_known_format()?;
     catalog.run(
         "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
          PRAGMA cache_size = -8192; PRAGMA cache_spill = OFF",
     )?;
-    catalog.db.busy_timeout(LONG_PATIENCE).at(path)?;
+    catalog.db.busy_timeout(COMMIT_TIMEOUT).at(path)?;
     Ok(catalog)
 }
 
 /// Starts a new catalog aside, for its owner alone. It needs no journal: it is nothing until it is renamed.
-fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
+fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
     // A journal of a catalog that was removed without it would be taken for the new one's.
     for left in [".new", "-wal", "-shm", "-journal"] {
@@ -257,7 +257,7 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
 }
 
 impl Writer {
-    /// Gives a new catalog its name; it has to be opened again after that ([`Writer::ready`]).
+    /// Gives a new catalog its name; it has to be opened again after that ([`Writer::reopen_if_needed`]).
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         if !self.is_new() {
             return Ok(());
@@ -273,18 +273,18 @@ impl Writer {
 
     /// Opens the database again if that is needed: a new catalog that was given its name, or one to which writing
     /// failed, as it has no journal to go back by.
-    pub(crate) fn ready(&mut self) -> Result<(), Error> {
-        if !self.spoilt {
+    pub(crate) fn reopen_if_needed(&mut self) -> Result<(), Error> {
+        if !self.needs_reopen {
             return Ok(());
         }
         let path = self.catalog.path.clone();
         (self.catalog, self.building) = open_to_write(&path)?;
-        self.spoilt = false;
+        self.needs_reopen = false;
         Ok(())
     }
 
     /// Goes back to what was committed before, after writing failed.
-    pub(crate) fn go_back(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         // If even this fails there is nothing in the database that could be made use of.
         let undone = !self.is_new() && self.catalog.run("ROLLBACK").is_ok();
         if !undone {
@@ -295,21 +295,21 @@ impl Writer {
 
     /// Takes the database out; what is left has to be made ready.
     fn detach(&mut self) -> Result<Catalog, Error> {
-        let path = self.name();
-        let nothing = Catalog { db: Connection::open_in_memory().at(&path)?, path };
-        self.spoilt = true;
-        Ok(std::mem::replace(&mut self.catalog, nothing))
+        let path = self.final_path();
+        let placeholder = Catalog { db: Connection::open_in_memory().at(&path)?, path };
+        self.needs_reopen = true;
+        Ok(std::mem::replace(&mut self.catalog, placeholder))
     }
 
     /// Returns where the catalog is, or will be.
-    fn name(&self) -> PathBuf {
+    fn final_path(&self) -> PathBuf {
         let path = self.catalog.path.as_os_str().as_bytes();
         let name = if self.is_new() { path.strip_suffix(b".new") } else { None };
         OsString::from_vec(name.unwrap_or(path).to_vec()).into()
     }
 
     /// Creates the indexes of a new catalog.
-    pub(crate) fn index(&self) -> Result<(), Error> {
+    pub(crate) fn create_indexes(&self) -> Result<(), Error> {
         if self.is_new() { self.catalog.run(INDEXES) } else { Ok(()) }
     }
 }

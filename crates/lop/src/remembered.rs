@@ -135,7 +135,7 @@ impl Live {
         if !may_have_aliases(tree) {
             return;
         }
-        let (facts, sights) = (&self.loaded.facts, AliasKeyReader::read());
+        let (facts, sights) = (&self.loaded.fingerprints, AliasKeyReader::read());
         let content = |file: &FileId| Some((facts.content(file.0)?, tree.path(*file), *file));
         let mut members: Vec<_> = self.in_state(State::Same).iter().filter_map(content).collect();
         members.sort_unstable();
@@ -158,8 +158,8 @@ impl Live {
 
     /// Returns the groups, in no particular order.
     pub(crate) fn groups(&self, settings: &Settings) -> Result<Groups, CommandError> {
-        let (facts, loaded) = (&self.loaded.facts, &self.loaded);
-        let before = |file: FileId| loaded.doubt(file).and_then(|doubt| doubt.content);
+        let (facts, loaded) = (&self.loaded.fingerprints, &self.loaded);
+        let before = |file: FileId| loaded.unreliable(file).and_then(|doubt| doubt.content);
         let content = |file: FileId| facts.content(file.0).or_else(|| before(file));
         let mut members: Vec<(ContentId, FileId)> = files(&self.loaded.tree)
             .into_iter()
@@ -221,7 +221,7 @@ pub(crate) fn work_on<T>(
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let workers = Workers::new(None, Io::Auto);
-    let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &progress))?;
+    let done = work(&Work::new(&loaded.tree, &loaded.fingerprints, &workers.compare, &progress))?;
     monitor.finish()?;
     Ok(done)
 }
@@ -234,7 +234,7 @@ pub(crate) struct BlockedThread {
 
 impl BlockedThread {
     pub(crate) fn new(catalog: &Catalog) -> Result<BlockedThread, CommandError> {
-        Ok(BlockedThread { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
+        Ok(BlockedThread { sizes: (catalog.unreliable_counts()?.pending > 0).then(HashMap::new) })
     }
 
     /// Returns whether a file of this size that is there waits to be compared.

@@ -5,21 +5,21 @@
     reason = "tests change the trees they made to see what the catalog makes of it"
 )]
 
-mod away;
+mod content_index;
 mod disk;
 mod engine;
 mod forgetting;
 mod formats;
-mod holdings;
-mod imagined;
 mod interrupted;
 mod linked;
 mod locking;
 mod marking;
+mod matching;
 mod opening;
-mod place;
 mod questions;
-mod recalling;
 mod roots;
+mod sandbox;
+mod synthetic;
+mod unreachable;
 mod volumes;
 mod writing;

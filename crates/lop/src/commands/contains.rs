@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use catalog::{Catalog, FileState, Known, Record};
+use catalog::{Catalog, FileMatch, FileState, KnownFile};
 use dupes::{
     AliasKeyReader, Content, ContentLocation, Verdict, Walked, dirs_of, is_inside, locate_contents,
     outside,
@@ -62,7 +62,7 @@ struct Side {
     tree: Tree,
     /// Number of files in quarantine; counted in the first directory only.
     stored: u64,
-    records: Vec<Record>,
+    records: Vec<FileMatch>,
     standings: Vec<Standing>,
     contents: Vec<Content>,
 }
@@ -71,12 +71,12 @@ impl Side {
     /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
     /// found damaged or unreadable.
     fn look(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
-        let records = catalog.known(&tree)?;
-        let content = |record: &Record| match record.known() {
-            Some(Known { state: FileState::Known, content, .. }) => {
+        let records = catalog.match_files(&tree)?;
+        let content = |record: &FileMatch| match record.known() {
+            Some(KnownFile { state: FileState::Known, content, .. }) => {
                 content.map_or(Content::Alone, Content::Known)
             }
-            Some(Known { state: FileState::Damaged | FileState::Unreadable, .. }) => bad,
+            Some(KnownFile { state: FileState::Damaged | FileState::Unreadable, .. }) => bad,
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();
@@ -109,7 +109,7 @@ impl Side {
     /// Returns the content that a file had before it was found damaged or unreadable.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
-            Known { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
+            KnownFile { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use catalog::{Catalog, Entry, Known, Record};
+use catalog::{Catalog, Entry, FileMatch, KnownFile};
 use content::Digest;
 use dupes::State;
 use walk::{FileId, Tree};
@@ -76,7 +76,7 @@ impl<'a> Asker<'a> {
 
     /// Returns where else the content of each file is, in the order of the tree.
     pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
-        let records = self.catalog.known(self.tree)?;
+        let records = self.catalog.match_files(self.tree)?;
         let mut files = Vec::with_capacity(records.len());
         for (file, record) in self.tree.files().iter().zip(&records) {
             let standing = Standing::of(record);
@@ -90,7 +90,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Returns where the copies of an unchanged file are.
-    fn copies(&mut self, known: &Known, size: u64) -> Result<Copies, CommandError> {
+    fn copies(&mut self, known: &KnownFile, size: u64) -> Result<Copies, CommandError> {
         let alone = Copies { standing: Standing::Is(State::Same), ..Copies::default() };
         let Some(number) = known.content else { return self.unless_waiting(alone, size) };
         if !self.contents.contains_key(&number) {
@@ -163,7 +163,11 @@ impl<'a> Asker<'a> {
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
-    fn find_links(&mut self, records: &[Record], files: &mut [Copies]) -> Result<(), CommandError> {
+    fn find_links(
+        &mut self,
+        records: &[FileMatch],
+        files: &mut [Copies],
+    ) -> Result<(), CommandError> {
         let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
         for (at, record) in records.iter().enumerate() {
             let Some(known) = record.known().filter(|_| !files[at].outside) else { continue };

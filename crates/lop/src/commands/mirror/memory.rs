@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use catalog::{Catalog, Held, Holdings};
+use catalog::{Catalog, ContentIndex, DigestedFile};
 use content::Digest;
 use fsops::Stat;
 use mirror::{Hint, Memory, SMALLEST_REUSED};
@@ -17,15 +17,15 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
-    destination: Option<Mutex<Holdings>>,
+    destination: Option<Mutex<ContentIndex>>,
 }
 
 /// What is remembered of the source, and of the directory that was asked about last.
 #[derive(Debug)]
 struct OfSource {
-    holdings: Holdings,
+    holdings: ContentIndex,
     dir: Option<Vec<u8>>,
-    files: HashMap<Vec<u8>, Held>,
+    files: HashMap<Vec<u8>, DigestedFile>,
 }
 
 /// Returns what the catalog remembers of those trees that are on this host; nothing if there is none that can be
@@ -46,7 +46,7 @@ fn read(
     let path = settings.catalog()?;
     let holdings = |top: &Path| {
         let catalog = Catalog::open(&path)?;
-        Ok(Holdings::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
+        Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
     };
     let of = |top: Option<&Path>| top.map(holdings).transpose();
     let both = of(source).and_then(|source| Ok((source, of(destination)?)));

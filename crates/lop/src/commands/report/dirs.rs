@@ -35,7 +35,7 @@ pub(super) fn run(
         let new = count_untracked(work, &roots)?;
         let remembered = RememberedTree {
             tree: &loaded.tree,
-            fingerprints: &loaded.facts,
+            fingerprints: &loaded.fingerprints,
             states: live.states(),
             untracked: &new.counts,
             reclaimable: &|content| loaded.content(content).1,
@@ -50,7 +50,7 @@ pub(super) fn run(
         let together = folders.reclaimable(related.iter());
         let states = live.states().iter().copied();
         let states = states.filter(|state| *state != State::Gone);
-        let mut unknown = Unknown::of_catalog(states, loaded.doubts());
+        let mut unknown = Unknown::of_catalog(states, loaded.unreliable_counts());
         unknown.all += new.found;
         let summary = Summary::new(&related, together, unknown, new.problems.len());
         Ok((related, summary, new.problems))

@@ -9,17 +9,17 @@ use rusqlite::{Params, params};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
-use crate::question::is_version;
-use crate::rows::name;
+use crate::tables::rows::name;
+use crate::tables::versions::is_version;
 
 /// How many are looked at in search of one in the tree: there may be any number.
-const TRIED: u32 = 16;
+const MAX_CANDIDATES: u32 = 16;
 
 /// What a catalog knows of the files below one directory.
 ///
 /// Takes 16 bytes for each file and for each content, from the first question on that needs them.
 #[derive(Debug)]
-pub struct Holdings {
+pub struct ContentIndex {
     catalog: Catalog,
     /// The directory's absolute path, without a slash at its end.
     top: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Holdings {
 
 /// A file whose content was compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct DigestedFile {
     /// Its name in its directory.
     pub name: Vec<u8>,
     /// Inode number.
@@ -48,23 +48,23 @@ pub struct Held {
     content: i64,
 }
 
-impl Held {
+impl DigestedFile {
     /// Returns whether a live file is the one that is remembered, unchanged.
     pub fn is(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }
 
-impl Holdings {
+impl ContentIndex {
     /// Returns what is known of the files of at least `smallest` bytes below an absolute path.
-    pub fn new(catalog: Catalog, top: &[u8], smallest: u64) -> Holdings {
+    pub fn new(catalog: Catalog, top: &[u8], smallest: u64) -> ContentIndex {
         let top = top.strip_suffix(b"/").unwrap_or(top).to_vec();
-        Holdings { catalog, top, smallest, versions: OnceCell::new(), digests: OnceCell::new() }
+        ContentIndex { catalog, top, smallest, versions: OnceCell::new(), digests: OnceCell::new() }
     }
 
     /// Returns those files of a directory, given by its path below the top, whose content was compared and digested,
     /// by name.
-    pub fn digested_in(&self, dir: &[u8]) -> Result<Vec<Held>, Error> {
+    pub fn digested_in(&self, dir: &[u8]) -> Result<Vec<DigestedFile>, Error> {
         let dir =
             if dir.is_empty() { self.top.clone() } else { [&self.top[..], b"/", dir].concat() };
         let Some(row) = self.catalog.dir_row(&dir)? else { return Ok(Vec::new()) };
@@ -76,7 +76,7 @@ impl Holdings {
         let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
         let held = query.query_map(params![row, self.smallest.cast_signed()], |row| {
             let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
-            Ok(Held {
+            Ok(DigestedFile {
                 name: name(row, 0)?.to_vec(),
                 inode: bits(1)?,
                 size: bits(2)?,
@@ -91,7 +91,7 @@ impl Holdings {
 
     /// Returns the path below the top of another file with the content of this one, which is at `path` below it: the
     /// same for all but one that have it.
-    pub fn another(&self, held: &Held, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    pub fn another(&self, held: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.with_content(held.content)?.into_iter().find(|found| found != path))
     }
 
@@ -100,10 +100,10 @@ impl Holdings {
     pub fn of_version(&self, size: u64, mtime_ns: i64, name: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let versions = kept(&self.versions, || self.load_versions())?;
         let mut found = Vec::new();
-        for dir in with_key(versions, key(size, mtime_ns)).take(TRIED as usize) {
+        for dir in with_key(versions, key(size, mtime_ns)).take(MAX_CANDIDATES as usize) {
             let sql = "SELECT dir, name FROM file WHERE dir = ?1 AND size = ?2 AND mtime_ns = ?3 \
                        ORDER BY name <> ?4 LIMIT ?5";
-            let version = params![dir, size.cast_signed(), mtime_ns, name, TRIED];
+            let version = params![dir, size.cast_signed(), mtime_ns, name, MAX_CANDIDATES];
             found.extend(self.paths(sql, version)?);
         }
         Ok(found)
@@ -113,7 +113,7 @@ impl Holdings {
     pub fn of_digest(&self, digest: &Digest) -> Result<Vec<Vec<u8>>, Error> {
         let digests = kept(&self.digests, || self.load_digests())?;
         let mut found = Vec::new();
-        for content in with_key(digests, beginning(&digest.0)).take(TRIED as usize) {
+        for content in with_key(digests, beginning(&digest.0)).take(MAX_CANDIDATES as usize) {
             found.extend(self.with_content(content)?);
         }
         Ok(found)
@@ -121,7 +121,7 @@ impl Holdings {
 
     fn with_content(&self, content: i64) -> Result<Vec<Vec<u8>>, Error> {
         let sql = "SELECT dir, name FROM file WHERE content = ?1 AND state = 0 ORDER BY dir, name LIMIT ?2";
-        self.paths(sql, params![content, TRIED])
+        self.paths(sql, params![content, MAX_CANDIDATES])
     }
 
     /// Returns the paths of some files, those below the top.

@@ -7,22 +7,21 @@ use std::time::Duration;
 
 use walk::{FileId, Tree};
 
-use crate::dirs::{Dirs, TOP};
+use super::TreeMatch;
+use super::stored::{Orphans, Outside, Stored};
 use crate::error::Error;
-use crate::load::Placer;
 use crate::open::Catalog;
-use crate::recall::{Orphans, Recall, Stored, sizes, version};
-use crate::rows::FileRow;
-use crate::volumes::Volumes;
+use crate::placer::Placer;
+use crate::tables::dirs::{Dirs, TOP};
+use crate::tables::rows::FileRow;
+use crate::tables::versions::{sizes, version};
+use crate::tables::volumes::Volumes;
 
 /// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
 /// seconds.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A row that was not found in the tree although its directory is there: by its directory and name.
-pub(crate) type Outside = (i64, Box<[u8]>, FileRow);
-
-impl Recall {
+impl TreeMatch {
     /// Adds the remembered files that have the size of one in the tree.
     ///
     /// Those out of reach are added to `orphans`: their disk may be mounted elsewhere.
@@ -33,11 +32,10 @@ impl Recall {
         partly: Vec<Outside>,
         orphans: &mut Orphans,
     ) -> Result<(), Error> {
-        let Recall { facts, memory } = self;
-        let inside: HashSet<i64> =
-            memory.dir_rows.iter().chain(&memory.gone_dirs).copied().collect();
+        let TreeMatch { fingerprints, rows } = self;
+        let inside: HashSet<i64> = rows.dir_rows.iter().chain(&rows.gone_dirs).copied().collect();
         let mut rest = Vec::new();
-        memory.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
+        rows.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
         if rest.is_empty() && partly.is_empty() {
             return Ok(());
         }
@@ -54,17 +52,17 @@ impl Recall {
                 }
             })?;
         }
-        let away = &mut memory.away;
-        let silent = silent_volumes(&memory.dirs, &wanted);
+        let unreachable = &mut rows.unreachable;
+        let silent = silent_volumes(&rows.dirs, &wanted);
         for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
-            away.add(dir, &name, &row);
+            unreachable.add(dir, &name, &row);
         }
-        let changed = changed_inodes(tree, &mut memory.volumes, &wanted);
+        let changed = changed_inodes(tree, &mut rows.volumes, &wanted);
         let is_changed = |row: &FileRow| changed.contains(&(row.volume, row.inode));
         for (dir, name, row) in wanted.extract_if(.., |(.., row)| is_changed(row)) {
-            away.add(dir, &name, &row);
+            unreachable.add(dir, &name, &row);
         }
-        let mut placer = Placer::new(tree, &memory.dirs, &memory.volumes);
+        let mut placer = Placer::new(tree, &rows.dirs, &rows.volumes);
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {
             let dir = same[0].0;
             let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
@@ -73,20 +71,20 @@ impl Recall {
                     if row.head.is_some() {
                         orphans.entry((row.volume, row.inode)).or_insert(*row);
                     }
-                    return away.add(dir, name, row);
+                    return unreachable.add(dir, name, row);
                 };
-                facts.grow(file.0 as usize + 1);
-                memory.contents.attach(facts, file.0, row);
-                memory.stored.push(Stored::of(row));
+                fingerprints.grow(file.0 as usize + 1);
+                rows.contents.attach(fingerprints, file.0, row);
+                rows.stored.push(Stored::of(row));
                 if row.head.is_none() {
-                    memory.touched.extend(row.content);
+                    rows.touched.extend(row.content);
                 }
             });
         }
-        let rows = placer.finish();
-        memory.dir_rows.resize(tree.dirs().len(), 0);
-        for (row, id) in rows {
-            memory.dir_rows[id.0 as usize] = row;
+        let placed = placer.finish();
+        rows.dir_rows.resize(tree.dirs().len(), 0);
+        for (row, id) in placed {
+            rows.dir_rows[id.0 as usize] = row;
         }
         Ok(())
     }
@@ -119,6 +117,6 @@ fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
         dir_of.entry(row.volume).or_insert(*dir);
     }
     let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
-    let silent = walk::silent(&paths, PATIENCE);
+    let silent = walk::silent(&paths, SPIN_UP_TIMEOUT);
     (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
 }

@@ -110,14 +110,14 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
 
 /// Rows of other directories passed over before looking for the next wanted one by index, which
 /// costs about as much.
-const PASSED: u32 = 16;
+const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
     /// Calls `each` for every file of some directories, given in ascending order, by directory and
     /// name.
     ///
     /// One statement runs over the rows as long as they are wanted: starting it afresh for every
-    /// directory costs a third of a recall.
+    /// directory costs a third of a matched.
     pub(crate) fn each_file_of(
         &self,
         dirs: impl Iterator<Item = i64>,
@@ -130,7 +130,7 @@ impl Catalog {
         while let Some(&start) = wanted.peek() {
             let mut rows = statement.query([start]).at(&self.path)?;
             let mut passed = 0;
-            while passed < PASSED {
+            while passed < MAX_SKIPPED_ROWS {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
                 let dir: i64 = row.get(9).at(&self.path)?;
                 while wanted.next_if(|&next| next < dir).is_some() {}
@@ -162,7 +162,7 @@ pub(crate) struct ContentRow {
 pub(crate) struct Contents {
     rows: HashMap<i64, ContentRow>,
     ids: HashMap<i64, ContentId>,
-    /// The row of each content in the facts that has one, by [`ContentId::index`].
+    /// The row of each content in the fingerprints that has one, by [`ContentId::index`].
     pub(crate) row_of: Vec<i64>,
 }
 
@@ -199,21 +199,21 @@ impl Contents {
     ///
     /// Without a head nothing is: that is how a file is stored whose times are too recent to
     /// tell another change. Nor is anything of a file that was found bad.
-    pub(crate) fn attach(&mut self, facts: &Facts, file: u32, row: &FileRow) {
+    pub(crate) fn attach(&mut self, fingerprints: &Facts, file: u32, row: &FileRow) {
         let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
-        facts.set_head(file, head);
+        fingerprints.set_head(file, head);
         if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
-            facts.set_content(file, self.id(facts, content));
+            fingerprints.set_content(file, self.id(fingerprints, content));
         }
     }
 
-    /// Returns a content's number in the facts, giving it one if need be.
-    pub(crate) fn id(&mut self, facts: &Facts, row: i64) -> ContentId {
+    /// Returns a content's number in the fingerprints, giving it one if need be.
+    pub(crate) fn id(&mut self, fingerprints: &Facts, row: i64) -> ContentId {
         let digest = self.rows.get(&row).and_then(|content| content.digest);
         let row_of = &mut self.row_of;
         *self.ids.entry(row).or_insert_with(|| {
             row_of.push(row);
-            facts.new_content(digest)
+            fingerprints.new_content(digest)
         })
     }
 }

@@ -10,15 +10,15 @@ use std::collections::{HashMap, HashSet};
 use content::{ContentId, Digest, Facts, Head};
 use walk::Tree;
 
-use crate::rows::{Contents, FileRow};
+use crate::tables::rows::{Contents, FileRow};
 
 /// Rows out of reach that have a content.
 #[derive(Debug, Default)]
-pub(crate) struct Away {
+pub(crate) struct UnreachableRows {
     rows: Vec<(i64, Box<[u8]>, FileRow)>,
 }
 
-impl Away {
+impl UnreachableRows {
     /// Adds a row, given by its directory and name.
     pub(crate) fn add(&mut self, dir: i64, name: &[u8], row: &FileRow) {
         if row.content.is_some() {
@@ -27,9 +27,9 @@ impl Away {
     }
 
     /// Removes rows that have lost their content, given by their directories and names.
-    pub(crate) fn forget(&mut self, doubted: &[(i64, Box<[u8]>)]) {
-        let doubted: HashSet<(i64, &[u8])> = doubted.iter().map(|(d, n)| (*d, &**n)).collect();
-        self.rows.retain(|(dir, name, _)| !doubted.contains(&(*dir, &**name)));
+    pub(crate) fn forget(&mut self, unproven: &[(i64, Box<[u8]>)]) {
+        let unproven: HashSet<(i64, &[u8])> = unproven.iter().map(|(d, n)| (*d, &**n)).collect();
+        self.rows.retain(|(dir, name, _)| !unproven.contains(&(*dir, &**name)));
     }
 
     /// Returns the contents of these files by digest.
@@ -44,7 +44,7 @@ impl Away {
         &self,
         contents: &Contents,
         tree: &Tree,
-        facts: &Facts,
+        fingerprints: &Facts,
         new: &[ContentId],
     ) -> Vec<(i64, &[u8], i64)> {
         if self.rows.is_empty() || new.is_empty() {
@@ -54,10 +54,10 @@ impl Away {
         // Whether every new content of this size and head has a digest.
         let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
         for (id, file) in (0u32..).zip(tree.files()) {
-            let content = facts.content(id).filter(|content| new.contains(content));
-            if let (Some(content), Some(head)) = (content, facts.head(id)) {
+            let content = fingerprints.content(id).filter(|content| new.contains(content));
+            if let (Some(content), Some(head)) = (content, fingerprints.head(id)) {
                 *digests.entry((file.size, head)).or_insert(true) &=
-                    facts.digest(content).is_some();
+                    fingerprints.digest(content).is_some();
             }
         }
         let unproven = |row: &FileRow| {

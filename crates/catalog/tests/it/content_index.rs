@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use catalog::{Held, Holdings};
+use catalog::{ContentIndex, DigestedFile};
 use content::Digest;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{bytes, stat};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
-fn scanned() -> (Place, TempTree) {
+fn scanned() -> (Sandbox, TempTree) {
     let tree = TreeBuilder::new()
         .file("in/a", "alike")
         .file("in/d/copy", "alike")
@@ -23,13 +23,13 @@ fn scanned() -> (Place, TempTree) {
         .mtime("in/d/moment", 5, 7)
         .file("inner/copy", "alike")
         .make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
-    (place, tree)
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
+    (sandbox, tree)
 }
 
-fn holdings(place: &Place, top: &Path, smallest: u64) -> Holdings {
-    Holdings::new(place.catalog(), &bytes(top), smallest)
+fn index(sandbox: &Sandbox, top: &Path, smallest: u64) -> ContentIndex {
+    ContentIndex::new(sandbox.catalog(), &bytes(top), smallest)
 }
 
 fn sorted(mut paths: Vec<Vec<u8>>) -> Vec<String> {
@@ -37,27 +37,27 @@ fn sorted(mut paths: Vec<Vec<u8>>) -> Vec<String> {
     paths.into_iter().map(|path| String::from_utf8(path).expect("plain names")).collect()
 }
 
-fn names(held: &[Held]) -> Vec<&[u8]> {
+fn names(held: &[DigestedFile]) -> Vec<&[u8]> {
     held.iter().map(|held| &held.name[..]).collect()
 }
 
 #[test]
 fn a_content_is_found_by_its_digest_below_the_top_only() {
-    let (place, tree) = scanned();
-    let holdings = holdings(&place, &tree.join("in"), 1);
-    let found = holdings.of_digest(&Digest::of(b"alike")).expect("asked");
+    let (sandbox, tree) = scanned();
+    let index = index(&sandbox, &tree.join("in"), 1);
+    let found = index.of_digest(&Digest::of(b"alike")).expect("asked");
     assert_eq!(sorted(found), ["a", "d/copy"]);
     for other in [&b"no other has this size"[..], b"nowhere"] {
-        assert!(holdings.of_digest(&Digest::of(other)).expect("asked").is_empty());
+        assert!(index.of_digest(&Digest::of(other)).expect("asked").is_empty());
     }
 }
 
 #[test]
 fn a_file_is_found_by_its_size_and_time() {
-    let (place, tree) = scanned();
+    let (sandbox, tree) = scanned();
     let found = |top: &str, smallest, size, mtime_ns| {
-        let holdings = holdings(&place, &tree.join(top), smallest);
-        sorted(holdings.of_version(size, mtime_ns, b"moment").expect("asked"))
+        let index = index(&sandbox, &tree.join(top), smallest);
+        sorted(index.of_version(size, mtime_ns, b"moment").expect("asked"))
     };
     let time = 5_000_000_007;
     assert_eq!(found("in", 1, 22, time), ["single"]);
@@ -75,8 +75,8 @@ fn a_file_is_found_by_its_size_and_time() {
 
 #[test]
 fn the_files_of_a_directory_that_were_digested_are_told_with_others_like_them() {
-    let (place, tree) = scanned();
-    let all = holdings(&place, &tree.join("in"), 1);
+    let (sandbox, tree) = scanned();
+    let all = index(&sandbox, &tree.join("in"), 1);
     let held = all.digested_in(b"").expect("asked");
     assert!(names(&held).contains(&&b"a"[..]) && !names(&held).contains(&&b"single"[..]));
     let a = held.iter().find(|held| held.name == b"a").expect("it is there");
@@ -86,7 +86,7 @@ fn the_files_of_a_directory_that_were_digested_are_told_with_others_like_them() 
     assert_eq!(all.another(a, b"elsewhere").expect("asked"), Some(b"a".to_vec()));
     assert_eq!(names(&all.digested_in(b"d").expect("asked")), [b"copy"]);
     assert!(all.digested_in(b"nowhere").expect("asked").is_empty());
-    assert!(holdings(&place, &tree.join("in"), 6).digested_in(b"").expect("asked").is_empty());
+    assert!(index(&sandbox, &tree.join("in"), 6).digested_in(b"").expect("asked").is_empty());
     fs::write(tree.join("in/a"), "Blike").expect("written");
     assert!(!a.is(&stat(&tree.join("in/a"))));
 }

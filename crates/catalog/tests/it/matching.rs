@@ -8,20 +8,20 @@ use walk::Remembered;
 
 use crate::disk::{let_the_clock_tick, pairs, stat, walked};
 use crate::engine::heads;
-use crate::imagined::{Dir, NOWHERE, file, imagined, one};
-use crate::place::{Place, recall};
+use crate::sandbox::{Sandbox, match_tree};
+use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
 /// Returns what is known of [`pairs`] after a change.
 fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
     change(&tree);
-    place.scan(&[tree.path()]).known()
+    sandbox.scan(&[tree.path()]).known()
 }
 
 #[test]
 fn nothing_is_known_to_the_first_scan() {
-    assert_eq!(Place::new().scan(&[pairs().path()]).known(), [""; 0]);
+    assert_eq!(Sandbox::new().scan(&[pairs().path()]).known(), [""; 0]);
 }
 
 #[test]
@@ -32,17 +32,17 @@ fn unchanged_files_are_known_again() {
 
 #[test]
 fn a_scan_of_a_part_knows_that_part() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    assert_eq!(place.scan(&[&tree.join("d")]).known(), ["b", "c"]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.scan(&[&tree.join("d")]).known(), ["b", "c"]);
 }
 
 #[test]
 fn a_scan_of_nothing_forgets_nothing() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    place.scan(&[]);
-    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.scan(&[]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b", "c"]);
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn a_file_replaced_by_its_copy_is_not_known() {
 /// On a disk one part hardly changes without another; here each changes alone.
 #[test]
 fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let file = file(3);
-    place.learn(one(NOWHERE, file), SystemTime::now(), heads);
+    sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
     let known = |now: Remembered| {
-        let writer = place.writer();
-        recall(&writer, &mut one(NOWHERE, now)).facts.head(0).is_some()
+        let writer = sandbox.writer();
+        match_tree(&writer, &mut one(NOWHERE, now)).fingerprints.head(0).is_some()
     };
     assert!(known(file));
     assert!(!known(Remembered { inode: 4, ..file }), "another inode");
@@ -114,13 +114,13 @@ fn any_metadata_is_remembered_to_the_bit() {
         Remembered { size: u64::MAX, inode: 1 << 63, mtime_ns: -1, ctime_ns: 0 },
     ];
     for file in odd {
-        let place = Place::new();
-        place.learn(one(NOWHERE, file), SystemTime::now(), heads);
-        let entry = place.entry("/no such directory/d/one".as_ref()).expect("is there");
+        let sandbox = Sandbox::new();
+        sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        let entry = sandbox.entry("/no such directory/d/one".as_ref()).expect("is there");
         let Remembered { size, inode, mtime_ns, ctime_ns } = file;
         let stored = (entry.size, entry.inode, entry.mtime_ns, entry.ctime_ns);
         assert_eq!(stored, (size, inode, mtime_ns, ctime_ns));
-        let again = place.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        let again = sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
         assert_eq!(again.known(), ["one"]);
     }
 }
@@ -128,18 +128,18 @@ fn any_metadata_is_remembered_to_the_bit() {
 /// Both sides are read by name; what a walk found comes in any order.
 #[test]
 fn files_are_known_in_whatever_order_they_are_found() {
-    let place = Place::new();
-    let dir = |files| imagined(&[Dir { name: "d", device: NOWHERE, files }]);
+    let sandbox = Sandbox::new();
+    let dir = |files| synthetic_tree(&[Dir { name: "d", device: NOWHERE, files }]);
     let up = vec![("a", file(1)), ("b", file(2)), ("c", file(3)), ("d", file(4))];
     let down = up.iter().rev().copied().collect();
-    place.learn(dir(up), SystemTime::now(), heads);
-    let again = place.learn(dir(down), SystemTime::now(), heads);
+    sandbox.learn(dir(up), SystemTime::now(), heads);
+    let again = sandbox.learn(dir(down), SystemTime::now(), heads);
     assert_eq!(again.known(), ["a", "b", "c", "d"]);
 }
 
 #[test]
 fn files_are_known_in_directories_far_apart() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let names: Vec<String> = (0..100).map(|n| format!("{n:02}")).collect();
     let tree = |wanted: &[usize]| {
         let dirs = wanted.iter().map(|&n| Dir {
@@ -147,12 +147,12 @@ fn files_are_known_in_directories_far_apart() {
             device: NOWHERE,
             files: vec![(&names[n], file(n as u64 + 1)), ("same", file(n as u64 + 1000))],
         });
-        imagined(&dirs.collect::<Vec<_>>())
+        synthetic_tree(&dirs.collect::<Vec<_>>())
     };
     let all: Vec<usize> = (0..100).collect();
-    place.learn(tree(&all), SystemTime::now(), heads);
+    sandbox.learn(tree(&all), SystemTime::now(), heads);
     // Next to each other, a few apart, and as far apart as can be.
-    let again = place.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
+    let again = sandbox.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
     let mut expected = vec!["00", "05", "06", "50", "99"];
     expected.extend(["same"; 5]);
     assert_eq!(again.known(), expected);
@@ -160,11 +160,11 @@ fn files_are_known_in_directories_far_apart() {
 
 #[test]
 fn files_of_an_incomplete_listing_are_kept() {
-    let place = Place::new();
-    let dir = |files| imagined(&[Dir { name: "d", device: NOWHERE, files }]);
-    place.learn(dir(vec![("a", file(1)), ("b", file(2))]), SystemTime::now(), heads);
-    place.learn(dir(vec![("b", file(2))]), SystemTime::now(), heads);
-    let again = place.learn(dir(vec![("a", file(1))]), SystemTime::now(), heads);
+    let sandbox = Sandbox::new();
+    let dir = |files| synthetic_tree(&[Dir { name: "d", device: NOWHERE, files }]);
+    sandbox.learn(dir(vec![("a", file(1)), ("b", file(2))]), SystemTime::now(), heads);
+    sandbox.learn(dir(vec![("b", file(2))]), SystemTime::now(), heads);
+    let again = sandbox.learn(dir(vec![("a", file(1))]), SystemTime::now(), heads);
     assert_eq!(again.known(), ["a"]);
 }
 
@@ -177,27 +177,27 @@ fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
 
 #[test]
 fn files_changed_just_before_a_scan_are_known_to_the_one_after_the_next() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan_at(&[tree.path()], after(&tree, 1));
-    assert_eq!(place.scan_at(&[tree.path()], after(&tree, 5000)).known(), [""; 0]);
-    assert_eq!(place.scan_at(&[tree.path()], after(&tree, 9000)).known(), ["a", "b", "c"]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan_at(&[tree.path()], after(&tree, 1));
+    assert_eq!(sandbox.scan_at(&[tree.path()], after(&tree, 5000)).known(), [""; 0]);
+    assert_eq!(sandbox.scan_at(&[tree.path()], after(&tree, 9000)).known(), ["a", "b", "c"]);
 }
 
 #[test]
 fn files_changed_just_before_a_scan_are_in_their_groups() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan_at(&[tree.path()], after(&tree, 1));
-    let a = place.entry(&tree.join("a")).expect("is there");
-    let same = place.catalog().files_with(a.content.expect("compared")).expect("asks");
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan_at(&[tree.path()], after(&tree, 1));
+    let a = sandbox.entry(&tree.join("a")).expect("is there");
+    let same = sandbox.catalog().files_with(a.content.expect("compared")).expect("asks");
     assert_eq!((same.len(), a.copies), (2, 2));
 }
 
 #[test]
 fn files_from_the_future_are_never_trusted() {
-    let (place, tree) = (Place::new(), pairs());
+    let (sandbox, tree) = (Sandbox::new(), pairs());
     let behind = after(&tree, 0) - Duration::from_secs(3600);
     for _ in 0..3 {
-        assert_eq!(place.scan_at(&[tree.path()], behind).known(), [""; 0]);
+        assert_eq!(sandbox.scan_at(&[tree.path()], behind).known(), [""; 0]);
     }
 }
 
@@ -207,9 +207,9 @@ fn times_in_whole_seconds_are_trusted_later() {
     const SECOND: i64 = 1_000_000_000;
     let started = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
     let known = |mtime_ns, ctime_ns| {
-        let (place, file) = (Place::new(), Remembered { mtime_ns, ctime_ns, ..file(3) });
-        place.learn(one(NOWHERE, file), started, heads);
-        !place.learn(one(NOWHERE, file), started, heads).known().is_empty()
+        let (sandbox, file) = (Sandbox::new(), Remembered { mtime_ns, ctime_ns, ..file(3) });
+        sandbox.learn(one(NOWHERE, file), started, heads);
+        !sandbox.learn(one(NOWHERE, file), started, heads).known().is_empty()
     };
     assert!(!known(99 * SECOND, 99 * SECOND));
     assert!(known(98 * SECOND, 98 * SECOND));
@@ -218,12 +218,12 @@ fn times_in_whole_seconds_are_trusted_later() {
 
 #[test]
 fn a_file_alone_with_its_size_is_remembered_without_a_head() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    let heads = place.query("SELECT head IS NULL FROM file ORDER BY name");
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    let heads = sandbox.query("SELECT head IS NULL FROM file ORDER BY name");
     assert_eq!(heads, ["0", "0", "0", "1"]);
     let now = walked(&[tree.path()]);
-    let known = place.catalog().known(&now).expect("asks");
+    let known = sandbox.catalog().match_files(&now).expect("asks");
     assert!(
         known.iter().all(|record| record.known().is_some()),
         "that it is unchanged is known all the same"

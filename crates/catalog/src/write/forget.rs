@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::params;
 
-use crate::dirs::{BELOW, range_below};
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
+use crate::tables::dirs::{BELOW, range_below};
 
 impl Writer {
     /// Forgets all that is remembered of an absolute path, a file or a directory, and of what is below it:

@@ -7,82 +7,24 @@
 //!
 //! Size and modification time do not reveal every edit, and lop's own changes of names change the status of files. So
 //! a file is known only if lop gave it its status change time, and a row of the same inode describes it only if the row
-//! has the time from before lop's changes ([`Status`]).
+//! has the time from before lop's changes ([`CtimeCause`]).
 
 use std::collections::{HashMap, HashSet};
 
 use content::Digest;
 use rusqlite::{OptionalExtension, Row, params};
-use walk::{Device, split};
+use walk::split;
 
-use crate::delta::is_recent;
-use crate::dirs::{TOP, components};
+use super::operation::{CtimeCause, FileOperation, LiveFile, Version};
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
-use crate::volumes::Volumes;
-
-/// A version of a file, apart from the file system that it is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// Inode number.
-    pub inode: u64,
-    /// Length in bytes.
-    pub size: u64,
-    /// Modification time, nanoseconds since the epoch.
-    pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
-    pub ctime_ns: i64,
-}
-
-/// How a file came by its status change time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Others may have changed the file since lop last knew it.
-    Unknown,
-    /// Only lop has changed the status.
-    Changed {
-        /// The status change time before lop's first change, in nanoseconds since the epoch.
-        before_ns: i64,
-    },
-    /// Lop made the file, and nobody has changed it since.
-    Made,
-}
-
-/// A file as it is now.
-#[derive(Clone, Copy, Debug)]
-pub struct Live {
-    /// The file system that it is on.
-    pub device: Device,
-    /// What it is.
-    pub version: Version,
-    /// Bytes that it takes on the disk.
-    pub allocated: u64,
-    /// How it came by its status change time.
-    pub status: Status,
-}
-
-/// What became of a file by something that lop did.
-#[derive(Clone, Debug)]
-pub struct Deed {
-    /// The absolute path of the file.
-    pub path: Vec<u8>,
-    /// What it was before.
-    pub was: Version,
-    /// Bytes that it took on the disk before.
-    pub allocated: u64,
-    /// The absolute path of the file that it was compared with.
-    pub kept: Vec<u8>,
-    /// What that file was.
-    pub kept_was: Version,
-    /// The digest of what both had in them, if it is known.
-    pub digest: Option<Digest>,
-    /// Bytes that it does not take any more although it is still there.
-    pub unshared: u64,
-}
+use crate::tables::dirs::{TOP, components};
+use crate::tables::versions::is_recent;
+use crate::tables::volumes::Volumes;
 
 impl Writer {
     /// Takes over what became of files. `look` looks at the regular file at an absolute path, nothing if there is
-    /// none. `looked_ns` is a time before that, nanoseconds since the epoch: what has times as recent that a further
+    /// none. `inspected_ns` is a time before that, nanoseconds since the epoch: what has times as recent that a further
     /// change might not show in them is read again by the next scan.
     ///
     /// # Errors
@@ -90,16 +32,16 @@ impl Writer {
     /// The catalog is then as it was before.
     pub fn follow<E: From<Error>>(
         &self,
-        deeds: impl Iterator<Item = Result<Deed, E>>,
-        look: impl FnMut(&[u8]) -> Option<Live>,
-        looked_ns: i64,
+        operations: impl Iterator<Item = Result<FileOperation, E>>,
+        look: impl FnMut(&[u8]) -> Option<LiveFile>,
+        inspected_ns: i64,
     ) -> Result<(), E> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
         let followed =
-            Follower::new(catalog, look, looked_ns).map_err(E::from).and_then(|mut follower| {
-                for deed in deeds {
-                    follower.follow(&deed?)?;
+            Follower::new(catalog, look, inspected_ns).map_err(E::from).and_then(|mut follower| {
+                for operation in operations {
+                    follower.follow(&operation?)?;
                 }
                 Ok(follower.finish()?)
             });
@@ -127,7 +69,7 @@ struct Follower<'c, L> {
     catalog: &'c Catalog,
     look: L,
     volumes: Volumes,
-    looked_ns: i64,
+    inspected_ns: i64,
     /// Rows of directories by their paths; 0 for those that are not remembered.
     dirs: HashMap<Vec<u8>, i64>,
     next_dir: i64,
@@ -136,7 +78,7 @@ struct Follower<'c, L> {
     contents: HashMap<i64, Touched>,
     /// Inodes whose status was changed, by volume and number.
     inodes: HashSet<(i64, u64)>,
-    /// Status change times of inodes whose rows were still true when the run came to the first of their names.
+    /// CtimeCause change times of inodes whose rows were still true when the run came to the first of their names.
     described: HashMap<(i64, u64), i64>,
 }
 
@@ -151,13 +93,13 @@ struct Touched {
     unshared: u64,
 }
 
-impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
-    fn new(catalog: &'c Catalog, look: L, looked_ns: i64) -> Result<Self, Error> {
+impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
+    fn new(catalog: &'c Catalog, look: L, inspected_ns: i64) -> Result<Self, Error> {
         Ok(Follower {
             catalog,
             look,
             volumes: Volumes::load(catalog)?,
-            looked_ns,
+            inspected_ns,
             dirs: HashMap::new(),
             next_dir: catalog.next_id("dir")?,
             emptied: HashSet::new(),
@@ -167,48 +109,48 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         })
     }
 
-    fn follow(&mut self, deed: &Deed) -> Result<(), Error> {
-        let row = self.row(&deed.path)?;
-        let kept = self.row(&deed.kept)?;
+    fn follow(&mut self, operation: &FileOperation) -> Result<(), Error> {
+        let row = self.row(&operation.path)?;
+        let kept = self.row(&operation.kept)?;
         if let Some(row) = &row {
-            self.inodes.insert((row.volume, deed.was.inode));
-            if row.version == deed.was {
+            self.inodes.insert((row.volume, operation.was.inode));
+            if row.version == operation.was {
                 self.described.insert((row.volume, row.version.inode), row.version.ctime_ns);
             }
         }
         if let Some(kept) = &kept {
             self.inodes.insert((kept.volume, kept.version.inode));
         }
-        let Some(now) = (self.look)(&deed.path) else {
-            return row.map_or(Ok(()), |row| self.forget(deed, row));
+        let Some(now) = (self.look)(&operation.path) else {
+            return row.map_or(Ok(()), |row| self.forget(operation, row));
         };
         // Without a doubt, as it is said to be there.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
-        if now.status == Status::Unknown {
+        if now.ctime_cause == CtimeCause::Unknown {
             // Others may have written to it since its row was stored.
             return Ok(());
         }
         let kept = kept.filter(|kept| agrees(kept, volume, &now));
-        if !is_like(deed.was, now.version)
+        if !is_like(operation.was, now.version)
             && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
         {
             // Somebody wrote to it, perhaps by another of its names while it was in quarantine.
             return Ok(());
         }
-        let own = row.filter(|row| self.describes(row, deed.was) && agrees(row, volume, &now));
+        let own = row.filter(|row| self.describes(row, operation.was) && agrees(row, volume, &now));
         let known = match (own, kept) {
             (None, Some(kept)) if is_link(&kept, volume, now.version) => Some(kept),
-            (None, Some(kept)) if self.is_as_compared(&kept, deed)? => Some(kept),
+            (None, Some(kept)) if self.is_as_compared(&kept, operation)? => Some(kept),
             (own, _) => own,
         };
         // Without a content nothing would tell that others have the same one.
         let Some(Remembered { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
-            self.touch(content, now.allocated, deed.unshared)?;
+            self.touch(content, now.allocated, operation.unshared)?;
         }
         let remembered = Remembered { volume, version: now.version, head, content: Some(content) };
         self.inodes.insert((volume, now.version.inode));
-        self.write(&deed.path, &remembered)
+        self.write(&operation.path, &remembered)
     }
 
     /// Returns whether a row describes a file as it was, but perhaps for a status that lop has changed already by
@@ -221,13 +163,13 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
     }
 
     /// Returns whether what is remembered of the kept file is what it had in it when it was compared.
-    fn is_as_compared(&self, kept: &Remembered, deed: &Deed) -> Result<bool, Error> {
+    fn is_as_compared(&self, kept: &Remembered, operation: &FileOperation) -> Result<bool, Error> {
         let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
-        let was = deed.kept_was;
+        let was = operation.kept_was;
         if (inode, size, mtime_ns) != (was.inode, was.size, was.mtime_ns) {
             return Ok(false);
         }
-        let Some((content, digest)) = kept.content.zip(deed.digest) else {
+        let Some((content, digest)) = kept.content.zip(operation.digest) else {
             return Ok(ctime_ns == was.ctime_ns);
         };
         let sql = "SELECT digest FROM content WHERE id = ?1";
@@ -237,12 +179,12 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         Ok(known.map_or(ctime_ns == was.ctime_ns, |known| Digest(known) == digest))
     }
 
-    fn forget(&mut self, deed: &Deed, row: Remembered) -> Result<(), Error> {
-        let (dir, name) = split(&deed.path);
+    fn forget(&mut self, operation: &FileOperation, row: Remembered) -> Result<(), Error> {
+        let (dir, name) = split(&operation.path);
         let dir = self.dir(dir, false)?;
         self.catalog.delete_files(std::iter::once((dir, name)))?;
         self.emptied.insert(dir);
-        row.content.map_or(Ok(()), |content| self.touch(content, deed.allocated, 0))
+        row.content.map_or(Ok(()), |content| self.touch(content, operation.allocated, 0))
     }
 
     /// Notes that a content gains or loses a file.
@@ -278,7 +220,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
         let (dir, name) = split(path);
         let dir = self.dir(dir, true)?;
         let Version { inode, size, mtime_ns, ctime_ns } = file.version;
-        let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.looked_ns));
+        let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.inspected_ns));
         let sql = "INSERT OR REPLACE INTO file \
                    (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -293,7 +235,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
     /// Returns the row of the directory at an absolute path, 0 if there is none; one that is wanted is made.
     fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
         /// Paths that are kept at hand.
-        const MOST: usize = 10_000;
+        const MAX_CACHED_PATHS: usize = 10_000;
         if let Some(&row) = self.dirs.get(path).filter(|&&row| row != 0 || !wanted) {
             return Ok(row);
         }
@@ -302,7 +244,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
             None if wanted => self.make_dir(path)?,
             None => 0,
         };
-        if self.dirs.len() >= MOST {
+        if self.dirs.len() >= MAX_CACHED_PATHS {
             self.dirs.clear();
         }
         self.dirs.insert(path.to_vec(), row);
@@ -369,7 +311,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<Live>> Follower<'c, L> {
             let is_it = self.volumes.find(&now.device) == Some(file.volume);
             let is_renewed = is_it && is_link(&file, file.volume, now.version);
             if is_renewed && now.version != file.version && agrees(&file, file.volume, &now) {
-                let settled = !is_recent(mtime_ns, ctime_ns, self.looked_ns);
+                let settled = !is_recent(mtime_ns, ctime_ns, self.inspected_ns);
                 update.execute(params![dir, name, ctime_ns, settled]).at(path)?;
             }
         }
@@ -384,11 +326,11 @@ fn is_like(was: Version, now: Version) -> bool {
 
 /// Returns whether a row can describe a file: the row has another inode, or the file's status from before or after lop's
 /// changes.
-fn agrees(row: &Remembered, volume: i64, now: &Live) -> bool {
+fn agrees(row: &Remembered, volume: i64, now: &LiveFile) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)
         || ctime_ns == now.version.ctime_ns
-        || now.status == Status::Changed { before_ns: ctime_ns }
+        || now.ctime_cause == CtimeCause::LopChanged { before_ns: ctime_ns }
 }
 
 /// Returns whether a file is the very one that a row describes, but for its status.

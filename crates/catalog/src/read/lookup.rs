@@ -7,13 +7,13 @@ use fsops::Volume;
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use walk::{DirId, Tree};
 
-use crate::dirs::{BELOW, TOP};
 use crate::error::{At, Error};
 use crate::open::Catalog;
-use crate::recall::{files_by_name, version};
-use crate::rows::{FileRow, name};
 use crate::state::FileState;
-use crate::volumes::Volumes;
+use crate::tables::dirs::BELOW;
+use crate::tables::rows::{FileRow, name};
+use crate::tables::versions::{files_by_name, is_version, version};
+use crate::tables::volumes::Volumes;
 
 /// What is remembered of one file.
 #[derive(Clone, Debug)]
@@ -57,15 +57,9 @@ impl Entry {
     }
 }
 
-/// Returns whether a live file has this inode number, size, mtime and ctime.
-pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bool {
-    let is = (now.inode, now.size, now.mtime_ns(), now.ctime_ns);
-    now.kind == fsops::Kind::File && is == version
-}
-
 /// What is remembered of an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownFile {
     /// Which file system it is on, as a row of `volume`.
     pub volume: i64,
     /// Inode number.
@@ -78,37 +72,24 @@ pub struct Known {
 
 /// What a catalog has of a file that is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Record {
+pub enum FileMatch {
     /// Nothing.
     #[default]
     Missing,
     /// The file has changed since the scan, or another one had its name.
     Changed,
     /// The file as it is.
-    Known(Known),
+    Unchanged(KnownFile),
 }
 
-impl Record {
+impl FileMatch {
     /// Returns what is remembered of the file as it is.
-    pub fn known(&self) -> Option<Known> {
+    pub fn known(&self) -> Option<KnownFile> {
         match *self {
-            Record::Known(known) => Some(known),
-            Record::Missing | Record::Changed => None,
+            FileMatch::Unchanged(known) => Some(known),
+            FileMatch::Missing | FileMatch::Changed => None,
         }
     }
-}
-
-/// How much of a catalog cannot be relied on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Doubts {
-    /// Files that were not compared yet.
-    pub pending: u64,
-    /// Files that were found damaged.
-    pub damaged: u64,
-    /// Files that could not be read.
-    pub unreadable: u64,
-    /// Whether a scan was interrupted and not made again since.
-    pub interrupted: bool,
 }
 
 const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ctime_ns, content, \
@@ -176,7 +157,7 @@ impl Catalog {
     /// Returns all files that have a content, or had one before they were found bad, sorted by path.
     pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE file.content = ?1");
-        let mut entries = self.at_once(|| self.with_paths(self.entries(&sql, content)?))?;
+        let mut entries = self.in_one_snapshot(|| self.with_paths(self.entries(&sql, content)?))?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -210,33 +191,12 @@ impl Catalog {
     /// Returns the files of a size that were not compared with others of it yet.
     pub fn pending(&self, size: u64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE state <> 0 AND state = 1 AND file.size = ?1");
-        self.at_once(|| self.with_paths(self.entries(&sql, size.cast_signed())?))
-    }
-
-    /// Returns how much of the catalog cannot be relied on.
-    pub fn doubts(&self) -> Result<Doubts, Error> {
-        let count = |sql: &str| -> Result<u64, Error> {
-            let number = self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).at(&self.path)?;
-            Ok(number.cast_unsigned())
-        };
-        let in_state = |state: FileState| {
-            let number = state.number();
-            // The first condition is that of the index.
-            count(&format!("SELECT count(*) FROM file WHERE state <> 0 AND state = {number}"))
-        };
-        let interrupted = "SELECT count(*) FROM root JOIN scan ON scan.id = root.scan \
-                           WHERE NOT scan.complete";
-        Ok(Doubts {
-            pending: in_state(FileState::Pending)?,
-            damaged: in_state(FileState::Damaged)?,
-            unreadable: in_state(FileState::Unreadable)?,
-            interrupted: count(interrupted)? > 0,
-        })
+        self.in_one_snapshot(|| self.with_paths(self.entries(&sql, size.cast_signed())?))
     }
 
     /// Returns all names of some inodes, given as (volume, inode). Reads every row.
     pub fn names_of(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
-        self.at_once(|| self.with_paths(self.names_without_paths(inodes)?))
+        self.in_one_snapshot(|| self.with_paths(self.names_without_paths(inodes)?))
     }
 
     fn names_without_paths(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
@@ -254,13 +214,13 @@ impl Catalog {
     }
 
     /// Returns, for each file of a tree, what is remembered of it.
-    pub fn known(&self, tree: &Tree) -> Result<Vec<Record>, Error> {
-        self.at_once(|| self.known_now(tree))
+    pub fn match_files(&self, tree: &Tree) -> Result<Vec<FileMatch>, Error> {
+        self.in_one_snapshot(|| self.match_files_now(tree))
     }
 
-    fn known_now(&self, tree: &Tree) -> Result<Vec<Record>, Error> {
+    fn match_files_now(&self, tree: &Tree) -> Result<Vec<FileMatch>, Error> {
         let mut volumes = Volumes::load(self)?;
-        let mut known = vec![Record::Missing; tree.files().len()];
+        let mut known = vec![FileMatch::Missing; tree.files().len()];
         let mut statement = self.files_in_statement()?;
         for index in (0u32..).take(tree.dirs().len()) {
             let dir = DirId(index);
@@ -274,8 +234,8 @@ impl Catalog {
                 let file = files[at].1;
                 let FileRow { volume, inode, content, state, .. } = stored;
                 let is_same = stored.same_version(&version(tree, file, &mut volumes));
-                let same = is_same.then_some(Known { volume, inode, content, state });
-                known[file.0 as usize] = same.map_or(Record::Changed, Record::Known);
+                let same = is_same.then_some(KnownFile { volume, inode, content, state });
+                known[file.0 as usize] = same.map_or(FileMatch::Changed, FileMatch::Unchanged);
             })?;
         }
         Ok(known)
@@ -294,28 +254,5 @@ impl Catalog {
     fn with_path(&self, mut entry: Entry) -> Result<Entry, Error> {
         entry.path = self.path_in(entry.dir, &entry.name)?;
         Ok(entry)
-    }
-
-    /// Returns the absolute path of a file, by the row of its directory and its name.
-    pub(crate) fn path_in(&self, dir: i64, name: &[u8]) -> Result<Vec<u8>, Error> {
-        let sql = "SELECT parent, name FROM dir WHERE id = ?1";
-        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
-        let mut names = vec![name.to_vec()];
-        let mut at = dir;
-        while at != TOP {
-            let (parent, name) =
-                query.query_row([at], |row| Ok((row.get(0)?, row.get(1)?))).at(&self.path)?;
-            if parent >= at {
-                return Err(Error::Orphans { path: self.path.clone(), dirs: 1, files: 0 });
-            }
-            names.push(name);
-            at = parent;
-        }
-        let mut path = Vec::new();
-        for name in names.iter().rev() {
-            path.push(b'/');
-            path.extend_from_slice(name);
-        }
-        Ok(path)
     }
 }

@@ -1,4 +1,4 @@
-//! The directories of a catalog, in memory while it is compared with a tree.
+//! The directories of a catalog, in rows while it is compared with a tree.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use walk::{DirId, Tree};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
-use crate::rows::name;
+use crate::tables::rows::name;
 
 /// The row of the file system's root.
 pub(crate) const TOP: i64 = 1;

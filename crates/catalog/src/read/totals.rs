@@ -63,7 +63,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::TOTALS;
-    use crate::open::{INDEXES, MIGRATIONS};
+    use crate::schema::{INDEXES, MIGRATIONS};
 
     #[test]
     fn only_the_files_of_the_directories_are_looked_up() {

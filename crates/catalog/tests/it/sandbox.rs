@@ -1,10 +1,10 @@
-//! A place for a catalog, with what tests do there.
+//! A sandbox for a catalog, with what tests do there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use catalog::{Catalog, Copies, Entry, Error, Recall, ScanRecord, Writer};
+use catalog::{Catalog, CopyCount, Entry, Error, ScanRecord, TreeMatch, Writer};
 use content::Facts;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -14,14 +14,14 @@ use walk::{FileId, Problem, Tree};
 use crate::disk::{bytes, ids, walked};
 use crate::engine::compare;
 
-/// A place for a catalog.
-pub(crate) struct Place {
+/// A sandbox for a catalog.
+pub(crate) struct Sandbox {
     dir: TempTree,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        Place { dir: TempTree::new() }
+impl Sandbox {
+    pub(crate) fn new() -> Sandbox {
+        Sandbox { dir: TempTree::new() }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -71,16 +71,17 @@ impl Place {
         &self,
         mut tree: Tree,
         started: SystemTime,
-        engine: impl FnOnce(&Tree, &Facts) -> Vec<Copies>,
+        engine: impl FnOnce(&Tree, &Facts) -> Vec<CopyCount>,
     ) -> Scan {
         let (writer, walked) = (self.writer(), tree.files().len());
-        let recall = recall(&writer, &mut tree);
-        let facts = &recall.facts;
-        let known = |id: FileId| facts.head(id.0).is_some() || facts.content(id.0).is_some();
+        let match_tree = match_tree(&writer, &mut tree);
+        let fingerprints = &match_tree.fingerprints;
+        let known =
+            |id: FileId| fingerprints.head(id.0).is_some() || fingerprints.content(id.0).is_some();
         let known = ids(&tree).map(known).collect();
-        let copies = engine(&tree, facts);
+        let copies = engine(&tree, fingerprints);
         let record = record(started);
-        writer.commit(&tree, recall, copies.into_iter(), &[], &record).expect("commits");
+        writer.commit(&tree, match_tree, copies.into_iter(), &[], &record).expect("commits");
         Scan { tree, walked, known }
     }
 
@@ -92,10 +93,10 @@ impl Place {
         probe: impl FnOnce(),
     ) -> Result<(), Error> {
         let (writer, mut tree) = (self.writer(), walked(roots));
-        let recall = recall(&writer, &mut tree);
-        let copies = compare(&tree, &recall.facts);
+        let match_tree = match_tree(&writer, &mut tree);
+        let copies = compare(&tree, &match_tree.fingerprints);
         let record = record(later());
-        writer.commit(&tree, recall, probing(probe, copies), problems, &record)
+        writer.commit(&tree, match_tree, probing(probe, copies), problems, &record)
     }
 
     /// Changes the catalog behind its back.
@@ -141,12 +142,12 @@ impl Scan {
     }
 }
 
-/// Recalls what there is to recall, as the program does it.
-pub(crate) fn recall(writer: &Writer, tree: &mut Tree) -> Recall {
+/// Recalls what there is to match_tree, as the program does it.
+pub(crate) fn match_tree(writer: &Writer, tree: &mut Tree) -> TreeMatch {
     if writer.is_new() {
-        return Recall::nothing(tree);
+        return TreeMatch::empty(tree);
     }
-    writer.catalog().recall(tree, true).expect("recalls")
+    writer.catalog().match_tree(tree, true).expect("recalls")
 }
 
 /// Returns a time at which all files are old enough to be trusted.
@@ -163,7 +164,10 @@ pub(crate) fn record(started: SystemTime) -> ScanRecord {
 
 /// Returns copies, calling `probe` before the first: a commit asks for them when it has written
 /// the files, within its transaction.
-pub(crate) fn probing(probe: impl FnOnce(), copies: Vec<Copies>) -> impl Iterator<Item = Copies> {
+pub(crate) fn probing(
+    probe: impl FnOnce(),
+    copies: Vec<CopyCount>,
+) -> impl Iterator<Item = CopyCount> {
     let probed = std::iter::once_with(move || {
         probe();
         None

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use fsops::Volume;
 
-use crate::dirs::{Dirs, TOP};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
+use crate::tables::dirs::{Dirs, TOP};
 
 /// What a catalog knows, in numbers.
 #[derive(Debug, Default)]
@@ -15,9 +15,9 @@ pub struct Overview {
     /// All that is remembered.
     pub all: Tally,
     /// The paths that were scanned, in the order of their bytes.
-    pub roots: Vec<Scanned>,
+    pub roots: Vec<ScannedRoot>,
     /// The file systems that files are on, the one with the most files first.
-    pub disks: Vec<Disk>,
+    pub volumes: Vec<VolumeSummary>,
     /// Entries that the last scans could not examine.
     pub problems: u64,
 }
@@ -49,7 +49,7 @@ impl Tally {
 
 /// A path that was scanned.
 #[derive(Debug)]
-pub struct Scanned {
+pub struct ScannedRoot {
     /// Absolute.
     pub path: Vec<u8>,
     /// When its last scan ended, milliseconds since the epoch.
@@ -64,7 +64,7 @@ pub struct Scanned {
 
 /// A file system that files are on.
 #[derive(Debug)]
-pub struct Disk {
+pub struct VolumeSummary {
     /// Its identity; `None` if the catalog has lost it.
     pub volume: Option<Volume>,
     /// The lowest directory that all of its files are below.
@@ -76,7 +76,7 @@ pub struct Disk {
 impl Catalog {
     /// Returns what the catalog knows, in numbers. Reads every row.
     pub fn overview(&self) -> Result<Overview, Error> {
-        self.at_once(|| {
+        self.in_one_snapshot(|| {
             let dirs = Dirs::load(self)?;
             let tallies = self.tallies()?;
             let mut overview = Overview { problems: self.problems()?, ..Overview::default() };
@@ -84,7 +84,7 @@ impl Catalog {
                 overview.all.add(tally);
             }
             overview.roots = self.scanned(&dirs, &tallies)?;
-            overview.disks = self.disks(&dirs, &tallies)?;
+            overview.volumes = self.disks(&dirs, &tallies)?;
             Ok(overview)
         })
     }
@@ -123,7 +123,7 @@ impl Catalog {
         &self,
         dirs: &Dirs,
         tallies: &HashMap<(i64, i64), Tally>,
-    ) -> Result<Vec<Scanned>, Error> {
+    ) -> Result<Vec<ScannedRoot>, Error> {
         let mut of_dir: HashMap<i64, Tally> = HashMap::new();
         for (&(dir, _), &tally) in tallies {
             of_dir.entry(dir).or_default().add(tally);
@@ -132,7 +132,7 @@ impl Catalog {
                    ORDER BY path";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let roots = query.query_map([], |row| {
-            Ok(Scanned {
+            Ok(ScannedRoot {
                 path: row.get(0)?,
                 finished_ms: row.get(1)?,
                 options: row.get(2)?,
@@ -140,7 +140,7 @@ impl Catalog {
                 remembered: Tally::default(),
             })
         });
-        let mut roots: Vec<Scanned> = roots.and_then(Iterator::collect).at(&self.path)?;
+        let mut roots: Vec<ScannedRoot> = roots.and_then(Iterator::collect).at(&self.path)?;
         for root in &mut roots {
             let Some(top) = dirs.at_path(&root.path) else { continue };
             let remembered = &mut root.remembered;
@@ -151,7 +151,11 @@ impl Catalog {
         Ok(roots)
     }
 
-    fn disks(&self, dirs: &Dirs, tallies: &HashMap<(i64, i64), Tally>) -> Result<Vec<Disk>, Error> {
+    fn disks(
+        &self,
+        dirs: &Dirs,
+        tallies: &HashMap<(i64, i64), Tally>,
+    ) -> Result<Vec<VolumeSummary>, Error> {
         let sql = "SELECT id, magic, fsid FROM volume";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let volumes = query.query_map([], |row| {
@@ -172,9 +176,9 @@ impl Catalog {
         }
         let disk = |((volume, _), (top, remembered))| {
             let path = dirs.path(top).into_os_string().into_encoded_bytes();
-            Disk { volume, path, remembered }
+            VolumeSummary { volume, path, remembered }
         };
-        let mut disks: Vec<Disk> = found.into_iter().map(disk).collect();
+        let mut disks: Vec<VolumeSummary> = found.into_iter().map(disk).collect();
         disks.sort_by(|a, b| {
             b.remembered.files.cmp(&a.remembered.files).then_with(|| a.path.cmp(&b.path))
         });

@@ -22,7 +22,7 @@ pub(crate) fn file(inode: u64) -> Remembered {
 }
 
 /// Returns the tree of some directories in a directory that is not there.
-pub(crate) fn imagined(dirs: &[Dir<'_>]) -> Tree {
+pub(crate) fn synthetic_tree(dirs: &[Dir<'_>]) -> Tree {
     let mut tree = Tree::default();
     let top = tree.remember_root();
     let parent = tree.remember_dir(top, c"no such directory");
@@ -39,5 +39,5 @@ pub(crate) fn imagined(dirs: &[Dir<'_>]) -> Tree {
 
 /// Returns the tree of one file on a device.
 pub(crate) fn one(device: Device, file: Remembered) -> Tree {
-    imagined(&[Dir { name: "d", device, files: vec![("one", file)] }])
+    synthetic_tree(&[Dir { name: "d", device, files: vec![("one", file)] }])
 }

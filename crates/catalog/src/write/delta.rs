@@ -9,25 +9,25 @@ use std::sync::mpsc::SyncSender;
 use content::{ContentId, Digest, Facts};
 use walk::{DirId, FileId, FileRecord, Tree};
 
-use crate::commit::{Copies, Findings};
-use crate::insert::NewRow;
-use crate::recall::{Memory, Stored, Suspect, files_by_name, version};
-use crate::rows::{ContentRow, FileRow};
+use super::counts::CopiesByRow;
+use super::findings::{CopyCount, Findings};
+use crate::matching::stored::Stored;
+use crate::matching::{RowMap, Suspect};
 use crate::state::FileState;
-use crate::volumes::Volumes;
+use crate::tables::insert::NewRow;
+use crate::tables::rows::{ContentRow, FileRow};
+use crate::tables::versions::{files_by_name, is_recent, version};
+use crate::tables::volumes::Volumes;
 
 /// Rows handed over at a time; large enough for the handing over to cost nothing.
-const BATCH: usize = 1024;
+const ROWS_PER_BATCH: usize = 1024;
 
-/// Inodes and reclaimable bytes by row of `content`.
-pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
-
-/// What differs between a scan and the catalog. The memory of what is stored follows only when all of it is committed
-/// ([`Memory::take_over`]).
+/// What differs between a scan and the catalog. The rows of what is stored follows only when all of it is committed
+/// ([`RowMap::take_over`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
-    pub(crate) facts: &'a Facts,
-    pub(crate) memory: &'a Memory,
+    pub(crate) fingerprints: &'a Facts,
+    pub(crate) rows: &'a RowMap,
     /// By file, whether it is still to be compared; nothing if the scan came to its end.
     pending: Option<&'a [bool]>,
     /// Files changed at or after this time may change again without its showing.
@@ -35,7 +35,7 @@ pub(crate) struct Delta<'a> {
     /// The row of each directory of the tree, 0 until it is made.
     pub(crate) dir_rows: Vec<i64>,
     pub(crate) volumes: Volumes,
-    /// The row of each content of the facts, 0 until it is used.
+    /// The row of each content of the fingerprints, 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
     next_content: i64,
     /// Contents of files that are out of reach or read again, by digest.
@@ -51,7 +51,7 @@ pub(crate) struct Delta<'a> {
     /// Contents that were inserted or got a digest; empty if the scan came to its end.
     pub(crate) inserted: Vec<(i64, ContentRow)>,
     /// Directory and name of rows out of reach that lost their content.
-    pub(crate) doubted: Vec<(i64, Box<[u8]>)>,
+    pub(crate) unproven: Vec<(i64, Box<[u8]>)>,
 }
 
 /// What became of a file that the engine gave up.
@@ -62,20 +62,20 @@ pub(crate) struct Dropped {
 
 impl<'a> Delta<'a> {
     /// `next_content` is the first free row of `content`.
-    pub(crate) fn new(found: &Findings<'a>, memory: &'a Memory, next_content: i64) -> Self {
-        let Findings { tree, facts, record, pending, .. } = *found;
-        let mut content_rows = memory.contents.row_of.clone();
-        content_rows.resize(facts.contents(), 0);
-        let mut known = memory.away.digests(&memory.contents);
-        known.extend(memory.suspects.iter().filter_map(Suspect::content));
+    pub(crate) fn new(found: &Findings<'a>, rows: &'a RowMap, next_content: i64) -> Self {
+        let Findings { tree, fingerprints, record, pending, .. } = *found;
+        let mut content_rows = rows.contents.row_of.clone();
+        content_rows.resize(fingerprints.contents(), 0);
+        let mut known = rows.unreachable.digests(&rows.contents);
+        known.extend(rows.suspects.iter().filter_map(Suspect::content));
         Delta {
             tree,
-            facts,
-            memory,
+            fingerprints,
+            rows,
             pending,
             started_ns: record.started_ms.saturating_mul(1_000_000),
-            dir_rows: memory.dir_rows.clone(),
-            volumes: memory.volumes.clone(),
+            dir_rows: rows.dir_rows.clone(),
+            volumes: rows.volumes.clone(),
             content_rows,
             next_content,
             known,
@@ -84,21 +84,22 @@ impl<'a> Delta<'a> {
             touched: HashSet::new(),
             stored: Vec::new(),
             inserted: Vec::new(),
-            doubted: Vec::new(),
+            unproven: Vec::new(),
         }
     }
 
     /// Returns whether the scan goes on.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         self.pending.is_some()
     }
 
     /// Returns the files that have a row and were given up, and that row does not say so.
     pub(crate) fn dropped(&self) -> Vec<Dropped> {
-        let files = (0u32..).map(FileId).zip(&self.memory.stored);
-        let dropped = files
-            .filter(|&(file, stored)| *stored != Stored::Nothing && self.facts.dropped(file.0));
-        let state = |file: FileId| dropped_state(self.facts, file);
+        let files = (0u32..).map(FileId).zip(&self.rows.stored);
+        let dropped = files.filter(|&(file, stored)| {
+            *stored != Stored::Nothing && self.fingerprints.dropped(file.0)
+        });
+        let state = |file: FileId| dropped_state(self.fingerprints, file);
         dropped
             .map(|(file, stored)| (Dropped { file, state: state(file) }, stored))
             .filter(|(dropped, stored)| stored.state() != dropped.state)
@@ -114,12 +115,12 @@ impl<'a> Delta<'a> {
         let mut dirs: Vec<(i64, DirId)> =
             (0u32..).zip(&self.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
         dirs.sort_unstable();
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
         for same in dirs.chunk_by(|a, b| a.0 == b.0) {
             for (name, file) in files_by_name(tree, same.iter().map(|&(_, id)| id)) {
                 batch.extend(self.changed_row(file).map(|row| (same[0].0, name, row)));
-                if batch.len() == BATCH {
-                    let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
+                if batch.len() == ROWS_PER_BATCH {
+                    let full = std::mem::replace(&mut batch, Vec::with_capacity(ROWS_PER_BATCH));
                     if to.send(full).is_err() {
                         return;
                     }
@@ -132,24 +133,24 @@ impl<'a> Delta<'a> {
     /// Returns the row of a file if it is not what is stored.
     fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
         let record = *self.tree.file(file);
-        let before = self.memory.stored[file.0 as usize];
-        let head = self.facts.head(file.0).filter(|_| !self.is_recent(&record));
-        let content = self.facts.content(file.0);
+        let before = self.rows.stored[file.0 as usize];
+        let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(&record));
+        let content = self.fingerprints.content(file.0);
         // Those that the engine found since this was begun come next time.
         let content = content.filter(|content| content.index() < self.content_rows.len());
         let state = self.state(file, content);
-        if before != Stored::Nothing && self.facts.dropped(file.0) {
+        if before != Stored::Nothing && self.fingerprints.dropped(file.0) {
             // Its row keeps what was known; only its state is another.
             return None;
         }
-        let has_digest = |content| self.facts.digest(content).is_some();
+        let has_digest = |content| self.fingerprints.digest(content).is_some();
         if before.is_suspect() && self.pending.is_some() && !content.is_some_and(has_digest) {
             // Whether it is what it was is not known yet.
             return None;
         }
         let now = match (state, head, content) {
             (FileState::Known, None, None) => Stored::Metadata,
-            (FileState::Known, None, Some(_)) => Stored::Doubtful,
+            (FileState::Known, None, Some(_)) => Stored::UntrustedContent,
             (FileState::Known, Some(_), None) => Stored::Head,
             (FileState::Known, Some(_), Some(_)) => Stored::Content,
             (FileState::Pending, None, _) => Stored::Pending,
@@ -157,7 +158,7 @@ impl<'a> Delta<'a> {
             (FileState::Damaged, ..) => Stored::Damaged,
             (FileState::Unreadable, ..) => Stored::Unreadable,
         };
-        if now == before && now != Stored::Doubtful {
+        if now == before && now != Stored::UntrustedContent {
             return None;
         }
         self.stored.push((file, now));
@@ -174,8 +175,8 @@ impl<'a> Delta<'a> {
         let waits = |pending: &[bool]| pending.get(file.0 as usize).is_some_and(|&waits| waits);
         if content.is_some() {
             FileState::Known
-        } else if self.facts.dropped(file.0) {
-            dropped_state(self.facts, file)
+        } else if self.fingerprints.dropped(file.0) {
+            dropped_state(self.fingerprints, file)
         } else if self.pending.is_some_and(waits) {
             FileState::Pending
         } else {
@@ -190,7 +191,7 @@ impl<'a> Delta<'a> {
     fn content_row(&mut self, content: ContentId) -> i64 {
         let row = &mut self.content_rows[content.index()];
         if *row == 0 {
-            let digest = self.facts.digest(content).filter(|_| !self.known.is_empty());
+            let digest = self.fingerprints.digest(content).filter(|_| !self.known.is_empty());
             if let Some(&known) = digest.and_then(|digest| self.known.get(&digest)) {
                 *row = known;
             } else {
@@ -203,7 +204,7 @@ impl<'a> Delta<'a> {
     }
 
     /// Returns the copies by row of their content.
-    pub(crate) fn rows_of(&self, copies: impl Iterator<Item = Copies>) -> CopiesByRow {
+    pub(crate) fn rows_of(&self, copies: impl Iterator<Item = CopyCount>) -> CopiesByRow {
         copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
     }
 
@@ -213,12 +214,12 @@ impl<'a> Delta<'a> {
             return HashMap::new();
         }
         let files = (0u32..).zip(self.tree.files());
-        files.filter_map(|(id, f)| self.facts.content(id).map(|c| (c, f.size))).collect()
+        files.filter_map(|(id, f)| self.fingerprints.content(id).map(|c| (c, f.size))).collect()
     }
 }
 
-fn dropped_state(facts: &Facts, file: FileId) -> FileState {
-    if facts.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
+fn dropped_state(fingerprints: &Facts, file: FileId) -> FileState {
+    if fingerprints.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
 }
 
 /// What a commit has stored.
@@ -227,7 +228,7 @@ pub(crate) struct Committed {
     volumes: Volumes,
     content_rows: Vec<i64>,
     inserted: Vec<(i64, ContentRow)>,
-    doubted: Vec<(i64, Box<[u8]>)>,
+    unproven: Vec<(i64, Box<[u8]>)>,
     written: Vec<(i64, u16, u64)>,
     touched: HashSet<i64>,
     stored: Vec<(FileId, Stored)>,
@@ -241,7 +242,7 @@ impl Delta<'_> {
             volumes: self.volumes,
             content_rows: self.content_rows,
             inserted: self.inserted,
-            doubted: self.doubted,
+            unproven: self.unproven,
             written: self.written,
             touched: self.touched,
             stored: self.stored,
@@ -249,7 +250,7 @@ impl Delta<'_> {
     }
 }
 
-impl Memory {
+impl RowMap {
     /// Takes over what was committed, so that the next commit writes what differs from that.
     pub(crate) fn take_over(&mut self, committed: Committed) {
         let Committed { written, touched, stored, .. } = committed;
@@ -258,7 +259,7 @@ impl Memory {
         self.volumes.changed.clear();
         self.contents.row_of = committed.content_rows;
         self.contents.extend(committed.inserted);
-        self.away.forget(&committed.doubted);
+        self.unreachable.forget(&committed.unproven);
         self.gone_files.clear();
         self.gone_dirs.clear();
         // What they free is not measured before the end.
@@ -268,16 +269,4 @@ impl Memory {
             self.stored[file.0 as usize] = now;
         }
     }
-}
-
-/// Returns whether a file's times are so recent, seen from when it was looked at, that another change
-/// might not show in them.
-///
-/// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some file
-/// systems keep whole seconds, or even ones (FAT).
-pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, looked_ns: i64) -> bool {
-    const SECOND: i64 = 1_000_000_000;
-    let coarse = ctime_ns % SECOND == 0 && mtime_ns % SECOND == 0;
-    let margin = if coarse { 2 * SECOND } else { SECOND / 100 };
-    ctime_ns >= looked_ns - margin
 }

@@ -10,9 +10,9 @@ use rusqlite::{Connection, Statement};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
-use crate::rows::FileRow;
+use crate::tables::rows::FileRow;
 
-const ROWS: usize = 8;
+const ROWS_PER_STATEMENT: usize = 8;
 const COLUMNS: usize = 10;
 
 /// A row of `file` on its way: directory, name and the rest.
@@ -29,10 +29,10 @@ pub(crate) fn insert_files(
 ) -> Result<(), Error> {
     let Catalog { db, path } = catalog;
     let prepare = |rows| prepare(db, replacing, rows).at(path);
-    let (mut many, mut one) = (prepare(ROWS)?, prepare(1)?);
+    let (mut many, mut one) = (prepare(ROWS_PER_STATEMENT)?, prepare(1)?);
     for batch in batches {
-        for rows in batch.chunks(ROWS) {
-            if rows.len() == ROWS {
+        for rows in batch.chunks(ROWS_PER_STATEMENT) {
+            if rows.len() == ROWS_PER_STATEMENT {
                 insert(&mut many, rows).at(path)?;
             } else {
                 rows.iter()

@@ -2,28 +2,28 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use walk::FileId;
 
-use crate::delta::is_recent;
 use crate::error::{At, Error};
-use crate::load::Loaded;
-use crate::open::{Catalog, Writer};
+use crate::open::Writer;
+use crate::read::load::Loaded;
+use crate::tables::versions::is_recent;
 
 /// What became of a file by something that lop did.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub struct FileChange {
     /// The file.
     pub file: FileId,
     /// What it is now; nothing if its name is gone, or is no regular file any more.
-    pub now: Option<Now>,
+    pub now: Option<CurrentMetadata>,
     /// Bytes that it does not take any more although it is still there.
     pub unshared: u64,
 }
 
 /// What a file is now.
 #[derive(Clone, Copy, Debug)]
-pub struct Now {
+pub struct CurrentMetadata {
     /// Inode number, on the same file system as before.
     pub inode: u64,
     /// Modification time, nanoseconds since the epoch.
@@ -32,7 +32,7 @@ pub struct Now {
     pub ctime_ns: i64,
     /// When it was looked at, nanoseconds since the epoch. If its times are as recent that a further
     /// change might not show in them, the next scan reads it again.
-    pub looked_ns: i64,
+    pub inspected_ns: i64,
 }
 
 impl Writer {
@@ -57,7 +57,7 @@ impl Writer {
     pub fn renew(
         &self,
         loaded: &Loaded,
-        changes: impl IntoIterator<Item = Change>,
+        changes: impl IntoIterator<Item = FileChange>,
     ) -> Result<(), Error> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
@@ -65,7 +65,7 @@ impl Writer {
                    head = CASE WHEN ?6 THEN head END WHERE dir = ?1 AND name = ?2";
         let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
         let (mut gone, mut contents) = (Vec::new(), HashMap::new());
-        for Change { file, now, unshared } in changes {
+        for FileChange { file, now, unshared } in changes {
             if let Some(row) = loaded.content_row(file) {
                 *contents.entry(row).or_insert(0) += unshared.cast_signed();
             }
@@ -73,7 +73,7 @@ impl Writer {
                 (None, _) => gone.push(file),
                 (Some(now), Some((dir, name))) => {
                     let inode = now.inode.cast_signed();
-                    let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.looked_ns);
+                    let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.inspected_ns);
                     let values = params![dir, name, inode, now.mtime_ns, now.ctime_ns, settled];
                     update.execute(values).at(&catalog.path)?;
                 }
@@ -108,26 +108,5 @@ impl Writer {
             }
         }
         catalog.write_counts(&counts, &HashMap::new())
-    }
-}
-
-impl Catalog {
-    /// Deletes those of some directories that have nothing in them, and the parents that are left
-    /// with nothing by that: bottom up, one level a round.
-    pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
-        let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
-                   AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
-                   AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
-                   RETURNING parent";
-        let mut delete = self.db.prepare(sql).at(&self.path)?;
-        while !dirs.is_empty() {
-            let mut parents = HashSet::new();
-            for id in dirs {
-                let deleted = delete.query_row([id], |row| row.get::<_, i64>(0)).optional();
-                parents.extend(deleted.at(&self.path)?);
-            }
-            dirs = parents;
-        }
-        Ok(())
     }
 }

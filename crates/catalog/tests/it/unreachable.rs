@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use testkit::{Content, TempTree, TreeBuilder};
 
 use crate::disk::{bytes, walked};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 const LEN: u64 = 20_000;
 
@@ -21,18 +21,18 @@ fn disk_and_home() -> TempTree {
 }
 
 /// Scans the disk, then home while the disk is away.
-fn scanned_in_turn(tree: &TempTree, meanwhile: impl FnOnce(&Place)) -> Place {
-    let place = Place::new();
-    place.scan(&[&tree.join("disk")]);
-    meanwhile(&place);
+fn scanned_in_turn(tree: &TempTree, meanwhile: impl FnOnce(&Sandbox)) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("disk")]);
+    meanwhile(&sandbox);
     fs::rename(tree.join("disk"), tree.join("away")).expect("renamed");
-    place.scan(&[&tree.join("home")]);
+    sandbox.scan(&[&tree.join("home")]);
     fs::rename(tree.join("away"), tree.join("disk")).expect("renamed back");
-    place
+    sandbox
 }
 
-fn content(place: &Place, tree: &TempTree, name: &str) -> Option<i64> {
-    place.entry(&tree.join(name)).expect("is there").content
+fn content(sandbox: &Sandbox, tree: &TempTree, name: &str) -> Option<i64> {
+    sandbox.entry(&tree.join(name)).expect("is there").content
 }
 
 #[test]
@@ -42,45 +42,45 @@ fn files_elsewhere_join_where_they_have_a_size_of_the_scan() {
         .file("one/b", "another size")
         .file("two/c", "alike")
         .make_temp();
-    let place = Place::new();
-    place.scan(&[&tree.join("one")]);
-    assert_eq!(place.scan(&[&tree.join("two")]).added(), [bytes(&tree.join("one/a"))]);
-    let a = place.entry(&tree.join("one/a")).expect("is there");
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("one")]);
+    assert_eq!(sandbox.scan(&[&tree.join("two")]).added(), [bytes(&tree.join("one/a"))]);
+    let a = sandbox.entry(&tree.join("one/a")).expect("is there");
     assert_eq!(a.copies, 2, "the old row has learnt its content");
-    assert!(place.entry(&tree.join("one/b")).is_some());
+    assert!(sandbox.entry(&tree.join("one/b")).is_some());
 }
 
 #[test]
 fn files_elsewhere_stay_out_where_they_are_not_asked_for() {
     let tree = TreeBuilder::new().file("one/a", "alike").file("two/c", "alike").make_temp();
-    let place = Place::new();
-    place.scan(&[&tree.join("one")]);
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("one")]);
     let mut two = walked(&[&tree.join("two")]);
-    place.catalog().recall(&mut two, false).expect("recalls");
+    sandbox.catalog().match_tree(&mut two, false).expect("recalls");
     assert_eq!(two.files().len(), 1);
 }
 
 #[test]
 fn equal_contents_on_both_sides_of_a_gap_are_one_by_their_digests() {
     let tree = disk_and_home();
-    let place = scanned_in_turn(&tree, |_| ());
-    let content = |name| content(&place, &tree, name);
+    let sandbox = scanned_in_turn(&tree, |_| ());
+    let content = |name| content(&sandbox, &tree, name);
     assert_eq!(content("disk/a"), content("home/c"));
     assert_ne!(content("disk/a"), content("home/e"));
-    assert_eq!(place.entry(&tree.join("disk/b")).expect("is there").copies, 4);
-    assert_eq!(place.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
+    assert_eq!(sandbox.entry(&tree.join("disk/b")).expect("is there").copies, 4);
+    assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
 }
 
 #[test]
 fn files_away_lose_a_content_that_may_be_a_new_one() {
     let tree = disk_and_home();
-    let forget = |place: &Place| place.run("UPDATE content SET digest = NULL");
-    let place = scanned_in_turn(&tree, forget);
-    assert_eq!(content(&place, &tree, "disk/a"), None);
-    assert_eq!(place.entry(&tree.join("home/c")).expect("is there").copies, 2);
-    // Their heads are kept; the next comparison finds their place.
-    assert_eq!(place.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
-    assert_eq!(place.entry(&tree.join("disk/a")).expect("is there").copies, 4);
+    let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
+    let sandbox = scanned_in_turn(&tree, forget);
+    assert_eq!(content(&sandbox, &tree, "disk/a"), None);
+    assert_eq!(sandbox.entry(&tree.join("home/c")).expect("is there").copies, 2);
+    // Their heads are kept; the next comparison finds their sandbox.
+    assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
+    assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("is there").copies, 4);
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn files_away_keep_a_content_that_their_heads_tell_from_the_new_ones() {
         .file("home/c", differing.clone())
         .file("home/d", differing)
         .make_temp();
-    let forget = |place: &Place| place.run("UPDATE content SET digest = NULL");
-    let place = scanned_in_turn(&tree, forget);
-    assert!(content(&place, &tree, "disk/a").is_some());
-    assert_ne!(content(&place, &tree, "disk/a"), content(&place, &tree, "home/c"));
+    let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
+    let sandbox = scanned_in_turn(&tree, forget);
+    assert!(content(&sandbox, &tree, "disk/a").is_some());
+    assert_ne!(content(&sandbox, &tree, "disk/a"), content(&sandbox, &tree, "home/c"));
 }
 
 /// What was so young that its content is not trusted is compared as if it had none.
@@ -106,8 +106,8 @@ fn young_files_elsewhere_leave_their_content_for_the_new_one() {
         .file("one/b", "alike")
         .file("two/c", "alike")
         .make_temp();
-    let place = Place::new();
-    place.scan_at(&[&tree.join("one")], SystemTime::UNIX_EPOCH);
-    place.scan(&[&tree.join("two")]);
-    assert_eq!(place.query("SELECT inodes FROM content"), ["3"]);
+    let sandbox = Sandbox::new();
+    sandbox.scan_at(&[&tree.join("one")], SystemTime::UNIX_EPOCH);
+    sandbox.scan(&[&tree.join("two")]);
+    assert_eq!(sandbox.query("SELECT inodes FROM content"), ["3"]);
 }
