@@ -1,4 +1,4 @@
-//! Detects views: second paths to files that are already known.
+//! Detects detector: second paths to files that are already known.
 //!
 //! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a directory of this machine a
 //! second time, under another device number and other inode numbers. A file there looks like a copy, but vanishes when
@@ -32,7 +32,7 @@ const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
 /// How many files with a similar mtime a file is compared with. If there are more, it is taken for a view of one of them.
-const MOST: usize = 1_000;
+const MAX_COMPARED_FILES: usize = 1_000;
 
 /// The metadata of a file by which a view of it is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,26 +80,21 @@ impl AliasKeyReader {
         AliasKeyReader(Ctimes::read())
     }
 
-    /// Returns the sight of a file with this metadata, on this file system.
+    /// Returns the key of a file with this metadata, on this file system.
     pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> AliasKey {
         let &Stat { device, size, ctime_ns, .. } = stat;
-        self.sight(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
+        self.key(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
     }
 
-    /// Returns the sight of a file in a tree.
+    /// Returns the key of a file in a tree.
     pub fn of(&self, tree: &Tree, file: FileId) -> AliasKey {
         let (record, key) = (tree.file(file), tree.key(file));
         let volume = &tree.device_of(record.dir).volume;
-        let fingerprints = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
-        self.sight(key.device, volume, fingerprints)
+        let metadata = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
+        self.key(key.device, volume, metadata)
     }
 
-    fn sight(
-        &self,
-        device: u64,
-        volume: &Volume,
-        [size, mtime_ns, ctime_ns]: [i64; 3],
-    ) -> AliasKey {
+    fn key(&self, device: u64, volume: &Volume, [size, mtime_ns, ctime_ns]: [i64; 3]) -> AliasKey {
         let storage = Storage::of(volume, device);
         AliasKey {
             device,
@@ -138,18 +133,18 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
     one_ns.abs_diff(other_ns) >= least.unsigned_abs()
 }
 
-/// Known files that other files may be views of.
+/// Known files that other files may be detector of.
 #[derive(Debug)]
 pub struct AliasDetector {
-    by_device: HashMap<u64, Shown>,
-    /// Whether files on one device can be views of each other if inode numbers do not tell them apart.
+    by_device: HashMap<u64, DeviceFiles>,
+    /// Whether files on one device can be detector of each other if inode numbers do not tell them apart.
     within_devices: bool,
     now_ns: i64,
 }
 
 /// The files of a device.
 #[derive(Debug)]
-struct Shown {
+struct DeviceFiles {
     storage: Storage,
     /// Size, mtime, ctime, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
@@ -170,45 +165,45 @@ impl AliasDetector {
         AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
-    /// Returns an empty set for which files on one device can be views of each other too, if inode numbers do not tell
+    /// Returns an empty set for which files on one device can be detector of each other too, if inode numbers do not tell
     /// them apart.
     pub fn within_devices() -> AliasDetector {
         AliasDetector { within_devices: true, ..AliasDetector::default() }
     }
 
     /// Adds a file.
-    pub fn add(&mut self, sight: &AliasKey) {
-        let is_fresh = self.is_fresh(sight);
-        let shown = self.by_device.entry(sight.device).or_insert_with(|| Shown {
-            storage: sight.storage,
+    pub fn add(&mut self, key: &AliasKey) {
+        let is_fresh = self.is_fresh(key);
+        let known = self.by_device.entry(key.device).or_insert_with(|| DeviceFiles {
+            storage: key.storage,
             files: BTreeSet::new(),
             fresh: HashSet::new(),
         });
-        let AliasKey { size, mtime_ns, ctime_ns, has_ctime, .. } = *sight;
-        shown.files.insert((size, mtime_ns, ctime_ns, has_ctime));
+        let AliasKey { size, mtime_ns, ctime_ns, has_ctime, .. } = *key;
+        known.files.insert((size, mtime_ns, ctime_ns, has_ctime));
         if is_fresh {
-            shown.fresh.insert(sight.size);
+            known.fresh.insert(key.size);
         }
     }
 
     /// Returns whether a file may be a second path to one that was added.
-    pub fn has(&self, sight: &AliasKey) -> bool {
-        let is_fresh = self.is_fresh(sight);
-        let with_own = self.within_devices && !sight.is_numbered;
-        let is_other = |device: u64| device != sight.device || with_own;
+    pub fn has(&self, key: &AliasKey) -> bool {
+        let is_fresh = self.is_fresh(key);
+        let with_own = self.within_devices && !key.is_numbered;
+        let is_other = |device: u64| device != key.device || with_own;
         let others = self.by_device.iter().filter(|(device, _)| is_other(**device));
-        others.map(|(_, shown)| shown).any(|shown| shown.has(sight, is_fresh))
+        others.map(|(_, known)| known).any(|known| known.has(key, is_fresh))
     }
 
     /// Returns whether a file changed so recently that a cache may still have its old metadata.
-    fn is_fresh(&self, sight: &AliasKey) -> bool {
-        sight.ctime_ns > self.now_ns.saturating_sub(MAX_CACHE_LAG_NS)
+    fn is_fresh(&self, key: &AliasKey) -> bool {
+        key.ctime_ns > self.now_ns.saturating_sub(MAX_CACHE_LAG_NS)
     }
 }
 
-impl Shown {
-    fn has(&self, sight: &AliasKey, is_fresh: bool) -> bool {
-        let AliasKey { size, mtime_ns, storage, .. } = *sight;
+impl DeviceFiles {
+    fn has(&self, key: &AliasKey, is_fresh: bool) -> bool {
+        let AliasKey { size, mtime_ns, storage, .. } = *key;
         if (storage, self.storage) == (Storage::Own, Storage::Own) {
             return false;
         }
@@ -224,8 +219,8 @@ impl Shown {
         let most = (size, mtime_ns.saturating_add(MIN_COARSE_DIFFERENCE_NS), i64::MAX, true);
         let mut alike = self.files.range(least..=most).enumerate();
         alike.any(|(at, &(_, mtime_ns, ctime_ns, has_ctime))| {
-            at == MOST
-                || !sight.has_other_times(&AliasKey { has_ctime, mtime_ns, ctime_ns, ..*sight })
+            at == MAX_COMPARED_FILES
+                || !key.has_other_times(&AliasKey { has_ctime, mtime_ns, ctime_ns, ..*key })
         })
     }
 
@@ -241,21 +236,21 @@ pub fn may_have_aliases(tree: &Tree) -> bool {
     devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns for each of `sights`, in order, whether it may be a view of another one that counts. If two may be the same
+/// Returns for each of `keys`, in order, whether it may be a view of another one that counts. If two may be the same
 /// file, the one on a file system of its own counts, otherwise the first. `None` stands for a file that is certainly not
 /// a view.
-pub fn aliases_among(sights: &[Option<AliasKey>]) -> Vec<bool> {
+pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
     let mut counted = AliasDetector::default();
-    let mut is_alias = vec![false; sights.len()];
-    let all = || sights.iter().enumerate().filter_map(|(at, sight)| Some((at, sight.as_ref()?)));
-    if !all().any(|(_, sight)| sight.may_be_alias()) {
+    let mut is_alias = vec![false; keys.len()];
+    let all = || keys.iter().enumerate().filter_map(|(at, key)| Some((at, key.as_ref()?)));
+    if !all().any(|(_, key)| key.may_be_alias()) {
         return is_alias;
     }
     for are_candidates in [false, true] {
-        for (at, sight) in all().filter(|(_, sight)| sight.may_be_alias() == are_candidates) {
-            is_alias[at] = counted.has(sight);
+        for (at, key) in all().filter(|(_, key)| key.may_be_alias() == are_candidates) {
+            is_alias[at] = counted.has(key);
             if !is_alias[at] {
-                counted.add(sight);
+                counted.add(key);
             }
         }
     }
@@ -270,16 +265,16 @@ mod tests {
     const NOW: i64 = 1_000_000 * SECOND;
     const OLD: i64 = NOW - 2 * MAX_CACHE_LAG_NS + 123_456_789;
 
-    fn sight(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> AliasKey {
+    fn key(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> AliasKey {
         let has_ctime = storage != Storage::Foreign || ctime_ns != mtime_ns && ctime_ns != 0;
         AliasKey { device, storage, is_numbered: false, has_ctime, size: 9, mtime_ns, ctime_ns }
     }
 
     fn may_be_same(one: &AliasKey, other: &AliasKey) -> bool {
         let may_be = |one: &AliasKey, other: &AliasKey| {
-            let mut views = AliasDetector::at(NOW);
-            views.add(one);
-            views.has(other)
+            let mut detector = AliasDetector::at(NOW);
+            detector.add(one);
+            detector.has(other)
         };
         assert_eq!(may_be(one, other), may_be(other, one), "{one:?} {other:?}");
         may_be(one, other)
@@ -287,13 +282,13 @@ mod tests {
 
     #[test]
     fn a_view_passes_times_on() {
-        let file = sight(1, Storage::Own, OLD, OLD + SECOND);
+        let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (view, why) in [
-            (sight(2, Storage::Foreign, OLD, OLD + SECOND), "bindfs, mergerfs"),
-            (sight(2, Storage::Stacked, OLD, OLD + SECOND), "overlayfs"),
-            (sight(2, Storage::Foreign, whole, whole), "sshfs"),
-            (sight(2, Storage::Foreign, whole, 0), "no ctime"),
+            (key(2, Storage::Foreign, OLD, OLD + SECOND), "bindfs, mergerfs"),
+            (key(2, Storage::Stacked, OLD, OLD + SECOND), "overlayfs"),
+            (key(2, Storage::Foreign, whole, whole), "sshfs"),
+            (key(2, Storage::Foreign, whole, 0), "no ctime"),
         ] {
             assert!(may_be_same(&file, &view), "{why}");
         }
@@ -301,8 +296,8 @@ mod tests {
 
     #[test]
     fn an_overlay_may_give_a_file_other_times() {
-        let file = sight(1, Storage::Own, OLD, OLD);
-        let upper = sight(2, Storage::Stacked, OLD + 9 * SECOND, OLD + 9 * SECOND);
+        let file = key(1, Storage::Own, OLD, OLD);
+        let upper = key(2, Storage::Stacked, OLD + 9 * SECOND, OLD + 9 * SECOND);
         assert!(may_be_same(&file, &upper), "metacopy=on");
         let layers = [upper, AliasKey { device: 3, mtime_ns: OLD, ..upper }];
         assert!(!may_be_same(&layers[0], &layers[1]), "two layers of one overlay");
@@ -311,22 +306,22 @@ mod tests {
     #[test]
     fn sftp_has_times_of_32_bits() {
         let stat = |mtime: i64| mtime.rem_euclid(super::MTIME_PERIOD_NS);
-        let file = sight(1, Storage::Own, stat(-5 * SECOND), OLD);
-        let seen = sight(2, Storage::Foreign, stat(((1 << 32) - 5) * SECOND), stat(-5 * SECOND));
+        let file = key(1, Storage::Own, stat(-5 * SECOND), OLD);
+        let seen = key(2, Storage::Foreign, stat(((1 << 32) - 5) * SECOND), stat(-5 * SECOND));
         assert!(may_be_same(&file, &AliasKey { has_ctime: false, ..seen }));
     }
 
     #[test]
     fn files_with_other_times_are_others() {
-        let file = sight(1, Storage::Own, OLD, OLD + SECOND);
+        let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (other, why) in [
-            (sight(2, Storage::Own, OLD, OLD + SECOND), "no view at all"),
-            (sight(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
-            (AliasKey { has_ctime: true, ..sight(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
-            (sight(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
-            (sight(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
-            (sight(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
+            (key(2, Storage::Own, OLD, OLD + SECOND), "no view at all"),
+            (key(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
+            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
+            (key(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
+            (key(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
+            (key(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
             (AliasKey { size: 8, ..file }, "another size"),
         ] {
             assert!(!may_be_same(&file, &other), "{why}");
@@ -335,25 +330,25 @@ mod tests {
 
     #[test]
     fn one_device_may_show_a_file_twice_if_that_is_asked() {
-        let file = sight(1, Storage::Foreign, OLD, OLD);
-        let mut views = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
-        views.add(&file);
-        assert!(views.has(&file));
-        assert!(!views.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
-        assert!(!views.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
+        let file = key(1, Storage::Foreign, OLD, OLD);
+        let mut detector = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
+        detector.add(&file);
+        assert!(detector.has(&file));
+        assert!(!detector.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
+        assert!(!detector.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
     }
 
     #[test]
     fn a_cache_may_have_the_times_from_before_a_change() {
-        let fresh = sight(1, Storage::Own, NOW - SECOND, NOW - SECOND);
-        assert!(may_be_same(&fresh, &sight(2, Storage::Foreign, OLD, OLD + SECOND)));
-        let [one, other] = [2, 3].map(|device| sight(device, Storage::Foreign, OLD, OLD));
+        let fresh = key(1, Storage::Own, NOW - SECOND, NOW - SECOND);
+        assert!(may_be_same(&fresh, &key(2, Storage::Foreign, OLD, OLD + SECOND)));
+        let [one, other] = [2, 3].map(|device| key(device, Storage::Foreign, OLD, OLD));
         assert!(may_be_same(&AliasKey { ctime_ns: NOW, ..one }, &other));
     }
 
     #[test]
     fn of_a_file_and_its_views_one_counts() {
-        let view = sight(2, Storage::Foreign, OLD, OLD);
+        let view = key(2, Storage::Foreign, OLD, OLD);
         let file = AliasKey { device: 1, storage: Storage::Own, ..view };
         let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..view };
         let again = AliasKey { device: 3, ..view };

@@ -23,15 +23,15 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
     // LargeSets ones first, so that no thread is left alone with one at the end; the rest in the
     // order of the tree.
     let rank = |set: &Set<'_, u64>| {
-        let bytes = set.of.saturating_mul(set.files.len() as u64);
-        (std::cmp::Reverse(bytes / LARGE), set.files[0])
+        let bytes = set.value.saturating_mul(set.files.len() as u64);
+        (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
     sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
     // A few at a time, for their directories; fewer if there would not be enough for everybody.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
-        let Set { files: set, of: &size } = sets.get(number as usize);
+        let Set { files: set, value: &size } = sets.get(number as usize);
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
             // Nothing to read, and so known for good.
@@ -47,7 +47,7 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
 }
 
 /// Sets of more bytes than this are taken first.
-const LARGE: u64 = 8 * 1024 * 1024;
+const LARGE_SET_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Compares files that are no longer than their heads, each opened at most once.
 ///

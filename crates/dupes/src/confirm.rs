@@ -41,7 +41,7 @@ pub enum Verdict {
     /// It has the bytes that were scanned, as far as lop can tell, and no copy has them.
     Alone,
     /// As [`Verdict::Alone`], but a copy changed or is gone, so its present content is unknown.
-    Unsettled,
+    Undecided,
     /// Its metadata is that of the scan and its bytes are not.
     Damaged,
     /// It cannot be read.
@@ -84,7 +84,9 @@ pub fn confirm(
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
     // LargeSets ones first, so that no thread is left alone with one at the end; the rest in the order of the tree.
-    pieces.sort_by_key(|&(number, file)| (Reverse(bytes(&claims[number as usize]) / LARGE), file));
+    pieces.sort_by_key(|&(number, file)| {
+        (Reverse(bytes(&claims[number as usize]) / LARGE_CLAIM_BYTES), file)
+    });
     let (lists, _) =
         work.on_threads(&pieces, 4, |worker, out: &mut Confirmed, &(number, file)| {
             let claim = &claims[number as usize];
@@ -92,7 +94,7 @@ pub fn confirm(
                 size: work.tree.file(file).size,
                 expected: Expected::of(work.fingerprints, file),
                 copies: claim.copies.clone(),
-                is_unsettled: false,
+                has_unknown_copy: false,
                 unread: bytes(claim),
                 worker,
                 found,
@@ -112,7 +114,7 @@ pub fn confirm(
 }
 
 /// Claims of more bytes than this are taken first.
-const LARGE: u64 = 8 * 1024 * 1024;
+const LARGE_CLAIM_BYTES: u64 = 8 * 1024 * 1024;
 
 /// An open file of a claim, or a copy.
 struct Opened {
@@ -129,7 +131,7 @@ struct ClaimCheck<'t, 'a> {
     /// Copies that may hold.
     copies: Vec<FileId>,
     /// Whether the present content of a copy is unknown.
-    is_unsettled: bool,
+    has_unknown_copy: bool,
     /// Bytes of this claim that the progress total includes and that no read has counted yet.
     unread: u64,
     found: &'t (dyn Fn(FileId, Finding) + Sync),
@@ -153,7 +155,7 @@ impl ClaimCheck<'_, '_> {
                 // One that did not hold is no longer in the list.
                 at += usize::from(self.copies.get(at) == Some(&id));
             }
-            let unknown = if self.is_unsettled { Verdict::Unsettled } else { Verdict::Alone };
+            let unknown = if self.has_unknown_copy { Verdict::Undecided } else { Verdict::Alone };
             for file in pending {
                 self.decide_alone(&file, [unknown; 2])?;
             }
@@ -319,7 +321,7 @@ impl ClaimCheck<'_, '_> {
             self.out.verdicts.push((id, verdict));
         } else if verdict != Verdict::Copied {
             self.copies.retain(|&copy| copy != id);
-            self.is_unsettled |= verdict == Verdict::Changed;
+            self.has_unknown_copy |= verdict == Verdict::Changed;
         }
         verdict
     }

@@ -46,7 +46,7 @@ pub enum ContentLocation {
     /// Unknown: the file of the second directory that has it may be a second path to a file in the first.
     Alias,
     /// Nobody knows: a file of its size in the second directory is not known.
-    Unsettled,
+    Undecided,
     /// Nobody knows: nothing is remembered of the file as it is now, and one in the second directory has its size.
     Unknown,
 }
@@ -80,7 +80,7 @@ pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocatio
                 ContentLocation::Missing
             }
             (Content::Unknown, _) => ContentLocation::Unknown,
-            (_, Some(false)) => ContentLocation::Unsettled,
+            (_, Some(false)) => ContentLocation::Undecided,
         }
     };
     (0u32..).zip(one.contents).map(found).collect()

@@ -36,7 +36,7 @@ pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Int
 /// holes and shared extents. A plan to remove the copies counts the same way, by `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
     let blocks = Blocks::of(work);
-    let mut looked_at = Vec::new();
+    let mut to_inspect = Vec::new();
     for (number, first) in groups.leaders() {
         let group = groups.get(number as usize);
         if group.inodes < 2 || group.size == 0 {
@@ -45,18 +45,18 @@ pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), I
         match blocks.taken_by(&group) {
             Some(bytes) => {
                 let reclaimable = bytes.saturating_mul(u64::from(group.inodes) - 1);
-                groups.of_mut(number as usize).reclaimable = reclaimable;
+                groups.value_mut(number as usize).reclaimable = reclaimable;
             }
-            None => looked_at.push((number, first)),
+            None => to_inspect.push((number, first)),
         }
     }
     let (lists, _) =
-        work.on_threads(&looked_at, 16, |worker, list: &mut Vec<_>, &(number, _)| {
+        work.on_threads(&to_inspect, 16, |worker, list: &mut Vec<_>, &(number, _)| {
             list.push((number, freed_by(worker, &blocks, &groups.get(number as usize))));
             Ok(())
         })?;
     for (number, reclaimable) in lists.into_iter().flatten() {
-        groups.of_mut(number as usize).reclaimable = reclaimable;
+        groups.value_mut(number as usize).reclaimable = reclaimable;
     }
     Ok(())
 }

@@ -73,12 +73,12 @@ fn of_class(
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
     for names in inodes(work, class.files) {
-        spread(fingerprints, names);
+        copy_to_all_names(fingerprints, names);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         if let Some(content) = fingerprints.content(names[0].0) {
             by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.group(work, *class.of, None, std::iter::once(names));
+            out.group(work, *class.value, None, std::iter::once(names));
         }
         start += count;
     }
@@ -88,7 +88,7 @@ fn of_class(
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().map(inode).filter(is_walked);
-        if out.group(work, *class.of, Some(equal[0].0), walked.clone()) {
+        if out.group(work, *class.value, Some(equal[0].0), walked.clone()) {
             continue;
         }
         let mut others = equal.iter().map(inode).filter(|names| !is_walked(names)).flatten();
@@ -100,7 +100,7 @@ fn of_class(
 }
 
 /// Gives all names of an inode what is known of the one that was read.
-pub(crate) fn spread(fingerprints: &Facts, names: &[FileId]) {
+pub(crate) fn copy_to_all_names(fingerprints: &Facts, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
     if fingerprints.dropped(first) || fingerprints.head(first).is_some() {
         for name in rest {

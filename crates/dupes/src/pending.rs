@@ -7,7 +7,7 @@ use runtime::Progress;
 use walk::{FileId, Tree};
 
 use crate::classes::{SameSize, classes, names_of_inodes};
-use crate::groups::spread;
+use crate::groups::copy_to_all_names;
 
 /// The files of a tree that share their size with another inode.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Candidates {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
                 // Of the search's own file, which is the first, nothing is changed.
-                spread(fingerprints, names);
+                copy_to_all_names(fingerprints, names);
             }
             mark(fingerprints, &inodes, &mut pending);
         }

@@ -53,7 +53,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
         if members.len() < 2 {
             continue;
         }
-        let size = *class.of;
+        let size = *class.value;
         let known = fresh.len();
         let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
         let want = |&file: &FileId| ReadRequest { file, target: u32::from(seek_bound) };
@@ -136,7 +136,7 @@ fn split_by_head(
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         match undecided(fingerprints, run) {
             Some((files, digest)) => {
-                sort_out(work, &files, size, digest, seek_bound, sets, large);
+                route_set(work, &files, size, digest, seek_bound, sets, large);
             }
             None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
         }
@@ -169,7 +169,7 @@ fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<
 }
 
 /// Puts a set where it is compared next.
-fn sort_out(
+fn route_set(
     work: &Work<'_>,
     files: &[FileId],
     size: u64,
@@ -214,7 +214,7 @@ fn by_prefix(
 ) -> Result<(), Interrupted> {
     while !large.is_empty() {
         let batch = last_batch(work, &mut large);
-        let targets: Vec<ReadTarget> = batch.iter().map(|set| *set.of).collect();
+        let targets: Vec<ReadTarget> = batch.iter().map(|set| *set.value).collect();
         let mut requests = Vec::new();
         for (set, number) in batch.iter().zip(0..) {
             let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
@@ -240,7 +240,7 @@ fn by_prefix(
 fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
     let bytes = |set: &Set<'_, ReadTarget>| {
         let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);
-        let range = set.of.range(size);
+        let range = set.value.range(size);
         (range.end - range.start).saturating_mul(set.files.len() as u64)
     };
     let (mut at, mut sum) = (large.len(), 0u64);

@@ -12,7 +12,7 @@ use crate::classes::SameSize;
 use crate::work::Work;
 
 /// Bytes of a read: the smallest there is, so that time is the way to it.
-const LENGTH: usize = 4096;
+const READ_BYTES: usize = 4096;
 
 /// Where fewer than one page in so many has to be fetched, contents are read as if none had: where
 /// memory is short some are always missing. If those take long, threads will be seen waiting.
@@ -48,7 +48,7 @@ fn probe_disk(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     if disk.is_classified() {
         return;
     }
-    let (known, spots) = uncached(work, &scattered(work, classes, disk));
+    let (known, spots) = uncached(work, &sample_spots(work, classes, disk));
     if known == 0 {
         return;
     }
@@ -73,7 +73,7 @@ struct Spot {
 }
 
 /// Returns places in files of one disk whose contents are to be read, from all over the tree.
-fn scattered(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
+fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
             && work.fingerprints.head(file.0).is_none()
@@ -103,7 +103,7 @@ fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     let mut known = 0;
     let mut fetched = |&spot: &Spot| {
         let open = opener.open(spot.file).ok()?;
-        let length = (work.tree.file(spot.file).size - spot.offset).min(LENGTH as u64);
+        let length = (work.tree.file(spot.file).size - spot.offset).min(READ_BYTES as u64);
         let cached = open.is_cached(spot.offset, length)?;
         known += 1;
         (!cached && is_stored(&open, spot.offset)).then_some(spot)
@@ -128,7 +128,7 @@ fn read(opener: &mut Opener<'_>, spot: Spot) -> Option<Duration> {
     open.expect_single_reads();
     let start = Instant::now();
     // One that cannot be read is told of when its turn comes.
-    let _unread = open.read_at(&mut [0; LENGTH], spot.offset);
+    let _unread = open.read_at(&mut [0; READ_BYTES], spot.offset);
     Some(start.elapsed())
 }
 

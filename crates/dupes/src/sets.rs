@@ -12,22 +12,22 @@ use walk::FileId;
 #[derive(Clone, Debug)]
 pub struct Sets<T> {
     files: Vec<FileId>,
-    sets: Vec<Place<T>>,
+    sets: Vec<Span<T>>,
 }
 
 /// Where the files of a set are.
 #[derive(Clone, Debug)]
-struct Place<T> {
+struct Span<T> {
     first: u32,
     count: u32,
-    of: T,
+    value: T,
 }
 
 /// One set; it can be used as its `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a, T> {
     /// What is said of the set.
-    pub of: &'a T,
+    pub value: &'a T,
     /// The files in it.
     pub files: &'a [FileId],
 }
@@ -36,7 +36,7 @@ impl<T> Deref for Set<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.of
+        self.value
     }
 }
 
@@ -48,8 +48,8 @@ impl<T> Default for Sets<T> {
 
 impl<T> Sets<T> {
     /// Adds a set.
-    pub(crate) fn push(&mut self, files: &[FileId], of: T) {
-        self.sets.push(Place { first: number(self.files.len()), count: number(files.len()), of });
+    pub(crate) fn push(&mut self, files: &[FileId], value: T) {
+        self.sets.push(Span { first: number(self.files.len()), count: number(files.len()), value });
         self.files.extend_from_slice(files);
     }
 
@@ -60,7 +60,7 @@ impl<T> Sets<T> {
             return;
         }
         let shift = number(self.files.len());
-        let moved = |place: Place<T>| Place { first: place.first + shift, ..place };
+        let moved = |span: Span<T>| Span { first: span.first + shift, ..span };
         self.sets.extend(other.sets.drain(..).map(moved));
         self.files.append(&mut other.files);
     }
@@ -68,9 +68,9 @@ impl<T> Sets<T> {
     /// Takes out the sets from number `at` on, which were added last.
     pub(crate) fn split_off(&mut self, at: usize) -> Sets<T> {
         let mut sets = self.sets.split_off(at);
-        let first = sets.first().map_or(number(self.files.len()), |place| place.first);
-        for place in &mut sets {
-            place.first -= first;
+        let first = sets.first().map_or(number(self.files.len()), |span| span.first);
+        for span in &mut sets {
+            span.first -= first;
         }
         Sets { files: self.files.split_off(first as usize), sets }
     }
@@ -103,13 +103,13 @@ impl<T> Sets<T> {
     }
 
     /// Returns what is said of a set, to change it.
-    pub(crate) fn of_mut(&mut self, set: usize) -> &mut T {
-        &mut self.sets[set].of
+    pub(crate) fn value_mut(&mut self, set: usize) -> &mut T {
+        &mut self.sets[set].value
     }
 
     /// Returns the sets in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Set<'_, T>> {
-        self.sets.iter().map(|place| place.set(&self.files))
+        self.sets.iter().map(|span| span.set(&self.files))
     }
 
     /// Returns the files of all sets, in the order in which they were added.
@@ -123,9 +123,9 @@ impl<T> Sets<T> {
     }
 }
 
-impl<T> Place<T> {
+impl<T> Span<T> {
     fn set<'a>(&'a self, files: &'a [FileId]) -> Set<'a, T> {
-        Set { of: &self.of, files: &files[self.first as usize..][..self.count as usize] }
+        Set { value: &self.value, files: &files[self.first as usize..][..self.count as usize] }
     }
 }
 

@@ -39,7 +39,7 @@ pub enum State {
 ///
 /// Only that `progress` asked to stop.
 pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupted> {
-    each(work, files, State::Unknown, state)
+    inspect_each(work, files, State::Unknown, state)
 }
 
 /// What a tree does not tell of a file that is what it was: little, as there is one for each of millions.
@@ -92,7 +92,7 @@ pub fn unchanged(
     work: &Work<'_>,
     files: &[FileId],
 ) -> Result<Vec<Option<Attributes>>, Interrupted> {
-    each(work, files, None, |worker, file| {
+    inspect_each(work, files, None, |worker, file| {
         let now = worker.opener.stat(file).ok();
         let now = now.filter(|now| now.kind == Kind::File && worker.work.tree.unchanged(file, now));
         Attributes::of(&now?)
@@ -100,17 +100,17 @@ pub fn unchanged(
 }
 
 /// Returns what `look` says of each of `files`, in their order.
-fn each<T: Clone + Send>(
+fn inspect_each<T: Clone + Send>(
     work: &Work<'_>,
     files: &[FileId],
     nothing: T,
-    look: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
+    inspect: impl Fn(&mut Worker<'_>, FileId) -> T + Sync,
 ) -> Result<Vec<T>, Interrupted> {
     work.progress.enter(Stage::Look);
     work.progress.files_total.store(files.len() as u64, Relaxed);
     let numbered: Vec<(u32, FileId)> = (0..).zip(files.iter().copied()).collect();
     let (lists, _) = work.on_threads(&numbered, 64, |worker, list: &mut Vec<_>, &(at, file)| {
-        list.push((at, look(worker, file)));
+        list.push((at, inspect(worker, file)));
         worker.work.progress.files_done.fetch_add(1, Relaxed);
         Ok(())
     })?;

@@ -113,7 +113,7 @@ pub fn validate(
     let (lists, problems) =
         work.on_threads(&leaders, 16, |worker, out: &mut Validated, &(number, _)| {
             let names = inodes.get(number as usize).files;
-            let same = present(worker, out, names);
+            let same = unchanged_names(worker, out, names);
             let bytes = expected(names[0]).bytes(work.tree.file(names[0]).size);
             let read = match same.first() {
                 Some(&file) => reread(worker, out, &same, expected(file), found)?,
@@ -153,7 +153,7 @@ pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
 }
 
 /// Returns the names that are there and unchanged by their metadata; notes what the others are.
-fn present(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Vec<FileId> {
+fn unchanged_names(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Vec<FileId> {
     let mut same = Vec::new();
     for &file in names {
         match state(worker, file) {

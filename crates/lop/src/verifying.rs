@@ -105,7 +105,7 @@ impl Verified {
             *bad_by_content.entry(live.loaded.number(content)).or_default() += 1;
         }
         let lost =
-            lost.iter().flat_map(|claim| &claim.files).map(|&file| (file, Verdict::Unsettled));
+            lost.iter().flat_map(|claim| &claim.files).map(|&file| (file, Verdict::Undecided));
         let verdicts = confirmed.verdicts.into_iter().chain(lost);
         let verdicts = verdicts.map(|(file, verdict)| (tree.key(file), verdict));
         Ok(Verified {
@@ -147,7 +147,7 @@ pub(crate) fn standing(verdict: Verdict) -> Standing {
     match verdict {
         Verdict::Copied => Standing::Is(State::Same),
         Verdict::Alone => Standing::CopiesBad,
-        Verdict::Unsettled => Standing::CopiesChanged,
+        Verdict::Undecided => Standing::CopiesChanged,
         Verdict::Damaged => Standing::Is(State::Damaged),
         Verdict::Unreadable => Standing::Is(State::Unreadable),
         Verdict::Changed => Standing::Is(State::Changed),

@@ -178,7 +178,7 @@ fn what_changed_is_neither_damaged_nor_a_copy() {
         fs::remove_file(tree.join("other copy")).expect("removed");
         for copies in [&["copy"][..], &["other copy"], &["copy", "other copy"], &["two"]] {
             let answer = ask(&scan, &setup(), &["one"], copies);
-            answer.assert(&scan, &[("one", Verdict::Unsettled)], &[]);
+            answer.assert(&scan, &[("one", Verdict::Undecided)], &[]);
         }
         let answer = ask(&scan, &setup(), &["one", "two"], &["copy", "other copy", "three"]);
         answer.assert(&scan, &[("one", Verdict::Copied), ("two", Verdict::Changed)], &[]);

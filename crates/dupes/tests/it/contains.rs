@@ -84,7 +84,7 @@ proptest! {
                 (_, Content::Unknown, _) => ContentLocation::Unknown,
                 (_, _, true) => ContentLocation::Copied,
                 _ if all_known => ContentLocation::Missing,
-                _ => ContentLocation::Unsettled,
+                _ => ContentLocation::Undecided,
             };
             prop_assert_eq!(place, expected, "{}", path.display());
         }

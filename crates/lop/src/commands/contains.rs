@@ -165,7 +165,7 @@ fn verify(
         one.standings[at] = standing(verdict);
         match verdict {
             Verdict::Copied => sizes.push(one.tree.file(file).size),
-            Verdict::Alone | Verdict::Unsettled => one.contents[at] = Content::Alone,
+            Verdict::Alone | Verdict::Undecided => one.contents[at] = Content::Alone,
             Verdict::Damaged | Verdict::Unreadable | Verdict::Changed => {
                 one.contents[at] = Content::Unknown;
             }
@@ -174,7 +174,7 @@ fn verify(
     *found = locate_contents(one.walked(), other.walked());
     for (place, standing) in found.iter_mut().zip(&one.standings) {
         if *standing == Standing::CopiesChanged {
-            *place = ContentLocation::Unsettled;
+            *place = ContentLocation::Undecided;
         }
     }
     let tally = verified.tally(sizes.into_iter());
@@ -190,7 +190,7 @@ fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
             Some((file, bad.and_then(Standing::mark)))
         }
         ContentLocation::Alias => Some((file, Standing::CopiesAreViews.mark())),
-        ContentLocation::Unsettled => Some((file, Some("a file of its size there is not known"))),
+        ContentLocation::Undecided => Some((file, Some("a file of its size there is not known"))),
         ContentLocation::Unknown => Some((file, one.standing(file).mark())),
     });
     let listed = |(file, state)| Listed {
@@ -255,7 +255,7 @@ impl Summary {
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
             unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
-            unsettled: number(ContentLocation::Unsettled),
+            unsettled: number(ContentLocation::Undecided),
             hard_links: number(ContentLocation::Linked),
             unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
             nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),

@@ -189,7 +189,7 @@ fn commit(
     progress.enter(Stage::Commit);
     progress.saving.store(true, Relaxed);
     let copies = found.groups.iter().filter_map(|group| {
-        let Group { content, inodes, reclaimable, .. } = *group.of;
+        let Group { content, inodes, reclaimable, .. } = *group.value;
         content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
