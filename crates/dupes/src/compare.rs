@@ -1,4 +1,4 @@
-//! Compares small sets of files side by side; the bytes decide.
+//! Compares small sets of files side by side, byte by byte.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,23 +18,24 @@ use crate::shared_extents::SharedExtents;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Compares each set; every set is small enough to be open at once.
+/// Compares each set. Every set must be small enough for all its files to be open at once.
 pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
-    // LargeSets ones first, so that no thread is left alone with one at the end; the rest in the
-    // order of the tree.
+    // Large sets come first, so that no thread is left alone with one at the end; the others follow
+    // in tree order.
     let rank = |set: &Set<'_, u64>| {
         let bytes = set.value.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
     sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
-    // A few at a time, for their directories; fewer if there would not be enough for everybody.
+    // A thread takes a few sets at a time, as they often share directories, but fewer if there are
+    // not enough sets for all threads.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
         let Set { files: set, value: &size } = sets.get(number as usize);
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
-            // Nothing to read, and so known for good.
+            // Empty files have nothing to read, so their content is certain.
             for file in set {
                 worker.work.fingerprints.set_head(file.0, head_of(b""));
             }
@@ -46,13 +47,13 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
     Ok(problems)
 }
 
-/// Sets of more bytes than this are taken first.
+/// Sets of more bytes than this come first.
 const LARGE_SET_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Compares files that are no longer than their heads, each opened at most once.
 ///
-/// Files without a head are read first; one whose head is known is read only if another has the
-/// same.
+/// Reads the files without a known head first. A file whose head is known is read only if another
+/// file has the same head.
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
@@ -147,7 +148,7 @@ fn side_by_side<H>(
         quantum: worker.work.disk(open[0].1).quantum(),
     };
     let (parts, failures) = partition(&leaders, size, manner, scratch, progress)?;
-    // Their bytes were counted on the way.
+    // The comparison has already counted their bytes.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
         drop_all(worker, open, shared.all_of(shared.leaders[failure.member]), &failure.error)?;
@@ -160,7 +161,8 @@ fn side_by_side<H>(
             && manner.digest
             && !has_huge_holes(worker.work, open[0].1)
         {
-            // The comparison counted this file as done without reading it, as it had no other to compare it with.
+            // The comparison counted this file as done without reading it, as there was no other
+            // file to compare it with.
             progress.bytes_total.fetch_add(size, Relaxed);
             let whole = Stretch { size, before: None, to: size };
             match read_on(leaders[only], whole, scratch, progress) {
@@ -183,7 +185,7 @@ fn side_by_side<H>(
     Ok(())
 }
 
-/// Drops files that share storage which cannot be read.
+/// Drops the files that share extents that cannot be read.
 fn drop_all<H>(
     worker: &mut Worker<'_>,
     open: &[(H, FileId, File)],
@@ -202,7 +204,7 @@ fn drop_all<H>(
     Ok(())
 }
 
-/// Returns the same error of the system once more.
+/// Returns a copy of an I/O error.
 fn copy_of(error: &std::io::Error) -> std::io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }

@@ -7,7 +7,7 @@ pub(crate) fn known_digest(fingerprints: &Facts, file: FileId) -> Option<Digest>
     fingerprints.content(file.0).and_then(|content| fingerprints.digest(content))
 }
 
-/// Notes that files of one size and head are equal to each other and unlike all others.
+/// Records that files of one size and head are equal to each other and different from all others.
 pub(crate) fn record_equal(fingerprints: &Facts, files: &[FileId], digest: Option<Digest>) {
     let known = files.iter().find_map(|f| fingerprints.content(f.0));
     let content = known.unwrap_or_else(|| fingerprints.new_content(None));

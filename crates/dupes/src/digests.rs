@@ -1,5 +1,5 @@
-//! Gives files a digest that comparing with others gave none: those that no other file has the size or the
-//! beginning of, and those that were found unlike all others before they were read to their ends.
+//! Computes the digests that comparing files did not need: of files whose size or prefix is unique,
+//! and of files that turned out different from all others before they were read to their ends.
 
 use content::Digest;
 use runtime::Interrupted;
@@ -14,26 +14,26 @@ use crate::sets::Sets;
 use crate::validate::inodes;
 use crate::work::Work;
 
-/// Holes beyond this are not put through a hash: it takes a quarter of an hour.
+/// Files with more bytes of holes than this get no digest: hashing them takes a quarter of an hour.
 const MAX_HOLE_BYTES: u64 = 1 << 40;
 
-/// What came of giving files digests.
+/// The result of computing digests.
 #[derive(Debug, Default)]
 pub struct Digested {
     /// Files that could not be read.
     pub problems: Vec<Problem>,
-    /// Inodes with so many holes that they were left without a digest.
+    /// Inodes with so many holes that they got no digest.
     pub hollow: u64,
 }
 
-/// Reads those of the walk's files for which `wanted` says so and whose content has no digest, and
-/// notes their digests. Each inode is read once, whatever names it has.
+/// Reads those of the walk's files that are `wanted` and whose content has no digest, and records
+/// their digests. Reads each inode once, however many names it has.
 ///
-/// To be called when everything has been compared: a file without a content is then like no other.
+/// Must be called when everything has been compared: it takes a file without a content for unique.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop. What was noted until then stays.
+/// Fails only if the work's progress was asked to stop. Digests recorded until then stay.
 pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digested, Interrupted> {
     let inodes = inodes(work.tree);
     let mut digested = Digested::default();
@@ -66,7 +66,8 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
     Ok(digested)
 }
 
-/// Reads files, given with the numbers of their inodes, and gives all names of each what came out.
+/// Reads files, given with the numbers of their inodes, and records the digests for all names of
+/// each inode.
 fn read_batch(
     work: &Work<'_>,
     inodes: &Sets<()>,

@@ -1,4 +1,5 @@
-//! How many bytes a group's copies really take up, so that no saving is promised that is none.
+//! Measures how many bytes the copies in a group take on disk, so that lop promises no savings that
+//! do not exist.
 
 use std::collections::HashSet;
 
@@ -11,16 +12,16 @@ use crate::sets::{Set, Sets};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Files smaller than this take whole blocks where that is known of their file system: holes in them
-/// save next to nothing, and are not worth a look at each.
+/// Smaller files are assumed to take whole blocks on file systems known to store them so: holes
+/// save next to nothing there, and inspecting each file is not worth it.
 const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
-/// Returns the disk space that keeping a single file of each list would free, counted as in [`Group::reclaimable`].
-/// The files of a list are equal, and each is another inode.
+/// Returns the disk space that keeping a single file of each list would free, counted as in
+/// [`Group::reclaimable`]. The files of a list must be equal and of different inodes.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop.
+/// Fails only if the work's progress was asked to stop.
 pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Interrupted> {
     let mut groups = Sets::default();
     for files in lists {
@@ -32,8 +33,9 @@ pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Int
     Ok(groups.iter().map(|group| group.reclaimable).collect())
 }
 
-/// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks, without
-/// holes and shared extents. A plan to remove the copies counts the same way, by `st_blocks`.
+/// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks,
+/// without holes and shared extents. A plan to remove the copies counts the same way, by
+/// `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
     let blocks = Blocks::of(work);
     let mut to_inspect = Vec::new();
@@ -61,20 +63,20 @@ pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), I
     Ok(())
 }
 
-/// The block size of each device of a tree, by the device's index.
+/// The block size of each device of a tree, by device index.
 struct Blocks<'a> {
     tree: &'a Tree,
     sizes: Vec<u64>,
 }
 
 impl<'a> Blocks<'a> {
-    /// Asks the file system of each device, by a directory on it.
+    /// Queries the file system of each device through a directory on it.
     fn of(work: &Work<'a>) -> Blocks<'a> {
         let tree = work.tree;
         let mut sizes = vec![0; tree.devices().len()];
         let mut opener = Opener::new(tree, 1);
         for (dir, _) in (0..).map(DirId).zip(tree.dirs()) {
-            // A directory that none of the files is in may have no device.
+            // A directory without files may have no device.
             if let Some(size @ 0) = sizes.get_mut(tree.device_index(dir)) {
                 *size = opener.dir(dir).and_then(Dir::block_size).unwrap_or(0);
             }
@@ -82,7 +84,8 @@ impl<'a> Blocks<'a> {
         Blocks { tree, sizes }
     }
 
-    /// Returns the bytes that each file of a group takes, if that is known without a look at them.
+    /// Returns the bytes that each file of a group takes, if they are known without inspecting the
+    /// files.
     fn taken_by(&self, group: &Set<'_, Group>) -> Option<u64> {
         let device = |file: FileId| self.tree.device_index(self.tree.file(file).dir);
         let first = device(group.files[0]);
@@ -92,18 +95,19 @@ impl<'a> Blocks<'a> {
             .then(|| self.whole(group.size, first))
     }
 
-    /// Returns how many bytes a file of this size takes on a device without holes.
+    /// Returns how many bytes a file of this size takes on a device if it has no holes.
     fn whole(&self, size: u64, device: usize) -> u64 {
         size.checked_next_multiple_of(self.sizes[device].max(1)).unwrap_or(size)
     }
 }
 
-/// Returns what keeping the largest copy alone would free.
+/// Returns the bytes that keeping only the largest copy would free.
 fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, Storage)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
-    // What each takes on its own; of those that may share extents, also what they take together.
+    // The bytes that each file takes on its own; for files that may share extents, also what all of
+    // them take together.
     let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
     for &file in group.files {
         if !seen.insert(tree.key(file)) {
@@ -126,7 +130,7 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
             Some(extents) => extents,
             None => worker.opener.stat(file).ok().map(|stat| stat.allocated),
         };
-        // XFS allocates ahead, and takes that back.
+        // XFS preallocates blocks, and frees them later.
         let whole = blocks.whole(group.size, index);
         let own = own.unwrap_or(whole).min(whole);
         alone = alone.saturating_add(own);

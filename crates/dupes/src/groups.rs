@@ -1,4 +1,4 @@
-//! Turns what is known of contents into groups, in an order that does not depend on threads.
+//! Collects equal files into groups, in an order that does not depend on threads.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub(crate) fn collect(
     Ok(())
 }
 
-/// Sorts groups by the bytes that they free, those that free most first, then by path.
+/// Sorts groups by the bytes that they would free, largest first, then by path.
 fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
@@ -55,12 +55,13 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
 #[derive(Default)]
 struct Collected {
     groups: Sets<Group>,
-    /// The files of the group at hand.
+    /// The files of the group being built.
     files: Vec<FileId>,
     elsewhere: u64,
 }
 
-/// An inode of a class by its content: where its names start in the class, and how many they are.
+/// An inode of a class: its content, the index of its first name in the class, and the number of
+/// its names.
 type Inode = (ContentId, u32, u32);
 
 fn of_class(
@@ -99,7 +100,7 @@ fn of_class(
     Ok(())
 }
 
-/// Gives all names of an inode what is known of the one that was read.
+/// Copies what is known of the first name of an inode to its other names.
 pub(crate) fn copy_to_all_names(fingerprints: &Facts, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
     if fingerprints.dropped(first) || fingerprints.head(first).is_some() {
@@ -110,8 +111,8 @@ pub(crate) fn copy_to_all_names(fingerprints: &Facts, names: &[FileId]) {
 }
 
 impl Collected {
-    /// Makes a group of equal inodes of this size, given by their names; returns whether they are two
-    /// files or more.
+    /// Adds a group of equal inodes of this size, given by their names. Returns whether they have
+    /// at least two files.
     fn group<'a>(
         &mut self,
         work: &Work<'_>,
@@ -149,7 +150,7 @@ impl Collected {
     }
 }
 
-/// Returns the first of some files by the bytes of their paths.
+/// Returns the file whose path comes first in byte order.
 fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option<FileId> {
     let mut first = files.next()?;
     let (mut path, mut first_path) = (Vec::new(), Vec::new());
@@ -166,13 +167,13 @@ fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option
     Some(first)
 }
 
-/// Sorts files by the bytes of their paths, which are put together only as far as needed: those of
-/// the directories once, those of the files never.
+/// Sorts files by the bytes of their paths. Builds the paths of directories once each, and no paths
+/// of files.
 ///
-/// The files of a directory are sorted by their names, and the directories by their paths. What is
-/// left out of order after that are files whose names lie around that of a directory beside them
-/// (`a.b` before `a/c`); a sort that takes what is in order as it is has little to do with these.
-/// Ten million files: 2 s, and 19 s if they were sorted at once.
+/// Sorts the files of each directory by name, and the directories by path. After that, only files
+/// whose names sort around that of a sibling directory are out of order (`a.b` comes before `a/c`),
+/// and a sort that detects sorted runs has little to do. Ten million files take 2 s, instead of 19
+/// s in a single sort.
 fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     if let [a, b] = files {
         if tree.path(*b) < tree.path(*a) {
@@ -182,7 +183,7 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     }
     let dir = |file: FileId| tree.file(file).dir;
     let name = |file: FileId| tree.name(file).to_bytes();
-    // The files of a directory are neighbours.
+    // This puts the files of a directory next to each other.
     files.sort_unstable();
     let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
     let mut named: Vec<(&[u8], FileId)> = Vec::new();

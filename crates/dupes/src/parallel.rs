@@ -1,5 +1,5 @@
-//! Workers over a list, in the disk of each device: each worker with its own open directories,
-//! buffers and problems.
+//! Runs workers over lists of items, on all disks at once. Each worker has its own open
+//! directories, buffers and problems.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use walk::{FileId, Problem};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Something that is done in the disk of a file.
+/// An item of work that reads one file and so belongs to that file's disk.
 pub(crate) trait DiskItem: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
@@ -30,7 +30,7 @@ impl<T: Sync> DiskItem for (T, FileId) {
 }
 
 impl Work<'_> {
-    /// Runs `each` over `items` as [`Work::on_threads_with_prefetch`] does, with nothing to prepare.
+    /// Runs `each` over `items` as [`Work::on_threads_with_prefetch`] does, without prefetch.
     pub(crate) fn on_threads<T: DiskItem, R: Send + Default>(
         &self,
         items: &[T],
@@ -43,12 +43,12 @@ impl Work<'_> {
         })
     }
 
-    /// Runs `each` over `items`, in all disks side by side; returns what the threads made of it and
-    /// their problems.
+    /// Runs `each` over `items`, on all disks at once. Returns the result and the problems of each
+    /// thread.
     ///
-    /// Threads take `step` items of a disk at a time, in the order given. Where they have to wait for
-    /// them, they take single ones, as an arm would otherwise go from one thread's to the other's,
-    /// and `prepare` some before they work on the first of those.
+    /// Threads take `step` items of a disk at a time, in the given order. On a cold disk they take
+    /// single items, because otherwise the head would move between the items of different threads.
+    /// A thread then calls `prepare` for several items before it works on the first of them.
     pub(crate) fn on_threads_with_prefetch<T: DiskItem, P, R: Send + Default>(
         &self,
         items: &[T],
@@ -89,7 +89,7 @@ impl Work<'_> {
         Ok(all)
     }
 
-    /// Returns the numbers of the pieces of each disk, in their order.
+    /// Returns the numbers of the items of each disk, in order.
     fn by_disk<T: DiskItem>(&self, items: &[T]) -> Vec<Vec<u32>> {
         let mut by_disk = vec![Vec::new(); self.disks().len()];
         for (number, item) in (0u32..).zip(items) {
@@ -141,14 +141,14 @@ impl Work<'_> {
     }
 }
 
-/// What is to be done with each item of a list.
+/// What to do with each item of a list.
 struct ItemJob<P, E> {
     step: usize,
     prepare: P,
     each: E,
 }
 
-/// Does the oldest of the items that have been prepared, at most `most` of them.
+/// Works on the items that were prepared first, on at most `most` of them.
 fn each_prepared<'w, T, P, R>(
     prepared: &mut VecDeque<(&T, P)>,
     most: usize,

@@ -1,4 +1,4 @@
-//! Tells which files a search has not compared yet, while it runs or after it was stopped.
+//! Determines which files a search has not compared yet, while it runs or after it was stopped.
 
 use std::collections::HashMap;
 
@@ -16,22 +16,22 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Finds them.
+    /// Finds the candidates of a tree.
     pub fn new(tree: &Tree, progress: &Progress) -> Candidates {
         Candidates { classes: classes(tree, false, progress) }
     }
 
-    /// Returns, by file, whether it is still to be compared with others of its size. What is known of
-    /// one name of an inode is noted for the others.
+    /// Returns, by file, whether it still has to be compared with others of its size. Copies what
+    /// is known of one name of an inode to its other names.
     ///
-    /// A search may be adding to `facts`: all that is there is true, and what comes later only leaves
-    /// less to do.
+    /// A search may be adding to `fingerprints` meanwhile. All it adds is correct, so a later call
+    /// can only find fewer pending files.
     pub fn pending(&self, tree: &Tree, fingerprints: &Facts, progress: &Progress) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
-                // Of the search's own file, which is the first, nothing is changed.
+                // This does not change the first name, which is the one that the search uses.
                 copy_to_all_names(fingerprints, names);
             }
             mark(fingerprints, &inodes, &mut pending);
@@ -40,7 +40,8 @@ impl Candidates {
     }
 }
 
-/// Marks the files of a class that have no content yet and are not told from all others by their heads.
+/// Marks the files of a class that have no content yet, unless their head tells them from all
+/// others.
 fn mark(fingerprints: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;

@@ -1,4 +1,4 @@
-//! Splits large classes without holding their files open: by head, then by BLAKE3 of prefixes.
+//! Splits large classes without holding their files open: by head, then by the BLAKE3 of prefixes.
 
 pub(crate) mod prefixes;
 pub(crate) mod read_order;
@@ -20,28 +20,28 @@ use crate::work::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
-/// Classes of two are mostly true duplicates, so that a second open is saved for most of them;
-/// the larger a class, the more of it is chance, and heads are read in the order of the tree,
-/// which is kinder to every cache. Measured on /usr and a home folder: 2 to 4 are alike, 1 and 8
-/// are slower. On cold devices there are none: heads are fetched in advance, many at once, which is
-/// worth a second open (measured on 48,000 files: half the time).
+/// Classes of two are mostly true duplicates, so skipping the heads saves a second open for most of
+/// them. In larger classes equal sizes are more often chance, and reading heads in tree order suits
+/// every cache better. Measured on /usr and a home folder: 2 to 4 perform alike, 1 and 8 are
+/// slower. On cold disks no class is compared this way: fetching many heads in advance is worth a
+/// second open (measured on 48,000 files: half the time).
 const MAX_SIDE_BY_SIDE_FILES: usize = 3;
 
-/// Each round of prefixes is this many times longer than the one before: a file that differs
-/// early costs little more than it must, and one that does not has few rounds.
+/// Each round reads prefixes this many times longer than the round before. A file that differs
+/// early costs little more than necessary, and one that does not needs few rounds.
 const PREFIX_GROWTH_FACTOR: u64 = 8;
 
-/// What is left to compare.
+/// What remains to be compared.
 pub(crate) struct Prefiltered {
-    /// Sets of inodes (by one name each) that may be equal, each at most as large as can be held
-    /// open.
+    /// Sets of inodes that may be equal, with one name for each inode. Every set is small enough
+    /// for all its files to be open at once.
     pub(crate) sets: SameSize,
-    /// How many inodes had to be looked at.
+    /// How many inodes had to be read.
     pub(crate) unknown: u64,
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Splits the classes as far as that goes without comparing files side by side.
+/// Splits the classes as far as possible without comparing files side by side.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, Interrupted> {
     let mut prefiltered =
         Prefiltered { sets: SameSize::default(), unknown: 0, problems: Vec::new() };
@@ -58,7 +58,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
         let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
         let want = |&file: &FileId| ReadRequest { file, target: u32::from(seek_bound) };
         if size == 0 {
-            // Equal without a read.
+            // Empty files are equal without a read.
             fresh.extend(
                 members.iter().filter(|f| work.fingerprints.content(f.0).is_none()).map(want),
             );
@@ -95,8 +95,8 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
     Ok(prefiltered)
 }
 
-/// Returns the name of an inode that stands for all: the first, which takes over what is known of
-/// another one.
+/// Returns the first name of an inode, which represents it, after copying to it what is known of
+/// another name.
 fn leader(fingerprints: &Facts, names: &[FileId]) -> FileId {
     let first = names[0];
     if fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
@@ -111,11 +111,11 @@ fn leader(fingerprints: &Facts, names: &[FileId]) -> FileId {
     first
 }
 
-/// Sets too large to compare side by side, or whose files are far apart, or with a digest to compare
-/// with; and how far they are read next.
+/// Sets that are too large to compare side by side, or whose files are far apart on a seek-bound
+/// disk, or of which a digest is known; and how far to read them next.
 type LargeSets = Sets<ReadTarget>;
 
-/// Splits one class by heads and leaves out what is decided.
+/// Splits one class by heads and leaves out the files that are decided.
 fn split_by_head(
     work: &Work<'_>,
     class: impl Iterator<Item = FileId>,
@@ -125,8 +125,8 @@ fn split_by_head(
 ) {
     let fingerprints = work.fingerprints;
     let known = |f: FileId| fingerprints.content(f.0).is_some();
-    // Whether their content is known is noted in the order of the files: in that of their heads each
-    // look would be far from the one before.
+    // This looks up whether the content is known in file order: in the order of heads each lookup
+    // would be far from the previous one.
     let mut files: Vec<(Head, FileId, bool)> =
         class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
     let Some(&(_, first, _)) = files.first() else { return };
@@ -145,8 +145,8 @@ fn split_by_head(
     work.decided(decided, size - read);
 }
 
-/// Returns what has to be compared among files of one head: the new ones, and one file of each
-/// content that is known, and whether there is a digest of any; `None` if nothing has.
+/// Returns the files of one head that have to be compared, and whether a digest of any is known:
+/// the new files, and one file of each known content. Returns `None` if nothing has to be compared.
 fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>, bool)> {
     if run.len() < 2 {
         return None;
@@ -168,7 +168,7 @@ fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<
     Some((files, digest))
 }
 
-/// Puts a set where it is compared next.
+/// Adds a set to `sets` or to `large`, depending on how it is compared next.
 fn route_set(
     work: &Work<'_>,
     files: &[FileId],
@@ -179,7 +179,7 @@ fn route_set(
     large: &mut LargeSets,
 ) {
     let to = if seek_bound {
-        // As far as those that are new have been read already.
+        // The new files have been read this far already.
         SEEK_BOUND_PREFIX_BYTES.min(size)
     } else if digest_known {
         size
@@ -192,20 +192,20 @@ fn route_set(
     large.push(files, ReadTarget { before: None, to });
 }
 
-/// Returns how far files of `size` are read after they have been read as far as `length`.
+/// Returns how far to read files of `size` after they have been read up to `length`.
 fn next_length(length: u64, size: u64) -> u64 {
     round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
-/// So many bytes are read of large sets before those are split: until then nothing of what was read is
-/// decided, and a search that is stopped has to read it again. Much more than an arm passes on its way
-/// from one file to the next.
+/// At least this many bytes of large sets are read before the sets are split. Until then nothing of
+/// what was read is decided, and a search that is stopped has to read it again. It is far more than
+/// passes under the head of a hard disk on its way from one file to the next.
 pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
-/// Splits large sets by growing prefixes until each is decided or small, those that have been begun
-/// before others.
+/// Splits large sets by growing prefixes until each is decided or small. Finishes sets that were
+/// begun before it starts others.
 ///
-/// `first` are the prefixes that have been read already, each as far as it is wanted first.
+/// `first` has the prefixes that were read already, each up to the first target of its set.
 fn by_prefix(
     work: &Work<'_>,
     mut large: LargeSets,
@@ -236,7 +236,7 @@ fn by_prefix(
     Ok(())
 }
 
-/// Takes out the sets that were added last, so many that a batch has to be read of them.
+/// Removes and returns the sets that were added last, enough for a batch of reads.
 fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
     let bytes = |set: &Set<'_, ReadTarget>| {
         let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);

@@ -1,14 +1,14 @@
-//! Sets of files, one behind the other in one block of memory.
+//! Sets of files, stored one after the other in one block of memory.
 //!
-//! There may be half as many sets as files. A vector for each would take more memory than what is in
-//! them, in pieces too small for [`runtime::memory`] to put anywhere else.
+//! There may be half as many sets as files. A vector for each set would take more memory than its
+//! files, in pieces too small for [`runtime::memory`] to move to disk.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
 
 use walk::FileId;
 
-/// Sets of files, and a `T` for each.
+/// Sets of files, each with a value.
 #[derive(Clone, Debug)]
 pub struct Sets<T> {
     files: Vec<FileId>,
@@ -23,10 +23,10 @@ struct Span<T> {
     value: T,
 }
 
-/// One set; it can be used as its `T`.
+/// One set; it dereferences to its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a, T> {
-    /// What is said of the set.
+    /// The value of the set.
     pub value: &'a T,
     /// The files in it.
     pub files: &'a [FileId],
@@ -65,7 +65,7 @@ impl<T> Sets<T> {
         self.files.append(&mut other.files);
     }
 
-    /// Takes out the sets from number `at` on, which were added last.
+    /// Removes and returns the sets from number `at` on.
     pub(crate) fn split_off(&mut self, at: usize) -> Sets<T> {
         let mut sets = self.sets.split_off(at);
         let first = sets.first().map_or(number(self.files.len()), |span| span.first);
@@ -75,13 +75,13 @@ impl<T> Sets<T> {
         Sets { files: self.files.split_off(first as usize), sets }
     }
 
-    /// Gives back memory that is kept for further sets.
+    /// Frees memory reserved for further sets.
     pub(crate) fn shrink(&mut self) {
         self.files.shrink_to_fit();
         self.sets.shrink_to_fit();
     }
 
-    /// Brings the sets into an order.
+    /// Sorts the sets.
     pub(crate) fn sort_by(&mut self, mut order: impl FnMut(&Set<'_, T>, &Set<'_, T>) -> Ordering) {
         let files = &self.files;
         self.sets.sort_unstable_by(|a, b| order(&a.set(files), &b.set(files)));
@@ -92,7 +92,7 @@ impl<T> Sets<T> {
         self.sets.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no sets.
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
@@ -102,12 +102,12 @@ impl<T> Sets<T> {
         self.sets[set].set(&self.files)
     }
 
-    /// Returns what is said of a set, to change it.
+    /// Returns the value of a set, to change it.
     pub(crate) fn value_mut(&mut self, set: usize) -> &mut T {
         &mut self.sets[set].value
     }
 
-    /// Returns the sets in their order.
+    /// Returns the sets in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Set<'_, T>> {
         self.sets.iter().map(|span| span.set(&self.files))
     }
@@ -129,7 +129,7 @@ impl<T> Span<T> {
     }
 }
 
-/// Returns a length as a number of 32 bits.
+/// Returns a length as a 32-bit number.
 fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer files in sets than in the tree")
 }

@@ -1,8 +1,8 @@
-//! Files that share all of their storage: equal without a comparison.
+//! Finds files that share all of their extents, and so are equal without a comparison.
 //!
-//! A copy made with `cp --reflink` lies where its original does until one of them is changed. What
-//! was changed but not written yet is written first, so that it shows; and a change after that shows
-//! in the metadata, which is looked at once more before anything is claimed.
+//! A copy made with `cp --reflink` has the extents of its original until one of them changes. The
+//! kernel writes unwritten changes before it reports extents, so they show. Later changes show in
+//! the metadata, which is checked again before anything is claimed.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,16 +10,17 @@ use std::collections::btree_map::Entry;
 use fsops::{File, SharedLayout};
 use walk::{Device, FileId, Tree};
 
-/// Open files, as positions in the list given: one of each layout, and those that share its storage.
+/// Open files, as indexes into the given list: one leader for each layout, and the other files with
+/// that layout.
 pub(crate) struct SharedExtents {
-    /// Ascending.
+    /// Indexes of the leaders, ascending.
     pub(crate) leaders: Vec<usize>,
-    /// By position of the leader.
+    /// The other files, by the index of their leader.
     others: BTreeMap<usize, Vec<usize>>,
 }
 
 impl SharedExtents {
-    /// Looks where files lie.
+    /// Compares the layouts of open files.
     pub(crate) fn find<H>(tree: &Tree, open: &[(H, FileId, File)]) -> SharedExtents {
         let mut shared = SharedExtents { leaders: Vec::new(), others: BTreeMap::new() };
         let mut leader_of: BTreeMap<(usize, SharedLayout), usize> = BTreeMap::new();
@@ -44,14 +45,14 @@ impl SharedExtents {
         shared
     }
 
-    /// Returns a leader and those that share its storage.
+    /// Returns a leader and the files that share its extents.
     pub(crate) fn all_of(&self, leader: usize) -> impl Iterator<Item = usize> {
         std::iter::once(leader).chain(self.others.get(&leader).into_iter().flatten().copied())
     }
 }
 
-/// Returns a number for the space that places on a device are counted in: the first device of the
-/// tree that has the same.
+/// Returns the number of the address space that disk offsets of a device count in: the index of the
+/// first device of the tree that uses the same one.
 pub(crate) fn address_space(tree: &Tree, device: usize) -> usize {
     let Device { number, volume } = tree.devices()[device];
     let same = |other: &Device| other.number == number || other.volume.shares_extents_with(&volume);

@@ -1,4 +1,4 @@
-//! Asks whether remembered files are still what they were, by their metadata.
+//! Checks by their metadata whether remembered files are unchanged.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,39 +10,41 @@ use walk::{FileId, Tree};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// What has become of a remembered file.
+/// The state of a remembered file now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The same inode with the same size, mtime and ctime.
+    /// It is the same inode with the same size, mtime and ctime.
     Same,
-    /// Something else has its name, or it was changed.
+    /// It was changed, or something else has its name.
     Changed,
     /// Its name is gone.
     Gone,
     /// It is on a disk that is not mounted.
     Offline,
-    /// It cannot be looked at.
+    /// It cannot be inspected.
     Unknown,
-    /// It is unchanged, but may be a second path to a file that counts ([`aliases_among`](crate::aliases_among)).
+    /// It is unchanged, but may be a second path to a file that counts already
+    /// ([`aliases_among`](crate::aliases_among)).
     Alias,
-    /// It is what it was, but was not compared with others yet.
+    /// It is unchanged, but was not compared with others yet.
     Pending,
-    /// It is what it was by its metadata, but its bytes were found to be others.
+    /// Its metadata is unchanged, but its bytes were found to have changed.
     Damaged,
-    /// It is what it was by its metadata, but could not be read.
+    /// Its metadata is unchanged, but it could not be read.
     Unreadable,
 }
 
-/// Returns the state of each of `files`, in their order, by looking at their metadata.
+/// Returns the state of each of `files`, in order, according to their metadata.
 ///
 /// # Errors
 ///
-/// Only that `progress` asked to stop.
+/// Fails only if the work's progress was asked to stop.
 pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupted> {
     inspect_each(work, files, State::Unknown, state)
 }
 
-/// What a tree does not tell of a file that is what it was: little, as there is one for each of millions.
+/// The metadata of an unchanged file that a tree does not have. It is small, as there is one for
+/// each of millions of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
     allocated: u64,
@@ -55,11 +57,11 @@ pub struct Attributes {
 impl Attributes {
     fn of(stat: &Stat) -> Option<Attributes> {
         let &Stat { allocated, links, mode, uid, gid, .. } = stat;
-        // One that has lost its last name is not there.
+        // An inode without links has been deleted.
         Some(Attributes { allocated, links: NonZeroU32::new(links)?, mode, uid, gid })
     }
 
-    /// Returns the metadata of the file that they are of; neither mount nor access time nor birth are known.
+    /// Returns the full metadata of the file. Mount, access time and birth time are unknown.
     pub fn stat(&self, tree: &Tree, file: FileId) -> Stat {
         let (FileKey { device, inode }, record) = (tree.key(file), tree.file(file));
         let &Attributes { allocated, links, mode, uid, gid } = self;
@@ -83,11 +85,11 @@ impl Attributes {
     }
 }
 
-/// Returns the attributes of those of `files`, in their order, that are what they were.
+/// Returns, for each of `files` in order, its attributes if the file is unchanged.
 ///
 /// # Errors
 ///
-/// Only that `progress` asked to stop.
+/// Fails only if the work's progress was asked to stop.
 pub fn unchanged(
     work: &Work<'_>,
     files: &[FileId],
@@ -99,7 +101,7 @@ pub fn unchanged(
     })
 }
 
-/// Returns what `look` says of each of `files`, in their order.
+/// Returns the result of `inspect` for each of `files`, in order.
 fn inspect_each<T: Clone + Send>(
     work: &Work<'_>,
     files: &[FileId],
@@ -121,7 +123,7 @@ fn inspect_each<T: Clone + Send>(
     Ok(all)
 }
 
-/// Returns what has become of one file.
+/// Returns the state of one file.
 pub(crate) fn state(worker: &mut Worker<'_>, file: FileId) -> State {
     if worker.work.tree.is_offline(file) {
         return State::Offline;

@@ -1,4 +1,4 @@
-//! Reads heads and prefixes of files, in the order of the disk.
+//! Reads heads and prefixes of files in disk order.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,8 +11,8 @@ use crate::prefilter::read_order::{ReadOrder, ReadRequest, ReadTarget, read_orde
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Reads files as far as they are wanted; returns the prefixes, by file, of those of which more
-/// than the head was.
+/// Reads files up to their targets. Returns the prefixes of the files for which more than the head
+/// was requested, sorted by file.
 pub(crate) fn read(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -28,7 +28,7 @@ pub(crate) fn read(
             work.fingerprints.set_head(request.file.0, head);
             same.push((request.file, prefix));
         } else {
-            // The other could not be read: whether this one can shows when it is tried.
+            // The other file could not be read. Reading this one shows whether it can be.
             alone.push(request);
         }
     }
@@ -40,7 +40,7 @@ pub(crate) fn read(
     Ok((prefixes, problems))
 }
 
-/// Reads files in the order given, as far as they are wanted.
+/// Reads files in the given order, up to their targets.
 fn read_all(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -58,7 +58,7 @@ fn read_all(
     Ok((prefixes, problems))
 }
 
-/// Opens a file and has the kernel fetch what is wanted of it, if that takes a wait.
+/// Opens a file. On a cold disk, also asks the kernel to fetch the requested range.
 fn open(worker: &mut Worker<'_>, file: FileId, target: &ReadTarget) -> Option<File> {
     let open = worker.open(file)?;
     if worker.work.disk(file).is_cold() {
@@ -78,15 +78,17 @@ fn read_one(
     let (work, size) = (worker.work, worker.work.tree.file(file).size);
     work.progress.heads_done.fetch_add(1, Relaxed);
     if let (Some(open), 0) = (&open, target.to) {
-        // Whether the file is still what the walk saw is not asked here: what is eliminated claims
-        // nothing, and what is not is read again and then asked.
+        // There is no need to check whether the file is unchanged since the walk: nothing is
+        // claimed of a file that this eliminates, and every other file is read again and checked
+        // then.
         return worker.read_unchecked(file, open, |open, scratch, progress| {
             work.fingerprints.set_head(file.0, read_head(open, size, scratch, progress)?);
             Ok(())
         });
     }
     let stretch = target.stretch(size);
-    // A file that fails counts as done from its prefix, and what was read of it was counted before.
+    // A file that fails counts as done from its first byte on, although the bytes read of it were
+    // counted before.
     let Some(open) = open else {
         work.expect_again(&[file], stretch.before.map_or(0, |(at, _)| at));
         return Ok(());
@@ -105,10 +107,10 @@ fn read_one(
     Ok(())
 }
 
-/// Files and how they begin, sorted.
+/// Files and their prefixes, sorted by file.
 pub(crate) type Prefixes = Vec<(FileId, Beginning)>;
 
-/// Returns how a file begins, if that was read.
+/// Returns the prefix of a file, if it was read.
 pub(crate) fn prefix_of(prefixes: &Prefixes, file: FileId) -> Option<Beginning> {
     let at = prefixes.binary_search_by_key(&file, |&(file, _)| file).ok()?;
     Some(prefixes[at].1)

@@ -1,9 +1,9 @@
-//! Which files come first, and how much of each: what is read before an arm, and in what order.
+//! Decides the order of reads, and how much to read of each file.
 //!
-//! A read costs the way to it and the time its bytes take to pass. On a disk with an arm the way is
-//! worth a megabyte or more, so that little is won by reading less, and everything by going through
-//! the files by their place. Elsewhere the order of the tree is as good as any, and names are found
-//! faster in it.
+//! A read costs a seek and the time to transfer its bytes. On a seek-bound disk a seek takes as
+//! long as transferring a megabyte or more, so reading less saves little, and reading the files in
+//! the order of their disk offsets saves most. On other disks tree order is as good as any, and
+//! names are looked up faster in it.
 
 use std::ops::Range;
 
@@ -17,24 +17,24 @@ use crate::shared_extents::address_space;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Bytes read of a file before it is known whether any other is like it, if an arm has to move for
-/// it: some 7 ms at 150 MB/s, about as long as the way to a file takes.
+/// Bytes to read of a file on a seek-bound disk before it is known whether any other file equals
+/// it: some 7 ms at 150 MB/s, about as long as the seek to the file takes.
 pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
 
-/// How far files are to be read on.
+/// Up to where to read files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTarget {
-    /// How far they have been read, and how they begin.
+    /// Up to where the files have been read, and the prefix up to there.
     pub(crate) before: Option<(u64, Beginning)>,
-    /// How far they are to be read; 0 for the head only.
+    /// Up to where to read them; 0 for the head only.
     pub(crate) to: u64,
 }
 
-/// A file to be read on. There may be one for every file of the tree, so it is small.
+/// A request to read a file. There may be one for every file of the tree, so it is small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReadRequest {
     pub(crate) file: FileId,
-    /// Index of its [`ReadTarget`].
+    /// The index of its [`ReadTarget`].
     pub(crate) target: u32,
 }
 
@@ -45,7 +45,7 @@ impl DiskItem for ReadRequest {
 }
 
 impl ReadTarget {
-    /// Returns the part of a file of `size` that is read.
+    /// Returns the range of bytes to read of a file of `size`.
     pub(crate) fn range(&self, size: u64) -> Range<u64> {
         let to = if self.to == 0 { head_length(size) } else { self.to.min(size) };
         self.before.map_or(0, |(at, _)| at)..to
@@ -57,16 +57,16 @@ impl ReadTarget {
     }
 }
 
-/// Files in the order to read them in, and those that need no read.
+/// Requests in the order to read them, and those that need no read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadOrder {
     pub(crate) requests: Vec<ReadRequest>,
-    /// Files that share all their storage with another one of the same size, which is wanted as far
-    /// as they are; and that other one.
+    /// Requests for files that share all their extents with another file of the same size that is
+    /// read up to the same target, each with that other file.
     pub(crate) shared: Vec<(ReadRequest, FileId)>,
 }
 
-/// Brings files into the order to read them in.
+/// Sorts requests into the order to read them.
 pub(crate) fn read_order(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -105,13 +105,14 @@ pub(crate) fn read_order(
     Ok(order)
 }
 
-/// A file and where it is.
+/// A request and where its file is on the disk.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LocatedRequest {
-    /// Where places are counted.
+    /// The address space that `offset` counts in.
     address_space: usize,
     offset: u64,
-    /// If it shares all its storage, and was found unchanged after that was seen.
+    /// The layout of a file that shares all its extents and was unchanged after the layout was
+    /// read.
     layout: Option<Box<SharedLayout>>,
     request: ReadRequest,
 }
@@ -121,8 +122,8 @@ impl LocatedRequest {
         let (tree, file) = (worker.work.tree, request.file);
         let record = tree.file(file);
         let address_space = address_space(tree, tree.device_index(record.dir));
-        // One that cannot be opened, or has no place that is known, comes with its inode's number,
-        // which is where many file systems put it.
+        // A file that cannot be opened, or whose offset is unknown, gets its inode number, as many
+        // file systems place data by it.
         let mut located =
             LocatedRequest { address_space, offset: record.inode, layout: None, request };
         let Ok(open) = worker.opener.open(file) else { return located };
@@ -139,7 +140,7 @@ impl LocatedRequest {
         located
     }
 
-    /// Returns whether two files have the same bytes, and are wanted for the same reason.
+    /// Returns whether two files have the same bytes and the same read target.
     fn shares_extents_with(&self, other: &LocatedRequest, tree: &Tree) -> bool {
         self.layout.is_some()
             && (self.address_space, &self.layout) == (other.address_space, &other.layout)
