@@ -1,16 +1,19 @@
-//! Detects detector: second paths to files that are already known.
+//! Detects aliases: second paths to files that are already known.
 //!
-//! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a directory of this machine a
-//! second time, under another device number and other inode numbers. A file there looks like a copy, but vanishes when
-//! the file that it shows is deleted. The kernel does not identify the file behind a view, so [`AliasDetector`] compares what a
-//! view passes on: size, mtime and ctime. Two files are certainly different only if these differ and a cache cannot
-//! explain the difference.
+//! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a
+//! directory of this machine a second time, under another device number and other inode numbers. A
+//! file there looks like a copy, but vanishes when the file behind it is deleted. The kernel does
+//! not identify the file behind an alias, so [`AliasDetector`] compares the metadata that aliases
+//! pass on: size, mtime and ctime. Two files are certainly different only if these differ and a
+//! cache cannot explain the difference.
 //!
-//! Inode numbers usually tell files of one device apart. But FUSE file systems may make them up, and an SFTP server may
-//! show a directory under two paths (it follows symbolic links, or shares a home directory twice).
-//! [`AliasDetector::within_devices`] allows for that. Use it for questions whose answer may lead somebody to delete files.
+//! Inode numbers usually tell the files of one device apart. But FUSE file systems may make them
+//! up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
+//! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it for
+//! questions whose answer may lead a user to delete files.
 //!
-//! A view that reports another mtime than the file has (`rclone mount --no-modtime`) is not recognised.
+//! An alias that reports another mtime than the file has (`rclone mount --no-modtime`) is not
+//! detected.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,19 +25,21 @@ use walk::{FileId, Tree};
 /// (`acregmax` in nfs(5)), unless the user asked for more.
 const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
 
-/// Modification times count modulo this: SFTP has unsigned seconds of 32 bits.
+/// Modification times are compared modulo this: SFTP has unsigned 32-bit seconds.
 const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
 
-/// The least difference between two different times that both have fractions of a second.
+/// The smallest difference between two different times that both have fractions of a second.
 const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 
-/// The least difference between two different times if one may have been rounded: SFTP has whole seconds, FAT even ones.
+/// The smallest difference between two different times if one may have been rounded: SFTP has whole
+/// seconds, FAT even ones.
 const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
-/// How many files with a similar mtime a file is compared with. If there are more, it is taken for a view of one of them.
+/// A file is compared with at most this many files of a similar mtime. If there are more, it counts
+/// as an alias of one of them.
 const MAX_COMPARED_FILES: usize = 1_000;
 
-/// The metadata of a file by which a view of it is recognised.
+/// The metadata by which an alias of a file is recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AliasKey {
     device: u64,
@@ -48,19 +53,20 @@ pub struct AliasKey {
     ctime_ns: i64,
 }
 
-/// Makes [`AliasKey`]s of files on the file systems that are mounted.
+/// Creates the [`AliasKey`]s of files on the mounted file systems.
 #[derive(Debug)]
 pub struct AliasKeyReader(Ctimes);
 
-/// Where a file system keeps its files.
+/// Where the files of a file system are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     /// On the file system itself.
     Own,
-    /// On other file systems (overlayfs). With `metacopy=on`, a file has times of its own and shares its bytes with a file
-    /// below, so that times tell it only from other files of an overlayfs.
+    /// On other file systems (overlayfs). With `metacopy=on`, a file has times of its own but
+    /// shares its bytes with a lower file, so its times tell it only from other files of an
+    /// overlayfs.
     Stacked,
-    /// Anywhere. Metadata may come from a cache.
+    /// Possibly on another file system. Metadata may come from a cache.
     Foreign,
 }
 
@@ -80,7 +86,7 @@ impl AliasKeyReader {
         AliasKeyReader(Ctimes::read())
     }
 
-    /// Returns the key of a file with this metadata, on this file system.
+    /// Returns the key of a file with this metadata on this file system.
     pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> AliasKey {
         let &Stat { device, size, ctime_ns, .. } = stat;
         self.key(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
@@ -133,22 +139,23 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
     one_ns.abs_diff(other_ns) >= least.unsigned_abs()
 }
 
-/// Known files that other files may be detector of.
+/// Known files, of which other files may be aliases.
 #[derive(Debug)]
 pub struct AliasDetector {
     by_device: HashMap<u64, DeviceFiles>,
-    /// Whether files on one device can be detector of each other if inode numbers do not tell them apart.
+    /// Whether files on one device can be aliases of each other if inode numbers do not tell them
+    /// apart.
     within_devices: bool,
     now_ns: i64,
 }
 
-/// The files of a device.
+/// The known files of a device.
 #[derive(Debug)]
 struct DeviceFiles {
     storage: Storage,
     /// Size, mtime, ctime, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
-    /// Sizes of files that changed a moment ago.
+    /// Sizes of files that changed so recently that caches may not show it.
     fresh: HashSet<u64>,
 }
 
@@ -165,8 +172,8 @@ impl AliasDetector {
         AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
-    /// Returns an empty set for which files on one device can be detector of each other too, if inode numbers do not tell
-    /// them apart.
+    /// Returns an empty set for which files on one device can be aliases of each other too, if
+    /// inode numbers do not tell them apart.
     pub fn within_devices() -> AliasDetector {
         AliasDetector { within_devices: true, ..AliasDetector::default() }
     }
@@ -186,7 +193,7 @@ impl AliasDetector {
         }
     }
 
-    /// Returns whether a file may be a second path to one that was added.
+    /// Returns whether a file may be an alias of one that was added.
     pub fn has(&self, key: &AliasKey) -> bool {
         let is_fresh = self.is_fresh(key);
         let with_own = self.within_devices && !key.is_numbered;
@@ -236,9 +243,9 @@ pub fn may_have_aliases(tree: &Tree) -> bool {
     devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns for each of `keys`, in order, whether it may be a view of another one that counts. If two may be the same
-/// file, the one on a file system of its own counts, otherwise the first. `None` stands for a file that is certainly not
-/// a view.
+/// Returns, for each of `keys` in order, whether it may be an alias of another file that counts. Of
+/// two keys that may be the same file, the one on a file system that stores its own files counts,
+/// otherwise the first. `None` stands for a file that is certainly no alias.
 pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
     let mut counted = AliasDetector::default();
     let mut is_alias = vec![false; keys.len()];
@@ -281,16 +288,16 @@ mod tests {
     }
 
     #[test]
-    fn a_view_passes_times_on() {
+    fn an_alias_passes_times_on() {
         let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
-        for (view, why) in [
+        for (alias, why) in [
             (key(2, Storage::Foreign, OLD, OLD + SECOND), "bindfs, mergerfs"),
             (key(2, Storage::Stacked, OLD, OLD + SECOND), "overlayfs"),
             (key(2, Storage::Foreign, whole, whole), "sshfs"),
             (key(2, Storage::Foreign, whole, 0), "no ctime"),
         ] {
-            assert!(may_be_same(&file, &view), "{why}");
+            assert!(may_be_same(&file, &alias), "{why}");
         }
     }
 
@@ -316,7 +323,7 @@ mod tests {
         let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (other, why) in [
-            (key(2, Storage::Own, OLD, OLD + SECOND), "no view at all"),
+            (key(2, Storage::Own, OLD, OLD + SECOND), "no alias at all"),
             (key(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
             (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
             (key(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
@@ -347,13 +354,16 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_and_its_views_one_counts() {
-        let view = key(2, Storage::Foreign, OLD, OLD);
-        let file = AliasKey { device: 1, storage: Storage::Own, ..view };
-        let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..view };
-        let again = AliasKey { device: 3, ..view };
-        assert_eq!(aliases_among(&[view, file, copy, again].map(Some)), [true, false, false, true]);
-        assert_eq!(aliases_among(&[again, view].map(Some)), [false, true]);
-        assert_eq!(aliases_among(&[None, Some(view)]), [false, false]);
+    fn of_a_file_and_its_aliases_one_counts() {
+        let alias = key(2, Storage::Foreign, OLD, OLD);
+        let file = AliasKey { device: 1, storage: Storage::Own, ..alias };
+        let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..alias };
+        let again = AliasKey { device: 3, ..alias };
+        assert_eq!(
+            aliases_among(&[alias, file, copy, again].map(Some)),
+            [true, false, false, true]
+        );
+        assert_eq!(aliases_among(&[again, alias].map(Some)), [false, true]);
+        assert_eq!(aliases_among(&[None, Some(alias)]), [false, false]);
     }
 }

@@ -1,20 +1,21 @@
-//! Looks for a directory that has everything another one has.
+//! Finds a directory that has everything that another one has.
 
 use std::ops::Range;
 
 use super::index::FolderIndex;
 use super::remaining::Remaining;
 
-/// For each directory so many dir_numbers are tried as the one that contains it: those that have the
-/// content of it with the fewest copies, in the order of their paths. And so many ways are tried from
-/// there down to the smallest that does.
+/// For each directory this many others are tried as its container: those that have its rarest
+/// content, in the order of their paths. The search for a smaller container below one that was
+/// found tries as many.
 ///
-/// With 1,000 no more was found than with 16, neither in two copies of /usr (236,000 files) nor in four
-/// snapshots of these by hard links.
+/// Trying 1,000 found no more than 16, neither in two copies of /usr (236,000 files) nor in four
+/// snapshots of these made of hard links.
 pub const MAX_CANDIDATES: usize = 16;
 
-/// Returns a directory that has, in files that stand, every content of `dir_number`, and is neither above nor
-/// below it; of those that were tried the first, made as small as it can be.
+/// Returns a directory that has every content of `dir_number` in files that are not redundant, and
+/// that is neither above nor below it. It is the first match among those that were tried, narrowed
+/// down to its smallest subdirectory that still matches.
 pub(super) fn container(
     index: &FolderIndex,
     remaining: &mut Remaining,
@@ -36,8 +37,8 @@ pub(super) fn container(
     }
 }
 
-/// Goes through the files of content `rarest` in a range and returns the first directory that `wanted`
-/// gives for the dir_number of one and that has every content of `dir_number`.
+/// Goes through the files of content `rarest` in a range. Passes the directory of each to `wanted`,
+/// and returns the first resulting directory that has every content of `dir_number`.
 fn first_with_all(
     index: &FolderIndex,
     remaining: &mut Remaining,

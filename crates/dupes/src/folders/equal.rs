@@ -1,8 +1,8 @@
-//! Finds equal directories: a number for each listing, from the bottom up.
+//! Finds equal directories by numbering their listings from the bottom up.
 //!
-//! The listing of a directory is its names, each with the content of the file or the shape of the directory
-//! that it stands for. Listings are compared as they are, not by a digest of them, so that equal shapes
-//! are proven.
+//! The listing of a directory has its names, each with the content of the file or the shape of the
+//! subdirectory of that name. Listings are compared in full, not by a digest, so equal shapes prove
+//! equality.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use walk::Tree;
 
 use super::index::{FolderIndex, NONE, number};
 
-/// A name, what it stands for, and whether that is a directory.
+/// A name, the content or shape that it stands for, and whether it is a directory.
 type Entry = (u32, u32, bool);
 
-/// Returns the shape of each dir_number: equal for equal directories, [`NONE`] for one with a file that has
-/// no like or with something that does not count. Directories have higher shapes than those below
-/// them.
+/// Returns the shape of each directory: equal for equal directories, [`NONE`] for a directory that
+/// is not whole or has a file that is like no other. A directory has a higher shape than those
+/// below it.
 pub(super) fn shapes(
     tree: &Tree,
     index: &FolderIndex,

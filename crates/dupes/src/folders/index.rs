@@ -1,8 +1,12 @@
-//! What is below each directory, as ranges of numbers.
+//! Indexes the files below each directory as ranges of numbers.
 //!
-//! Directories are numbered along the tree, each before those below it and these by name: a *dir_number*.
-//! Files are numbered the same way: a *file_number*. So the files below a directory are a range of
-//! file_numbers. Files that are alike have the same *content*; a file that is like no other has none.
+//! Directories are numbered in tree order: each before those below it, siblings by name. This is
+//! the *directory number*. Files are numbered the same way, by *file number*. So the files below a
+//! directory are a range of file numbers. Files that are alike have the same *content number*; a
+//! file that is like no other has none.
+//!
+//! An *occurrence* is an index into the file numbers sorted by content, so the occurrences of a
+//! content are a range too.
 
 use std::ops::Range;
 
@@ -15,29 +19,29 @@ use super::RememberedTree;
 use super::layout::Layout;
 use crate::states::State;
 
-/// No content, no dir_number.
+/// No content, or no directory.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A directory.
 pub(super) struct IndexedDir {
     pub(super) id: DirId,
-    /// The dir_number of the directory it is in, or [`NONE`].
+    /// The number of its parent directory, or [`NONE`].
     pub(super) parent: u32,
-    /// How many directories with files are below each other in it; the same for equal ones.
+    /// The depth of the directories with files below it; the same for equal directories.
     pub(super) height: u32,
-    /// The dir_number after the last one below it.
+    /// The directory number after the last one below it.
     pub(super) end: u32,
-    /// The file_numbers of the files below it, its own first.
+    /// The numbers of the files below it, those directly in it first.
     pub(super) files: Range<u32>,
-    /// The file_number after its own files.
+    /// The file number after the files directly in it.
     pub(super) own_end: u32,
     /// Bytes in the files below it.
     pub(super) bytes: u64,
-    /// Files below it that are like no other.
+    /// Files below it that are like no other file.
     pub(super) lone: u32,
-    /// Files below it that changed or cannot be looked at.
+    /// Files below it that changed or cannot be inspected.
     pub(super) changed: u32,
-    /// Entries below it that are not remembered, or by another path too.
+    /// Entries below it that are not remembered, or that are remembered by another path too.
     pub(super) unknown: u32,
 }
 
@@ -46,7 +50,7 @@ impl IndexedDir {
         self.files.end - self.files.start
     }
 
-    /// Returns whether all that is in it counts and has a like elsewhere.
+    /// Returns whether all files in it count and have a like file elsewhere.
     pub(super) fn may_be_redundant(&self) -> bool {
         self.count() > 0 && self.lone == 0 && self.changed == 0 && self.unknown == 0
     }
@@ -58,29 +62,30 @@ pub(super) struct IndexedFile {
     pub(super) id: FileId,
     pub(super) size: u64,
     pub(super) content: u32,
-    /// Number of its inode.
+    /// The number of its inode.
     pub(super) inode: u32,
-    /// The dir_number it is directly in.
+    /// The number of the directory that it is directly in.
     pub(super) dir: u32,
 }
 
 /// An inode.
 pub(super) struct IndexedInode {
-    /// Files that are names of it.
+    /// How many files are names of it.
     pub(super) names: u32,
-    /// Bytes that are free once all of them are gone.
+    /// Bytes that are free once all of its names are deleted.
     pub(super) frees: u64,
 }
 
-/// See the module.
+/// The directories, files and inodes, by number.
 pub(super) struct FolderIndex {
     pub(super) dirs: Vec<IndexedDir>,
     pub(super) files: Vec<IndexedFile>,
     pub(super) inodes: Vec<IndexedInode>,
-    /// Where the file_numbers of each content start among `file_numbers`, and where the last ones end.
+    /// For each content, its first occurrence; and, as the last entry, the number of all
+    /// occurrences.
     starts: Vec<u32>,
     file_numbers: Vec<u32>,
-    /// The dir_number of each directory of the tree, [`NONE`] for further records of one.
+    /// The number of each directory of the tree; [`NONE`] for further records of a directory.
     dir_number_of: Vec<u32>,
 }
 
@@ -110,12 +115,12 @@ impl FolderIndex {
         Ok(FolderIndex { dirs, files, inodes, starts, file_numbers, dir_number_of })
     }
 
-    /// Returns the number of items.
+    /// Returns how many contents have several files.
     pub(super) fn content_count(&self) -> u32 {
         number(self.starts.len() - 1)
     }
 
-    /// Returns the occurrences of an content: indexes of [`FolderIndex::file_number`].
+    /// Returns the occurrences of a content.
     pub(super) fn occurrences(&self, content: u32) -> Range<u32> {
         self.starts[content as usize]..self.starts[content as usize + 1]
     }
@@ -125,19 +130,20 @@ impl FolderIndex {
         self.file_numbers.len()
     }
 
-    /// Returns the file_number in a occurrence; those of an content are in ascending order.
+    /// Returns the file number of an occurrence. Those of one content ascend.
     pub(super) fn file_at(&self, occurrence: u32) -> u32 {
         self.file_numbers[occurrence as usize]
     }
 
-    /// Returns the first occurrence of an content at or after a file_number, or the end of its occurrences.
+    /// Returns the first occurrence of a content at or after a file number, or the end of its
+    /// occurrences.
     pub(super) fn occurrence_from(&self, content: u32, file_number: u32) -> u32 {
         let occurrences = self.occurrences(content);
         let below = &self.file_numbers[occurrences.start as usize..occurrences.end as usize];
         occurrences.start + number(below.partition_point(|&p| p < file_number))
     }
 
-    /// Returns whether there is a file with this content in a range of file_numbers.
+    /// Returns whether a file in a range of file numbers has this content.
     pub(super) fn has(&self, content: u32, within: &Range<u32>) -> bool {
         let occurrence = self.occurrence_from(content, within.start);
         occurrence < self.occurrences(content).end && self.file_at(occurrence) < within.end
@@ -151,7 +157,7 @@ impl FolderIndex {
         }
     }
 
-    /// Returns the files below a dir_number.
+    /// Returns the files below a directory.
     pub(super) fn below(&self, dir_number: u32) -> &[IndexedFile] {
         let files = &self.dirs[dir_number as usize].files;
         &self.files[files.start as usize..files.end as usize]
@@ -162,21 +168,21 @@ impl FolderIndex {
         (outer..self.dirs[outer as usize].end).contains(&inner)
     }
 
-    /// Returns the directories directly in a dir_number.
+    /// Returns the numbers of the subdirectories directly in a directory.
     pub(super) fn children(&self, dir_number: u32) -> impl Iterator<Item = u32> {
         let end = self.dirs[dir_number as usize].end;
         let next = move |&child: &u32| Some(self.dirs[child as usize].end).filter(|&n| n < end);
         std::iter::successors(Some(dir_number + 1).filter(|&first| first < end), next)
     }
 
-    /// Returns whether all files of a dir_number are in one directory in it.
+    /// Returns whether all files below a directory are in one of its subdirectories.
     pub(super) fn is_wrapper(&self, dir_number: u32) -> bool {
         let dir = &self.dirs[dir_number as usize];
         let all = |child: u32| self.dirs[child as usize].count() == dir.count();
         dir.own_end == dir.files.start && self.children(dir_number).any(all)
     }
 
-    /// Returns the directory directly in `above` that `dir_number`, which is below it, is or is below.
+    /// Returns the child of `above` that is, or is above, its descendant `dir_number`.
     pub(super) fn child_towards(&self, above: u32, mut dir_number: u32) -> u32 {
         while self.dirs[dir_number as usize].parent != above {
             dir_number = self.dirs[dir_number as usize].parent;
@@ -184,8 +190,8 @@ impl FolderIndex {
         dir_number
     }
 
-    /// Returns the largest directory that has `dir_number` in it and is neither above nor below `other`;
-    /// there is none if one of the two is within the other.
+    /// Returns the largest directory that is or contains `dir_number` and is neither above nor
+    /// below `other`. Returns `None` if one of the two is within the other.
     pub(super) fn largest_disjoint(&self, dir_number: u32, other: u32) -> Option<u32> {
         if self.is_within(dir_number, other) {
             return None;
@@ -202,7 +208,7 @@ impl FolderIndex {
     }
 }
 
-/// A walk along the tree that numbers what it meets.
+/// Numbers directories and files in tree order.
 struct Numbering<'a> {
     from: &'a RememberedTree<'a>,
     layout: &'a Layout,
@@ -221,7 +227,7 @@ impl Numbering<'_> {
         let mut waiting = vec![(root, NONE)];
         while let Some((dir, parent)) = waiting.pop() {
             progress.check()?;
-            // What was numbered since the directory before was all below that.
+            // All directories numbered since the previous one are below that one.
             let dir_number = number(self.dirs.len());
             self.add_dir(dir, parent, aliases[dir.0 as usize]);
             let children = self.layout.children_of(Some(dir));
@@ -272,8 +278,8 @@ impl Numbering<'_> {
     }
 }
 
-/// Numbers inodes, and gives their names the content that is known by any of these, or a number of
-/// their own, as content.
+/// Numbers inodes. Gives all names of an inode the content that is known of any of them, or else a
+/// content number of their own.
 fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<IndexedInode> {
     let RememberedTree { tree, fingerprints, reclaimable, .. } = *from;
     let mut names: Vec<(FileKey, u32)> =
@@ -298,7 +304,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
             (file.content, file.inode) = (number(content_number), inode);
         }
         let frees = content.filter(|content| copies[content.index()] > 1).map(|content| {
-            // What all copies but one would free, shared out evenly: nothing for shared extents.
+            // The bytes that all copies but one would free, divided evenly; nothing for shared
+            // extents.
             let others = u64::from(copies[content.index()] - 1);
             (reclaimable(content) / others).min(size)
         });
@@ -307,8 +314,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
     inodes
 }
 
-/// Numbers items anew, without those that a single file has; returns where the file_numbers of each
-/// start, and the file_numbers.
+/// Renumbers contents without those that only one file has. Returns the first occurrence of each
+/// content, and the file numbers of all occurrences.
 fn number_contents(files: &mut [IndexedFile]) -> (Vec<u32>, Vec<u32>) {
     let mut by_content: Vec<(u32, u32)> =
         (0u32..).zip(&*files).map(|(at, f)| (f.content, at)).collect();
@@ -327,7 +334,7 @@ fn number_contents(files: &mut [IndexedFile]) -> (Vec<u32>, Vec<u32>) {
     (starts, file_numbers)
 }
 
-/// Fills in what is known of a directory only when those below it are.
+/// Adds up the totals of each directory from those below it.
 fn sum_up(dirs: &mut [IndexedDir], files: &[IndexedFile]) {
     for file in files {
         let dir = &mut dirs[file.dir as usize];
@@ -352,7 +359,7 @@ fn sum_up(dirs: &mut [IndexedDir], files: &[IndexedFile]) {
     }
 }
 
-/// Returns a length as a number of 32 bits.
+/// Returns a length as a 32-bit number.
 pub(super) fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer files and directories than the tree has numbers for")
 }

@@ -1,10 +1,12 @@
-//! Finds pairs of directories that have much in common, from copies that are near each other.
+//! Finds pairs of directories that have many contents in common, from copies that are near each
+//! other in tree order.
 //!
-//! Two files of one content are a hint for the two largest directories that have one of them each. All
-//! hints for such a pair are looked at together. Going down on one side, the first directory is taken
-//! of which half is found on the other side; it and the other one are made as small as they can
-//! be without losing a file that they share. Then the same from the other side. A hint goes down the tree once on
-//! either side, so the work is the number of hints times the depth of the tree.
+//! Two files of one content are a hint: they suggest that the two largest disjoint directories with
+//! one of the files each overlap. All hints for such a pair are evaluated together. The search goes
+//! down on one side to the first directory of which half is found on the other side, and narrows
+//! both directories as far as possible without losing a shared file. Then it does the same from the
+//! other side. A hint goes down the tree once on either side, so the work is the number of hints
+//! times the depth of the tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,19 +17,19 @@ use super::index::{FolderIndex, NONE, number};
 use super::remaining::Remaining;
 use super::summary::shared;
 
-/// Among so many files with one content all pairs are hints; of a content with more, each file and the
-/// next one in the order of their paths. So a content that n files have gives less than 3n hints.
+/// If a content has at most this many files, all pairs of them are hints. If it has more, each file
+/// and the next one in tree order are. So a content with n files gives fewer than 3n hints.
 pub const MAX_ALL_PAIRS_FILES: usize = 6;
 
-/// Two file_numbers with one content, and the pair of directories they are a hint for.
+/// Two file numbers with one content, and the pair of directories that they suggest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hint {
     dirs: (u32, u32),
     at: (u32, u32),
 }
 
-/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither is
-/// redundant, and no pair is below another on both sides.
+/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither
+/// is redundant, and no pair is below another one on both sides.
 pub(super) fn pairs(
     index: &FolderIndex,
     remaining: &Remaining,
@@ -66,7 +68,8 @@ fn hints(
             }
         }
         if near == 2 {
-            // The next copy may be in a directory that is redundant, of which nothing is said.
+            // The next copy may be in a redundant directory, of which nothing is reported. So the
+            // next copy outside of redundant directories is a hint too.
             let file_numbers = occurrences.map(|occurrence| index.file_at(occurrence));
             remaining_files.clear();
             remaining_files
@@ -77,7 +80,7 @@ fn hints(
     Ok(hints)
 }
 
-/// Returns what two files are a hint for; nothing if one is directly in a directory above the other.
+/// Returns the hint of two files; nothing if one is directly in a directory above the other.
 fn hint(index: &FolderIndex, one: u32, other: u32) -> Option<Hint> {
     let dir_number = |file_number: u32| index.files[file_number as usize].dir;
     let dirs = (
@@ -92,11 +95,11 @@ struct Search<'a> {
     remaining: &'a Remaining,
 }
 
-/// A pair by the directory that half of was found in the other, and that one.
+/// Pairs: a directory of which half was found in another one, and that other one.
 type Pairs = HashMap<u32, u32>;
 
 impl Search<'_> {
-    /// Returns the pairs below two directories, given all hints for these.
+    /// Returns the pairs below two directories, from all hints for these.
     fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
         let there = self.below(dirs.0, dirs.1, hints);
         for hint in &mut *hints {
@@ -104,7 +107,7 @@ impl Search<'_> {
         }
         let back = self.below(dirs.1, dirs.0, hints);
         let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
-        // A pair that both ways lead to is kept once.
+        // Keeps a pair that both directions lead to only once.
         let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
         let rest = back.iter().filter(|&(&b, &a)| !told(a, b, &there));
@@ -114,7 +117,7 @@ impl Search<'_> {
         pairs
     }
 
-    /// Returns whether `a` and `b` are, or are below, the two directories of one of some pairs.
+    /// Returns whether `a` and `b` are at or below the two directories of one of the pairs.
     fn is_below_one(&self, mut a: u32, b: u32, pairs: &Pairs) -> bool {
         loop {
             if pairs.get(&a).is_some_and(|&other| self.index.is_within(b, other)) {
@@ -128,8 +131,8 @@ impl Search<'_> {
     }
 
     /// Returns the largest directories in `top` of which at least half is among the first files of
-    /// the hints, each with the part of `other` that it shares files with; made smaller to what it
-    /// shares.
+    /// the hints, each with the part of `other` that it shares files with. Both are narrowed to
+    /// what they share.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();
@@ -146,10 +149,11 @@ impl Search<'_> {
         pairs
     }
 
-    /// Returns whether half of a directory is in another one, given the hints for that, in order.
+    /// Returns whether half of a directory is in another one, from the sorted hints for that.
     ///
-    /// Of a content with many files not all are named by hints. If those that are make up an eighth, the
-    /// others are looked for. Each file is named a few times only, so few directories can have that much.
+    /// If a content has many files, hints name only some of them. If the files named make up an
+    /// eighth of the directory, this looks for the others. Each file is named only a few times, so
+    /// few directories reach an eighth.
     fn is_half(&self, dir_number: u32, other: u32, hints: &[Hint]) -> bool {
         let whole = u128::from(self.index.dirs[dir_number as usize].bytes);
         let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
@@ -161,7 +165,8 @@ impl Search<'_> {
         named * 2 >= whole || (named * 8 >= whole && 2 * all() >= whole)
     }
 
-    /// Returns the directories in `dir_number` with the ranges of their hints, which begin at `start`.
+    /// Returns the subdirectories of `dir_number` with the index ranges of their hints, the first
+    /// of which has index `start`.
     fn parts(&self, dir_number: u32, hints: &[Hint], mut start: usize) -> Vec<(u32, Range<usize>)> {
         let child = |hint: &Hint| {
             let home = self.index.files[hint.at.0 as usize].dir;
@@ -171,7 +176,7 @@ impl Search<'_> {
         let mut rest = hints;
         while let Some(first) = rest.first() {
             let end = match child(first) {
-                // Those below it are next to each other.
+                // The hints of one subdirectory are next to each other.
                 Some(child) => {
                     let last = self.index.dirs[child as usize].files.end;
                     let count = rest.partition_point(|hint| hint.at.0 < last);
@@ -186,7 +191,8 @@ impl Search<'_> {
         parts
     }
 
-    /// Returns the smallest directory in `dir_number` that has all files there with a like one in another.
+    /// Returns the smallest directory in `dir_number` that has all of its files with a like file in
+    /// `other`.
     fn smallest(&self, dir_number: u32, other: u32) -> u32 {
         let there = &self.index.dirs[other as usize].files;
         let is_shared = |file_number: &u32| {

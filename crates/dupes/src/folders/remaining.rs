@@ -1,16 +1,17 @@
-//! Which files are still there if all directories that were found spare are gone.
+//! Tracks which files remain if all directories that were found redundant are deleted.
 
 use std::ops::Range;
 
 use super::index::{FolderIndex, NONE};
 
-/// See the module.
+/// The remaining files, as a union-find structure over occurrences.
 pub(super) struct Remaining {
-    /// For each occurrence itself if its file stands, or one that is nearer to the next remaining one.
+    /// For each occurrence: itself if its file remains, otherwise a later occurrence, up to the
+    /// next remaining one.
     next: Vec<u32>,
-    /// The occurrence of each file_number.
+    /// The occurrence of each file.
     occurrence_of: Vec<u32>,
-    /// By dir_number, whether it is spare or below a spare one.
+    /// For each directory, whether it is redundant or below a redundant one.
     redundant: Vec<bool>,
 }
 
@@ -25,18 +26,18 @@ impl Remaining {
         Remaining { next: (0..=occurrences).collect(), occurrence_of, redundant }
     }
 
-    /// Returns whether a dir_number is redundant, by itself or by one above.
+    /// Returns whether a directory is redundant or below a redundant one.
     pub(super) fn is_redundant(&self, dir_number: u32) -> bool {
         self.redundant[dir_number as usize]
     }
 
-    /// Returns whether the file at a file_number is below a spare directory.
+    /// Returns whether a file is below a redundant directory.
     pub(super) fn is_removed(&self, file_number: u32) -> bool {
         let occurrence = self.occurrence_of[file_number as usize];
         occurrence != NONE && self.next[occurrence as usize] != occurrence
     }
 
-    /// Takes a dir_number and everything below it away.
+    /// Removes a directory and everything below it.
     pub(super) fn remove(&mut self, index: &FolderIndex, dir_number: u32) {
         let dir = &index.dirs[dir_number as usize];
         self.redundant[dir_number as usize..dir.end as usize].fill(true);
@@ -48,18 +49,19 @@ impl Remaining {
         }
     }
 
-    /// Returns the file_number of the first remaining file of an content at or after a file_number.
+    /// Returns the number of the first remaining file of a content at or after a file number.
     pub(super) fn first_from(&mut self, index: &FolderIndex, content: u32, at: u32) -> Option<u32> {
         let occurrence = self.skip(index.occurrence_from(content, at));
         (occurrence < index.occurrences(content).end).then(|| index.file_at(occurrence))
     }
 
-    /// Returns whether a file of an content stands in a range of file_numbers.
+    /// Returns whether a file of a content remains in a range of file numbers.
     pub(super) fn has(&mut self, index: &FolderIndex, content: u32, within: &Range<u32>) -> bool {
         self.first_from(index, content, within.start).is_some_and(|found| found < within.end)
     }
 
-    /// Returns the first occurrence at or after `occurrence` whose file stands, and shortens the way there.
+    /// Returns the first occurrence at or after `occurrence` whose file remains, and shortens the
+    /// path to it.
     fn skip(&mut self, occurrence: u32) -> u32 {
         let mut end = occurrence;
         while self.next[end as usize] != end {

@@ -1,11 +1,11 @@
-//! What related directories have in common, counted.
+//! Counts what related directories have in common.
 
 use std::cmp::Ordering;
 
 use super::index::{FolderIndex, IndexedFile, NONE};
 use super::{Folder, Related, Relation};
 
-/// Returns what is to be said of a set of equal directories.
+/// Describes a set of equal directories.
 pub(super) fn set(index: &FolderIndex, dir_numbers: &[u32]) -> Related {
     let folders: Vec<Folder> = dir_numbers
         .iter()
@@ -24,13 +24,12 @@ pub(super) fn set(index: &FolderIndex, dir_numbers: &[u32]) -> Related {
     }
 }
 
-/// Returns what is to be said of a directory that is contained in another.
+/// Describes a directory that is contained in another one.
 pub(super) fn contained(index: &FolderIndex, dir_number: u32, container: u32) -> Related {
     pair(index, Relation::Contained, dir_number, container)
 }
 
-/// Returns what is to be said of two directories that overlap, the one first of which a larger part is
-/// shared.
+/// Describes two overlapping directories. The one of which the larger part is shared comes first.
 pub(super) fn overlapping(index: &FolderIndex, one: u32, other: u32) -> Related {
     let (a, b) = (sharing(index, one, other), sharing(index, other, one));
     let part = |of: &Folder, all: &Folder| u128::from(of.shared_bytes) * u128::from(all.bytes);
@@ -53,7 +52,7 @@ fn pair(index: &FolderIndex, relation: Relation, one: u32, other: u32) -> Relate
     }
 }
 
-/// Returns the bytes that are free once all of some files are gone.
+/// Returns the bytes that are free once all the files are deleted.
 pub(super) fn frees<'h>(index: &FolderIndex, files: impl Iterator<Item = &'h IndexedFile>) -> u64 {
     let mut inodes: Vec<u32> = files.map(|file| file.inode).collect();
     inodes.sort_unstable();
@@ -64,7 +63,7 @@ pub(super) fn frees<'h>(index: &FolderIndex, files: impl Iterator<Item = &'h Ind
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Returns the files below a dir_number that have a like one below another.
+/// Returns the files below one directory that have a like file below another one.
 pub(super) fn shared(
     index: &FolderIndex,
     dir_number: u32,

@@ -1,4 +1,4 @@
-//! Looks for what is in remembered directories and is not remembered itself.
+//! Counts entries of remembered directories that are not remembered themselves.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -12,28 +12,29 @@ use super::layout::Layout;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// What is in directories besides the files that are remembered.
+/// How many entries directories have besides their remembered files.
 #[derive(Debug, Default)]
 pub struct UntrackedEntries {
-    /// By [`DirId`]: files that are not empty, directories with such files below them, and what is on
+    /// By [`DirId`]: non-empty files, directories with such files below them, and entries on
     /// another file system; 1 for a directory that was not or could not be listed.
     pub counts: Vec<u32>,
-    /// All that was found in the directories that were listed.
+    /// All entries found in the directories that were listed.
     pub found: u64,
     /// Directories that could not be listed.
     pub problems: Vec<Problem>,
 }
 
-/// Lists the directories of remembered files, as far as they are in one of `roots`, and counts what is
-/// new. Roots are absolute; of what is not below one nothing is known, and nothing is looked at.
+/// Lists the directories of remembered files that are at or below one of the absolute paths
+/// `roots`, and counts their untracked entries. Other directories were never scanned, so they are
+/// not inspected.
 ///
-/// Folders that belong to systems do not count, as scans leave them out. Of another directory that is not
-/// remembered only so much is looked at as tells whether there is
-/// a file in it: it may have been left out on purpose, and be large.
+/// System directories do not count, as scans skip them. Of other directories that are not
+/// remembered, this inspects only as much as tells whether there is a file in them: they may be
+/// large, and may have been skipped on purpose.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop.
+/// Fails only if the work's progress was asked to stop.
 pub fn count_untracked(
     work: &Work<'_>,
     roots: &[Vec<u8>],
@@ -57,7 +58,8 @@ pub fn count_untracked(
     Ok(UntrackedEntries { counts, found, problems })
 }
 
-/// Returns the directories with a file in or below each, which says what device it is on.
+/// Returns the directories that have a file in or below them, each with one such file, which tells
+/// the device.
 fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
     let mut file_of: Vec<Option<u32>> =
         (0u32..).zip(tree.dirs()).map(|(id, _)| tree.files_in(DirId(id)).next()).collect();
@@ -70,7 +72,7 @@ fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
     dirs.filter_map(|(id, file)| Some((DirId(id), FileId(file?)))).collect()
 }
 
-/// One directory being listed.
+/// A directory that is being listed.
 struct Listing<'a> {
     layout: &'a Layout,
     dir: DirId,
@@ -79,7 +81,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Returns how many there are; nothing if the directory cannot be listed.
+    /// Returns how many untracked entries there are; `None` if the directory cannot be listed.
     fn count(&mut self, worker: &mut Worker<'_>) -> Option<u32> {
         let tree = worker.work.tree;
         let found = worker.opener.dir(self.dir).and_then(|dir| {
@@ -100,7 +102,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Gathers the names that are not remembered and can be those of files or directories.
+    /// Gathers the names that are not remembered and that may be files or directories.
     fn list(&mut self, tree: &Tree, dir: &Dir) -> io::Result<()> {
         let files = self.layout.records(self.dir).flat_map(|record| tree.files_in(record));
         let mut files: Vec<&CStr> = files.map(|file| tree.name(FileId(file))).collect();
@@ -124,8 +126,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns whether a name stands for a file that is not empty, or for a directory that has one or that
-/// nothing can be said of.
+/// Returns whether a name is a non-empty file, or a directory that has one or that cannot be
+/// inspected.
 fn is_new(dir: &Dir, name: &CStr, device: u64) -> bool {
     match dir.stat_child(name) {
         Ok(stat) if stat.kind == Kind::File => stat.size > 0,
@@ -135,8 +137,8 @@ fn is_new(dir: &Dir, name: &CStr, device: u64) -> bool {
     }
 }
 
-/// Returns whether there is anything below a directory that is not empty, or on another device, or
-/// cannot be looked at.
+/// Returns whether a directory has an entry below it that is a non-empty file, is on another
+/// device, or cannot be inspected.
 fn has_files(dir: &Dir, name: &CStr, device: u64) -> bool {
     let mut waiting = vec![name.to_bytes().to_vec()];
     while let Some(path) = waiting.pop() {
