@@ -13,7 +13,7 @@ pub enum Error {
     #[error("no catalog at {}", .0.display())]
     Missing(PathBuf),
     /// The file is not a catalog, or damaged.
-    #[error("{} is not a catalog of lop, or damaged", path.display())]
+    #[error("{} is not a lop catalog, or is damaged", path.display())]
     Damaged {
         /// The catalog.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// Its tables contradict each other.
     #[error(
-        "{} is damaged: {dirs} directories and {files} files in it are in no directory that it has",
+        "{} is damaged: {dirs} directories and {files} files in it have no parent directory",
         path.display()
     )]
     Orphans {
@@ -45,7 +45,7 @@ pub enum Error {
         known: i64,
     },
     /// It was written by an earlier version of lop. A scan brings it up to date.
-    #[error("{} has format {found}, which is older than that of this lop, {known}", path.display())]
+    #[error("{} has the old format {found}; this lop needs format {known}", path.display())]
     TooOld {
         /// The catalog.
         path: PathBuf,
@@ -83,7 +83,7 @@ impl Error {
 
 impl Error {
     /// Returns whether a commit was cut off that only somebody who may write to the catalog can take back.
-    pub fn is_cut_off(&self) -> bool {
+    pub fn needs_rollback(&self) -> bool {
         matches!(self, Error::Database { source, .. }
             if source.sqlite_error_code() == Some(ReadOnly))
     }

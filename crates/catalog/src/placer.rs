@@ -38,7 +38,7 @@ impl<'a> Placer<'a> {
     /// With `live_only`, files are left out that cannot be where they were: the directory is gone,
     /// or another file system is there now. Without it, those on a disk that is not mounted get a record
     /// of their directory that says so ([`Tree::is_offline`]).
-    pub(crate) fn place<'f>(
+    pub(crate) fn add_files<'f>(
         &mut self,
         row: i64,
         files: impl Iterator<Item = (&'f [u8], &'f FileRow)>,

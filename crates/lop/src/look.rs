@@ -54,7 +54,7 @@ impl Looker {
     /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
     /// Files below `distinct` are not.
     pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
-        if !entries.iter().any(|entry| may_show_others(entry.disk)) {
+        if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];
         }
         let candidates = entries.iter().map(|entry| {
@@ -66,7 +66,7 @@ impl Looker {
 
     /// Returns whether another file system is where a remembered file was.
     fn is_offline(&mut self, entry: &Entry) -> bool {
-        entry.disk.is_some_and(|disk| self.is_offline_at(&disk, split(&entry.path).0))
+        entry.file_system.is_some_and(|volume| self.is_offline_at(&volume, split(&entry.path).0))
     }
 
     /// Returns whether another file system is where one had a directory, given by its absolute path.

@@ -22,7 +22,7 @@ use device::Io;
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
         use catalog::Error;
-        let (message, full, cut_off) = (error.to_string(), error.is_full(), error.is_cut_off());
+        let (message, full, cut_off) = (error.to_string(), error.is_full(), error.needs_rollback());
         let exit = if full { Exit::Failed } else { Exit::Catalog };
         let room = "its file system is full: make room there, name another place with \
                     --catalog FILE, or use --no-catalog";

@@ -66,7 +66,7 @@ impl TreeMatch {
         for same in wanted.chunk_by(|a, b| a.0 == b.0) {
             let dir = same[0].0;
             let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
-            placer.place(dir, files, true, |name, file, row| {
+            placer.add_files(dir, files, true, |name, file, row| {
                 let Some(file) = file else {
                     if row.head.is_some() {
                         orphans.entry((row.volume, row.inode)).or_insert(*row);

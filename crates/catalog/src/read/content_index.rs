@@ -74,7 +74,7 @@ impl ContentIndex {
                    AND digest IS NOT NULL AND head IS NOT NULL AND state = 0 AND file.size >= ?2 \
                    ORDER BY name";
         let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
-        let held = query.query_map(params![row, self.smallest.cast_signed()], |row| {
+        let file = query.query_map(params![row, self.smallest.cast_signed()], |row| {
             let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
             Ok(DigestedFile {
                 name: name(row, 0)?.to_vec(),
@@ -86,19 +86,19 @@ impl ContentIndex {
                 content: row.get(6)?,
             })
         });
-        held.and_then(Iterator::collect).at(&self.catalog.path)
+        file.and_then(Iterator::collect).at(&self.catalog.path)
     }
 
     /// Returns the path below the top of another file with the content of this one, which is at `path` below it: the
     /// same for all but one that have it.
-    pub fn another(&self, held: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.with_content(held.content)?.into_iter().find(|found| found != path))
+    pub fn another(&self, file: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.with_content(file.content)?.into_iter().find(|found| found != path))
     }
 
     /// Returns the paths below the top of files that had this size and time of modification, of each directory one that
     /// had this name too first.
     pub fn of_version(&self, size: u64, mtime_ns: i64, name: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        let versions = kept(&self.versions, || self.load_versions())?;
+        let versions = get_or_fill(&self.versions, || self.load_versions())?;
         let mut found = Vec::new();
         for dir in with_key(versions, key(size, mtime_ns)).take(MAX_CANDIDATES as usize) {
             let sql = "SELECT dir, name FROM file WHERE dir = ?1 AND size = ?2 AND mtime_ns = ?3 \
@@ -111,9 +111,9 @@ impl ContentIndex {
 
     /// Returns the paths below the top of files that had the content with this digest.
     pub fn of_digest(&self, digest: &Digest) -> Result<Vec<Vec<u8>>, Error> {
-        let digests = kept(&self.digests, || self.load_digests())?;
+        let digests = get_or_fill(&self.digests, || self.load_digests())?;
         let mut found = Vec::new();
-        for content in with_key(digests, beginning(&digest.0)).take(MAX_CANDIDATES as usize) {
+        for content in with_key(digests, digest_prefix(&digest.0)).take(MAX_CANDIDATES as usize) {
             found.extend(self.with_content(content)?);
         }
         Ok(found)
@@ -164,7 +164,7 @@ impl ContentIndex {
         let sql = "SELECT digest, id FROM content WHERE digest IS NOT NULL AND size >= ?1";
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
         let digests = query.query_map([self.smallest.cast_signed()], |row| {
-            Ok((beginning(&row.get::<_, [u8; 32]>(0)?), row.get(1)?))
+            Ok((digest_prefix(&row.get::<_, [u8; 32]>(0)?), row.get(1)?))
         });
         let digests: Result<Vec<(u64, i64)>, _> = digests.and_then(Iterator::collect);
         let mut digests = digests.at(&catalog.path)?;
@@ -174,7 +174,10 @@ impl ContentIndex {
 }
 
 /// Returns what a cell has, having it filled if it is empty.
-fn kept<T>(cell: &OnceCell<T>, fill: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+fn get_or_fill<T>(
+    cell: &OnceCell<T>,
+    fill: impl FnOnce() -> Result<T, Error>,
+) -> Result<&T, Error> {
     match cell.get() {
         Some(value) => Ok(value),
         None => fill().map(|value| cell.get_or_init(|| value)),
@@ -192,6 +195,6 @@ fn key(size: u64, mtime_ns: i64) -> u64 {
     size.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ mtime_ns.cast_unsigned()
 }
 
-fn beginning(digest: &[u8; 32]) -> u64 {
+fn digest_prefix(digest: &[u8; 32]) -> u64 {
     digest[..8].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -109,7 +109,7 @@ impl Catalog {
         let mut placer = Placer::new(&mut tree, &dirs, &volumes);
         let mut statement = self.files_in_statement()?;
         let mut seen = 0;
-        for (dir, only) in places(&dirs, which) {
+        for (dir, only) in wanted_dirs(&dirs, which) {
             let mut rows: Vec<(Box<[u8]>, FileRow)> = Vec::new();
             let is_wanted = |content: Option<i64>| {
                 seen += 1;
@@ -130,7 +130,7 @@ impl Catalog {
                 continue;
             }
             let files = rows.iter().map(|(name, row)| (name.as_ref(), row));
-            placer.place(dir, files, false, |_, file, row| {
+            placer.add_files(dir, files, false, |_, file, row| {
                 let Some(file) = file else { return };
                 fingerprints.grow(file.0 as usize + 1);
                 let content = row.content.map(|content| contents.id(&fingerprints, content));
@@ -174,17 +174,17 @@ impl Catalog {
     }
 }
 
-/// Names in a directory.
-type Names = HashSet<Vec<u8>>;
+/// WantedNames in a directory.
+type WantedNames = HashSet<Vec<u8>>;
 
 /// Returns the directories to look in for what is wanted, along the tree, and for which names if not for all.
-fn places(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<Names>)> {
+fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> {
     let Rows::Below(paths) = which else {
         let mut order = Vec::new();
         dirs.each_below(TOP, |dir| order.push((dir, None)));
         return order;
     };
-    let (mut whole, mut named) = (HashSet::new(), HashMap::<i64, Names>::new());
+    let (mut whole, mut named) = (HashSet::new(), HashMap::<i64, WantedNames>::new());
     for path in paths {
         if let Some(dir) = dirs.at_path(path) {
             dirs.each_below(dir, |dir| {

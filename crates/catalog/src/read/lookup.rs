@@ -23,7 +23,7 @@ pub struct Entry {
     /// Which file system it is on, as a row of `volume`.
     pub volume: i64,
     /// That file system.
-    pub disk: Option<Volume>,
+    pub file_system: Option<Volume>,
     /// Inode number.
     pub inode: u64,
     /// Length in bytes.
@@ -100,14 +100,14 @@ const SELECT: &str = "SELECT file.dir, file.name, inode, file.size, mtime_ns, ct
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
     let words: (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
-    let disk = words
+    let file_system = words
         .0
         .zip(words.1)
         .map(|(magic, fsid)| Volume { magic: magic.cast_unsigned(), fsid: fsid.cast_unsigned() });
     Ok(Entry {
         path: Vec::new(),
         volume: row.get(9)?,
-        disk,
+        file_system,
         dir: row.get(0)?,
         name: name(row, 1)?.into(),
         inode: bits(2)?,

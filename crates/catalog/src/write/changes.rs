@@ -54,7 +54,7 @@ impl Writer {
     /// # Errors
     ///
     /// The catalog is then as it was before.
-    pub fn renew(
+    pub fn apply_changes(
         &self,
         loaded: &Loaded,
         changes: impl IntoIterator<Item = FileChange>,

@@ -45,7 +45,7 @@ impl Writer {
         let written = self.write(rows, found, std::iter::empty());
         let published = written.and_then(|written| self.publish().map(|()| written));
         let (committed, scan) = published.inspect_err(|_| self.roll_back())?;
-        rows.take_over(committed);
+        rows.record_committed(committed);
         rows.scan = Some(scan);
         self.reopen_if_needed()
     }

@@ -23,7 +23,7 @@ use crate::tables::volumes::Volumes;
 const ROWS_PER_BATCH: usize = 1024;
 
 /// What differs between a scan and the catalog. The rows of what is stored follows only when all of it is committed
-/// ([`RowMap::take_over`]).
+/// ([`RowMap::record_committed`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) fingerprints: &'a Facts,
@@ -252,7 +252,7 @@ impl Delta<'_> {
 
 impl RowMap {
     /// Takes over what was committed, so that the next commit writes what differs from that.
-    pub(crate) fn take_over(&mut self, committed: Committed) {
+    pub(crate) fn record_committed(&mut self, committed: Committed) {
         let Committed { written, touched, stored, .. } = committed;
         self.dir_rows = committed.dir_rows;
         self.volumes = committed.volumes;

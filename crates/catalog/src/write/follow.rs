@@ -33,18 +33,19 @@ impl Writer {
     pub fn follow<E: From<Error>>(
         &self,
         operations: impl Iterator<Item = Result<FileOperation, E>>,
-        look: impl FnMut(&[u8]) -> Option<LiveFile>,
+        inspect: impl FnMut(&[u8]) -> Option<LiveFile>,
         inspected_ns: i64,
     ) -> Result<(), E> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
-        let followed =
-            Follower::new(catalog, look, inspected_ns).map_err(E::from).and_then(|mut follower| {
+        let followed = Follower::new(catalog, inspect, inspected_ns).map_err(E::from).and_then(
+            |mut follower| {
                 for operation in operations {
                     follower.follow(&operation?)?;
                 }
                 Ok(follower.finish()?)
-            });
+            },
+        );
         match followed {
             Ok(()) => Ok(catalog.run("COMMIT")?),
             Err(error) => {
@@ -58,16 +59,16 @@ impl Writer {
 
 /// What is remembered of a name.
 #[derive(Clone, Copy, Debug)]
-struct Remembered {
+struct NameRow {
     volume: i64,
     version: Version,
     head: Option<i64>,
     content: Option<i64>,
 }
 
-struct Follower<'c, L> {
+struct Follower<'c, I> {
     catalog: &'c Catalog,
-    look: L,
+    inspect: I,
     volumes: Volumes,
     inspected_ns: i64,
     /// Rows of directories by their paths; 0 for those that are not remembered.
@@ -75,7 +76,7 @@ struct Follower<'c, L> {
     next_dir: i64,
     /// Directories that have lost a file.
     emptied: HashSet<i64>,
-    contents: HashMap<i64, Touched>,
+    contents: HashMap<i64, ContentChange>,
     /// Inodes whose status was changed, by volume and number.
     inodes: HashSet<(i64, u64)>,
     /// CtimeCause change times of inodes whose rows were still true when the run came to the first of their names.
@@ -84,7 +85,7 @@ struct Follower<'c, L> {
 
 /// A content that gained or lost files.
 #[derive(Clone, Copy, Debug, Default)]
-struct Touched {
+struct ContentChange {
     /// Inodes that had it, and bytes that keeping one of them would free.
     inodes: u32,
     reclaimable: u64,
@@ -93,11 +94,11 @@ struct Touched {
     unshared: u64,
 }
 
-impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
-    fn new(catalog: &'c Catalog, look: L, inspected_ns: i64) -> Result<Self, Error> {
+impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
+    fn new(catalog: &'c Catalog, inspect: I, inspected_ns: i64) -> Result<Self, Error> {
         Ok(Follower {
             catalog,
-            look,
+            inspect,
             volumes: Volumes::load(catalog)?,
             inspected_ns,
             dirs: HashMap::new(),
@@ -121,7 +122,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
         if let Some(kept) = &kept {
             self.inodes.insert((kept.volume, kept.version.inode));
         }
-        let Some(now) = (self.look)(&operation.path) else {
+        let Some(now) = (self.inspect)(&operation.path) else {
             return row.map_or(Ok(()), |row| self.forget(operation, row));
         };
         // Without a doubt, as it is said to be there.
@@ -131,7 +132,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
             return Ok(());
         }
         let kept = kept.filter(|kept| agrees(kept, volume, &now));
-        if !is_like(operation.was, now.version)
+        if !has_same_content_times(operation.was, now.version)
             && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
         {
             // Somebody wrote to it, perhaps by another of its names while it was in quarantine.
@@ -144,18 +145,18 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
             (own, _) => own,
         };
         // Without a content nothing would tell that others have the same one.
-        let Some(Remembered { head, content: Some(content), .. }) = known else { return Ok(()) };
+        let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
             self.touch(content, now.allocated, operation.unshared)?;
         }
-        let remembered = Remembered { volume, version: now.version, head, content: Some(content) };
+        let new_row = NameRow { volume, version: now.version, head, content: Some(content) };
         self.inodes.insert((volume, now.version.inode));
-        self.write(&operation.path, &remembered)
+        self.write(&operation.path, &new_row)
     }
 
     /// Returns whether a row describes a file as it was, but perhaps for a status that lop has changed already by
     /// what it did with other names of it.
-    fn describes(&self, row: &Remembered, was: Version) -> bool {
+    fn describes(&self, row: &NameRow, was: Version) -> bool {
         let described = self.described.get(&(row.volume, row.version.inode));
         row.version == was
             || Version { ctime_ns: was.ctime_ns, ..row.version } == was
@@ -163,7 +164,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
     }
 
     /// Returns whether what is remembered of the kept file is what it had in it when it was compared.
-    fn is_as_compared(&self, kept: &Remembered, operation: &FileOperation) -> Result<bool, Error> {
+    fn is_as_compared(&self, kept: &NameRow, operation: &FileOperation) -> Result<bool, Error> {
         let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
         let was = operation.kept_was;
         if (inode, size, mtime_ns) != (was.inode, was.size, was.mtime_ns) {
@@ -179,7 +180,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
         Ok(known.map_or(ctime_ns == was.ctime_ns, |known| Digest(known) == digest))
     }
 
-    fn forget(&mut self, operation: &FileOperation, row: Remembered) -> Result<(), Error> {
+    fn forget(&mut self, operation: &FileOperation, row: NameRow) -> Result<(), Error> {
         let (dir, name) = split(&operation.path);
         let dir = self.dir(dir, false)?;
         self.catalog.delete_files(std::iter::once((dir, name)))?;
@@ -194,7 +195,7 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
             let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
             let before = query.query_row([content], |row| {
                 let reclaimable = row.get::<_, i64>(1)?.cast_unsigned();
-                Ok(Touched { inodes: row.get(0)?, reclaimable, ..Touched::default() })
+                Ok(ContentChange { inodes: row.get(0)?, reclaimable, ..ContentChange::default() })
             });
             let before = before.optional().at(&self.catalog.path)?.unwrap_or_default();
             self.contents.insert(content, before);
@@ -207,16 +208,16 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
     }
 
     /// Returns what is remembered of a path.
-    fn row(&mut self, path: &[u8]) -> Result<Option<Remembered>, Error> {
+    fn row(&mut self, path: &[u8]) -> Result<Option<NameRow>, Error> {
         let (dir, name) = split(path);
         let dir = self.dir(dir, false)?;
         let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content FROM file \
                    WHERE dir = ?1 AND name = ?2";
         let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
-        query.query_row(params![dir, name], remembered).optional().at(&self.catalog.path)
+        query.query_row(params![dir, name], name_row).optional().at(&self.catalog.path)
     }
 
-    fn write(&mut self, path: &[u8], file: &Remembered) -> Result<(), Error> {
+    fn write(&mut self, path: &[u8], file: &NameRow) -> Result<(), Error> {
         let (dir, name) = split(path);
         let dir = self.dir(dir, true)?;
         let Version { inode, size, mtime_ns, ctime_ns } = file.version;
@@ -297,16 +298,16 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
         let sql = "UPDATE file SET ctime_ns = ?3, head = CASE WHEN ?4 THEN head END \
                    WHERE dir = ?1 AND name = ?2";
         let mut update = catalog.db.prepare_cached(sql).at(path)?;
-        let mut names: Vec<(i64, Vec<u8>, Remembered)> = Vec::new();
+        let mut names: Vec<(i64, Vec<u8>, NameRow)> = Vec::new();
         let mut rows = query.query([content]).at(path)?;
         while let Some(row) = rows.next().at(path)? {
-            let file = remembered(row).at(path)?;
+            let file = name_row(row).at(path)?;
             if self.inodes.contains(&(file.volume, file.version.inode)) {
                 names.push((row.get(7).at(path)?, row.get(8).at(path)?, file));
             }
         }
         for (dir, name, file) in names {
-            let Some(now) = (self.look)(&catalog.path_in(dir, &name)?) else { continue };
+            let Some(now) = (self.inspect)(&catalog.path_in(dir, &name)?) else { continue };
             let Version { mtime_ns, ctime_ns, .. } = now.version;
             let is_it = self.volumes.find(&now.device) == Some(file.volume);
             let is_renewed = is_it && is_link(&file, file.volume, now.version);
@@ -320,13 +321,13 @@ impl<'c, L: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, L> {
 }
 
 /// Returns whether a file can have the bytes that it had, by its size and modification time.
-fn is_like(was: Version, now: Version) -> bool {
+fn has_same_content_times(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
 /// Returns whether a row can describe a file: the row has another inode, or the file's status from before or after lop's
 /// changes.
-fn agrees(row: &Remembered, volume: i64, now: &LiveFile) -> bool {
+fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)
         || ctime_ns == now.version.ctime_ns
@@ -334,13 +335,13 @@ fn agrees(row: &Remembered, volume: i64, now: &LiveFile) -> bool {
 }
 
 /// Returns whether a file is the very one that a row describes, but for its status.
-fn is_link(row: &Remembered, volume: i64, now: Version) -> bool {
+fn is_link(row: &NameRow, volume: i64, now: Version) -> bool {
     row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
 }
 
-fn remembered(row: &Row<'_>) -> rusqlite::Result<Remembered> {
+fn name_row(row: &Row<'_>) -> rusqlite::Result<NameRow> {
     let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
     let (inode, size) = (bits(1)?, bits(2)?);
     let version = Version { inode, size, mtime_ns: row.get(3)?, ctime_ns: row.get(4)? };
-    Ok(Remembered { volume: row.get(0)?, version, head: row.get(5)?, content: row.get(6)? })
+    Ok(NameRow { volume: row.get(0)?, version, head: row.get(5)?, content: row.get(6)? })
 }

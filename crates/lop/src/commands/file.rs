@@ -252,7 +252,7 @@ impl<'d> Counted<'d> {
         others: &[Entry],
         distinct: &'d Distinct,
     ) -> Counted<'d> {
-        let may_be_alias = |entry: &Entry| may_show_others(entry.disk);
+        let may_be_alias = |entry: &Entry| may_show_others(entry.file_system);
         if !may_be_alias(entry) && !others.iter().any(may_be_alias) {
             return Counted { views: None, distinct };
         }

@@ -51,7 +51,7 @@ impl Content {
     /// Records where an unchanged file is.
     fn note_place(&mut self, entry: &Entry, bounds: &Bounds<'_>, looker: &mut Looker) {
         let inode = (entry.volume, entry.inode);
-        match bounds.place(&entry.path, entry.disk, looker) {
+        match bounds.place(&entry.path, entry.file_system, looker) {
             Place::Outside => drop(self.outside.insert(inode)),
             Place::View => drop(self.doubt.get_or_insert(Standing::CopiesAreViews)),
             Place::Elsewhere if bounds.is_in_system_dir(&entry.path) => {
