@@ -1,15 +1,15 @@
-//! Attaches what is remembered to the files of a walk.
+//! Matches the catalog's rows with the files of a walk.
 //!
-//! One pass over the rows below the roots, directory by directory and name by name, tells which
-//! files are unchanged, which rows a commit has to write, and which are gone. A file whose
-//! directory was moved is found again by its inode.
+//! One pass over the rows below the roots, by directory and name, determines which files are
+//! unchanged, which rows a commit has to write, and which rows are gone. A file whose directory was
+//! moved is found by its inode.
 //!
-//! # What is gone
+//! # What counts as gone
 //!
-//! A remembered file is forgotten only if its directory was listed to its end, the name was not met, and
-//! the file system that is there is the one that the file was on. Everything else stays remembered: what a
-//! filter left out ([`Tree::left_out`]), what could not be looked at, and what is on a disk that is not
-//! mounted.
+//! A remembered file is forgotten only if its directory was listed completely without its name, and
+//! the file system that is there now is the one that the file was on. Everything else stays
+//! remembered: files that a filter left out ([`Tree::left_out`]), files that could not be
+//! inspected, and files on a disk that is not mounted.
 
 mod inodes;
 mod merge;
@@ -31,44 +31,45 @@ use crate::tables::volumes::Volumes;
 use stored::{Orphans, Stored};
 use unreachable::UnreachableRows;
 
-/// What the catalog knows of the files of a tree.
+/// The files of a tree, matched with the catalog.
 #[derive(Debug)]
 pub struct TreeMatch {
-    /// What is known of contents, for the engine to use and add to.
+    /// What is known of their contents, for the engine to use and add to.
     pub fingerprints: Facts,
-    /// How the tree and the catalog relate, for a commit.
+    /// Which rows the files have, for a commit.
     pub rows: RowMap,
 }
 
-/// How the tree and the catalog's rows relate.
+/// How the files of a tree map to the catalog's rows.
 #[derive(Debug, Default)]
 pub struct RowMap {
     pub(crate) dirs: Dirs,
-    /// The row of each directory of the tree, 0 for none.
+    /// The row of each directory of the tree; 0 for none.
     pub(crate) dir_rows: Vec<i64>,
-    /// What is stored of each file of the tree; `None` if there is no row or it is out of date.
+    /// What is stored of each file of the tree; [`Stored::Nothing`] if there is no row or it is
+    /// outdated.
     pub(crate) stored: Vec<Stored>,
     pub(crate) volumes: Volumes,
     pub(crate) contents: Contents,
-    /// Rows of files that are gone.
+    /// Files that are gone, by directory row and name.
     pub(crate) gone_files: Vec<(i64, Box<[u8]>)>,
-    /// Rows of directories that are gone, with all that is in them.
+    /// Rows of directories that are gone, with everything in them.
     pub(crate) gone_dirs: Vec<i64>,
     /// Contents that lost a file.
     pub(crate) touched: HashSet<i64>,
-    /// Files below the roots that are on a disk that is not mounted.
+    /// The number of files below the roots that are on a disk that is not mounted.
     pub(crate) offline: u64,
-    /// Rows that have the size of a file of the tree and are out of reach.
+    /// Unreachable rows that have the size of a file of the tree.
     pub(crate) unreachable: UnreachableRows,
     pub(crate) suspects: Vec<Suspect>,
-    /// Whether nothing is believed of the tree's files.
+    /// Whether nothing that is known of the tree's files is used.
     reread: bool,
     /// The row of the scan, once it has one.
     pub(crate) scan: Option<i64>,
 }
 
-/// A file that is read again although its metadata is that of the last scan: it was found bad since, or everything is
-/// read again.
+/// A file that is read again although its metadata is unchanged since the last scan, because it was
+/// found bad since or because the scan reads everything again.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
     /// The file.
@@ -81,15 +82,15 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    /// Returns row and digest of the content that the file had.
+    /// Returns the digest and the row of the content that the file had.
     pub(crate) fn content(&self) -> Option<(Digest, i64)> {
         self.digest.zip(self.content)
     }
 }
 
 impl RowMap {
-    /// Tells `facts` what is remembered of a file that is in the tree, or makes it a suspect; returns what is
-    /// stored of it.
+    /// Adds what is remembered of a file of the tree to `fingerprints`, or makes the file a
+    /// suspect. Returns what is stored of it.
     fn attach(&mut self, fingerprints: &Facts, file: FileId, row: &FileRow) -> Stored {
         let FileRow { head, content, state, .. } = *row;
         let stored = Stored::of(row);
@@ -108,15 +109,25 @@ impl RowMap {
 }
 
 impl Catalog {
-    /// Returns what is known of the files of `tree`.
+    /// Matches the files of `tree` with the catalog.
     ///
-    /// With `compare_all`, files outside the tree's roots that have the size of one in it are
-    /// added to it, so that groups can span what was scanned at different times.
+    /// With `compare_all`, adds to the tree the remembered files outside its roots that have the
+    /// size of a file in it, so that groups can span files that were scanned at different times.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged, but files may
+    /// have been added to `tree`.
     pub fn match_tree(&self, tree: &mut Tree, compare_all: bool) -> Result<TreeMatch, Error> {
         self.match_tree_with(tree, compare_all, false)
     }
 
-    /// Does so for a scan that reads all files of `tree` again, with what is known of others only.
+    /// Matches the files of `tree` for a scan that reads all of them again: only what is known of
+    /// files outside its roots is used.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Catalog::match_tree`] does.
     pub fn match_tree_for_reread(&self, tree: &mut Tree) -> Result<TreeMatch, Error> {
         self.match_tree_with(tree, true, true)
     }
@@ -150,12 +161,12 @@ impl Catalog {
 }
 
 impl TreeMatch {
-    /// Returns the files that are to be read again.
+    /// Returns the files that have to be read again.
     pub fn suspects(&self) -> &[Suspect] {
         &self.rows.suspects
     }
 
-    /// Returns fingerprints that hold nothing, for a scan without a catalog or with a new one.
+    /// Returns a match without rows, for a scan without a catalog or with a new one.
     pub fn empty(tree: &Tree) -> TreeMatch {
         let rows = RowMap {
             stored: vec![Stored::Nothing; tree.files().len()],
@@ -165,8 +176,8 @@ impl TreeMatch {
         TreeMatch { fingerprints: Facts::new(tree.files().len()), rows }
     }
 
-    /// Returns how many remembered files below the roots are on a disk that is not mounted; they stay
-    /// remembered.
+    /// Returns how many remembered files below the roots are on a disk that is not mounted. They
+    /// stay remembered.
     pub fn offline(&self) -> u64 {
         self.rows.offline
     }

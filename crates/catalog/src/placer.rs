@@ -12,7 +12,7 @@ use crate::tables::dirs::{Dirs, TOP};
 use crate::tables::rows::FileRow;
 use crate::tables::volumes::Volumes;
 
-/// Puts remembered directories into a tree.
+/// Adds remembered directories and files to a tree.
 pub(crate) struct Placer<'a> {
     tree: &'a mut Tree,
     dirs: &'a Dirs,
@@ -21,7 +21,7 @@ pub(crate) struct Placer<'a> {
     /// Further records of directories whose files are on several devices.
     further: Vec<(i64, DirId)>,
     top: Option<Dir>,
-    /// The file systems that are now where directories were that are gone.
+    /// The file systems that are now at the places of directories that are gone.
     here: HashMap<i64, Option<Volume>>,
 }
 
@@ -32,12 +32,12 @@ impl<'a> Placer<'a> {
         Placer { tree, dirs, volumes, ids, further: Vec::new(), top, here: HashMap::new() }
     }
 
-    /// Adds files of directory `row`, given with their names, and tells `placed` of each; `None`
-    /// stands for a file that was left out.
+    /// Adds files of directory `row`, given with their names, and calls `placed` for each one, with
+    /// `None` for a file that was left out.
     ///
-    /// With `live_only`, files are left out that cannot be where they were: the directory is gone,
-    /// or another file system is there now. Without it, those on a disk that is not mounted get a record
-    /// of their directory that says so ([`Tree::is_offline`]).
+    /// With `live_only`, leaves out the files that cannot be where they were because their
+    /// directory is gone or another file system is there now. Without it, files on a disk that is
+    /// not mounted get a record of their directory that is marked offline ([`Tree::is_offline`]).
     pub(crate) fn add_files<'f>(
         &mut self,
         row: i64,
@@ -58,7 +58,7 @@ impl<'a> Placer<'a> {
         let volume = live.and_then(|_| self.volumes.find(&device));
         let (mut strays, mut offline) = (Vec::new(), Vec::new());
         for (bytes, file) in files {
-            // A name with a NUL in it is none.
+            // No file can have a name with a NUL.
             let Ok(name) = CString::new(bytes) else { continue };
             let is_here = volume == Some(file.volume);
             if !(is_here && device.volume.has_one_device())
@@ -75,7 +75,7 @@ impl<'a> Placer<'a> {
                 offline.push((name, file));
                 continue;
             } else {
-                // An inode number that no file has makes every comparison with the live one fail.
+                // No file has this inode number, so every comparison with the live file fails.
                 Some(self.add(dir, &name, file, 0))
             };
             placed(bytes, id, file);
@@ -98,8 +98,9 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Returns the file system that is now where directory `row` was, from what came of opening it: that of
-    /// the lowest directory above it that is there. `None` if that cannot be told.
+    /// Returns the file system that is now at the path of directory `row`, given the result of
+    /// opening it. If the directory is gone, this is the file system of its lowest ancestor that
+    /// exists. Returns `None` if that is unknown.
     fn here(&mut self, row: i64, opened: &io::Result<Dir>) -> Option<Volume> {
         match opened {
             Ok(dir) => return dir.volume().ok(),
@@ -124,7 +125,7 @@ impl<'a> Placer<'a> {
         here
     }
 
-    /// Returns a directory's number in the tree, adding it and those above it if need be.
+    /// Returns the id of a directory in the tree. Adds it and its ancestors if needed.
     fn dir(&mut self, row: i64) -> Option<DirId> {
         let mut chain = Vec::new();
         let mut at = row;
@@ -148,7 +149,7 @@ impl<'a> Placer<'a> {
     }
 
     /// Returns the device of a file that is on the remembered file system although its directory,
-    /// on device `own`, is not: overlayfs, or a file as a mount point.
+    /// on device `own`, is not: on overlayfs, or if the file is a mount point.
     fn stray(&self, dir: Option<&Dir>, own: u64, name: &CStr, file: &FileRow) -> Option<Device> {
         let dir = dir?;
         let number = dir.stat_child(name).ok()?.device;
@@ -159,7 +160,8 @@ impl<'a> Placer<'a> {
         (self.volumes.find(&device) == Some(file.volume)).then_some(device)
     }
 
-    /// Adds a further record of a directory, for those of its files that are not where it is.
+    /// Adds a further record of a directory, for files that are on another device than the
+    /// directory.
     fn further(&mut self, row: i64) -> DirId {
         let known = self.ids.get(&row).map(|&id| (self.tree.dir(id).parent, id));
         let dir = match known {
@@ -179,7 +181,7 @@ impl<'a> Placer<'a> {
         self.tree.remember_file(dir, name, file)
     }
 
-    /// Returns the row and number of every directory that was placed.
+    /// Returns the row and the id of every directory that was added.
     pub(crate) fn finish(self) -> Vec<(i64, DirId)> {
         self.ids.into_iter().chain(self.further).collect()
     }

@@ -1,4 +1,4 @@
-//! Finds files again by their inodes: under another name, or in a directory that was moved.
+//! Finds files by their inodes: under another name, or in a directory that was moved.
 
 use walk::{FileId, FileRecord, Tree};
 
@@ -25,8 +25,8 @@ impl TreeMatch {
         }
     }
 
-    /// Gives files without a row what is known of the same inode under another name: of the
-    /// names of one inode either all have a content or none.
+    /// Gives files without a row what is known of the same inode under another name. Of the names
+    /// of one inode, either all have a content or none.
     pub(super) fn share_among_names(&mut self, tree: &Tree) {
         let TreeMatch { fingerprints, rows } = self;
         let files = || (0u32..).zip(tree.files());

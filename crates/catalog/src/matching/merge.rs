@@ -1,4 +1,4 @@
-//! Merges the rows below the roots of a tree with its files, and finds the rows that are gone.
+//! Merges the rows below the roots of a tree with its files, and finds rows that are gone.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::tables::rows::FileRow;
 use crate::tables::versions::{files_by_name, sizes, version};
 
 impl TreeMatch {
-    /// Merges the files of each directory with its rows; both are sorted by name.
+    /// Merges the files of each directory with its rows. Both are sorted by name.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
@@ -53,8 +53,8 @@ impl TreeMatch {
         })
     }
 
-    /// Returns whether a row that was not met is gone from its directory, which is `here` in the tree, for
-    /// each of the devices its files are on.
+    /// Returns whether a row without a file is gone from its directory. `here` has the records of
+    /// the directory in the tree, one for each device that its files are on.
     fn is_gone(&mut self, tree: &Tree, here: &[(i64, DirId)], name: &[u8], row: &FileRow) -> bool {
         let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
@@ -91,8 +91,8 @@ impl TreeMatch {
         }
     }
 
-    /// Finds directories that are no longer there: those without a place in the tree whose parent was
-    /// listed whole and left nothing out by their names.
+    /// Finds directories that are gone: those that are not in the tree although their parent was
+    /// listed completely and no filter left them out by name.
     pub(super) fn match_gone_dirs(
         &mut self,
         catalog: &Catalog,
@@ -113,7 +113,7 @@ impl TreeMatch {
             }
         }
         let mut statement = catalog.files_in_statement()?;
-        // Those with a file on a disk that is not mounted, and the ones above.
+        // Directories with a file on a disk that is not mounted, and their ancestors.
         let mut kept: HashSet<i64> = HashSet::new();
         for &(dir, volume) in missing.iter().rev() {
             let (mut lost, before) = (Vec::new(), self.rows.offline);

@@ -1,5 +1,5 @@
-//! Brings remembered files into a scan that it did not find, so that groups span what was scanned at
-//! different times.
+//! Adds remembered files that a scan did not visit to its tree, so that groups span files that were
+//! scanned at different times.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::tables::rows::FileRow;
 use crate::tables::versions::{sizes, version};
 use crate::tables::volumes::Volumes;
 
-/// How long a disk that holds remembered files is waited for: one that stands still starts in 5 to 15
-/// seconds.
+/// How long to wait for a disk with remembered files. A disk in standby takes 5 to 15 seconds to
+/// start.
 const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl TreeMatch {
-    /// Adds the remembered files that have the size of one in the tree.
+    /// Adds the remembered files that have the size of a file in the tree.
     ///
-    /// Those out of reach are added to `orphans`: their disk may be mounted elsewhere.
+    /// Adds unreachable files to `orphans`, as their disk may be mounted elsewhere.
     pub(crate) fn add_outside(
         &mut self,
         catalog: &Catalog,
@@ -40,7 +40,7 @@ impl TreeMatch {
             return Ok(());
         }
         let sizes = sizes(tree);
-        // What was found bad is read again when its own directory is scanned.
+        // A file that was found bad is read again when its own directory is scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
         wanted.retain(|(_, _, row)| is_wanted(row));
@@ -90,8 +90,9 @@ impl TreeMatch {
     }
 }
 
-/// Returns the inodes, by volume and number, that the tree has in another version than a row: by that name they have
-/// not been looked at since, and what they were is not what the tree's names of them are.
+/// Returns the inodes, by volume and number, of which the tree has another version than a row. The
+/// name in that row was not inspected since the inode changed, so the row does not describe the
+/// tree's names of it.
 fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
     for (.., row) in rows {
@@ -109,8 +110,8 @@ fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashS
     changed
 }
 
-/// Returns the volumes that do not answer: a mount whose server is gone would hold up a scan that does
-/// not even go there.
+/// Returns the volumes that do not answer. A mount whose server is gone would block a scan that
+/// does not even visit it.
 fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
     let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
     for (dir, _, row) in wanted {

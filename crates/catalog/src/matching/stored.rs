@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use crate::state::FileState;
 use crate::tables::rows::FileRow;
 
-/// What the catalog has of a file.
+/// What the catalog has stored of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
-    /// Nothing, or something out of date.
+    /// Nothing, or something outdated.
     Nothing,
     /// Its metadata.
     Metadata,
@@ -16,22 +16,22 @@ pub(crate) enum Stored {
     Head,
     /// Its metadata, head and content.
     Content,
-    /// Its metadata, and a content that is not trusted.
+    /// Its metadata, and a content that cannot be trusted.
     UntrustedContent,
-    /// Its metadata, and that it was not compared yet.
+    /// Its metadata; it was not compared yet.
     Pending,
-    /// Its metadata and head, and that it was not compared yet.
+    /// Its metadata and head; it was not compared yet.
     PendingHead,
-    /// What was found out of its content, which is to be read again.
+    /// What is known of its content, which is read again.
     Reread,
-    /// That it was found damaged, and what was known before.
+    /// Its state, damaged, and what was known before.
     Damaged,
-    /// That it could not be read, and what was known before.
+    /// Its state, unreadable, and what was known before.
     Unreadable,
 }
 
 impl From<FileState> for Stored {
-    /// Returns what is stored of a file whose row only got another state.
+    /// Returns what is stored of a file after only the state in its row changed.
     fn from(state: FileState) -> Stored {
         match state {
             FileState::Known => Stored::Metadata,
@@ -58,7 +58,7 @@ impl Stored {
         }
     }
 
-    /// Returns the state that is stored.
+    /// Returns the stored state.
     pub(crate) fn state(self) -> FileState {
         match self {
             Stored::Pending | Stored::PendingHead => FileState::Pending,
@@ -74,8 +74,9 @@ impl Stored {
     }
 }
 
-/// Rows of inodes, by volume and number, that may have other names by now.
+/// Rows of inodes, by volume and number, that may have other names now.
 pub(crate) type Orphans = HashMap<(i64, u64), FileRow>;
 
-/// A row that was not found in the tree although its directory is there: by its directory and name.
+/// A row that was not found in the tree although its directory is there: its directory, name and
+/// other columns.
 pub(crate) type Outside = (i64, Box<[u8]>, FileRow);

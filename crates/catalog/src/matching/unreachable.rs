@@ -1,9 +1,9 @@
-//! Remembered files that were out of reach of a scan: their disk is not there, or their directory
+//! Tracks remembered files that a scan cannot reach: their disk is not mounted, or their directory
 //! was moved or cannot be read.
 //!
-//! Unequal numbers of contents say that the contents were compared. What the scan finds was not
-//! compared with these files, so either the digests tell, or the files lose their contents and
-//! are compared when they are back.
+//! Different content numbers mean that the contents were compared and differ. New files of a scan
+//! cannot be compared with unreachable ones. So either digests tell whether they are equal, or the
+//! unreachable files lose their contents and are compared when they are back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use walk::Tree;
 
 use crate::tables::rows::{Contents, FileRow};
 
-/// Rows out of reach that have a content.
+/// Unreachable rows that have a content.
 #[derive(Debug, Default)]
 pub(crate) struct UnreachableRows {
     rows: Vec<(i64, Box<[u8]>, FileRow)>,
@@ -26,7 +26,7 @@ impl UnreachableRows {
         }
     }
 
-    /// Removes rows that have lost their content, given by their directories and names.
+    /// Removes rows that lost their content, given by directory and name.
     pub(crate) fn forget(&mut self, unproven: &[(i64, Box<[u8]>)]) {
         let unproven: HashSet<(i64, &[u8])> = unproven.iter().map(|(d, n)| (*d, &**n)).collect();
         self.rows.retain(|(dir, name, _)| !unproven.contains(&(*dir, &**name)));
@@ -38,8 +38,8 @@ impl UnreachableRows {
         rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
     }
 
-    /// Returns directory and name of each row whose content may be a new one all the same: size
-    /// and head are alike, and one of the two has no digest.
+    /// Returns the directory, name and content of each row whose content may equal one of the `new`
+    /// ones: size and head are the same, and one of the two contents has no digest.
     pub(crate) fn unproven(
         &self,
         contents: &Contents,
@@ -51,7 +51,7 @@ impl UnreachableRows {
             return Vec::new();
         }
         let new: HashSet<ContentId> = new.iter().copied().collect();
-        // Whether every new content of this size and head has a digest.
+        // For each size and head, whether every new content has a digest.
         let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
         for (id, file) in (0u32..).zip(tree.files()) {
             let content = fingerprints.content(id).filter(|content| new.contains(content));

@@ -1,6 +1,8 @@
-//! Where in one tree there may be a file with a certain content, for who has another such file.
+//! Finds files in one tree that may have a given content, to copy from them instead of from
+//! elsewhere.
 //!
-//! Hints and no more: what is remembered may have changed since, and is not looked at here.
+//! The results are only hints: the files may have changed since they were scanned, and this module
+//! does not check.
 
 use std::cell::OnceCell;
 
@@ -12,25 +14,26 @@ use crate::open::Catalog;
 use crate::tables::rows::name;
 use crate::tables::versions::is_version;
 
-/// How many are looked at in search of one in the tree: there may be any number.
+/// The most files of one content or version to inspect in search of one in the tree; there may be
+/// any number.
 const MAX_CANDIDATES: u32 = 16;
 
-/// What a catalog knows of the files below one directory.
+/// An index of what a catalog knows of the files below one directory.
 ///
-/// Takes 16 bytes for each file and for each content, from the first question on that needs them.
+/// Takes 16 bytes for each file and for each content, from the first question that needs them.
 #[derive(Debug)]
 pub struct ContentIndex {
     catalog: Catalog,
-    /// The directory's absolute path, without a slash at its end.
+    /// The directory's absolute path, without a trailing slash.
     top: Vec<u8>,
     smallest: u64,
-    /// A number that follows from size and time of modification, and the row of the directory.
+    /// Hashes of size and modification time, each with the row of the directory.
     versions: OnceCell<Vec<(u64, i64)>>,
-    /// The beginning of the digest, and the row of the content.
+    /// The first bytes of digests, each with the row of the content.
     digests: OnceCell<Vec<(u64, i64)>>,
 }
 
-/// A file whose content was compared with others.
+/// A file whose content was compared with others and has a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestedFile {
     /// Its name in its directory.
@@ -49,26 +52,31 @@ pub struct DigestedFile {
 }
 
 impl DigestedFile {
-    /// Returns whether a live file is the one that is remembered, unchanged.
+    /// Returns whether a live file is the remembered file, unchanged.
     pub fn is(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }
 
 impl ContentIndex {
-    /// Returns what is known of the files of at least `smallest` bytes below an absolute path.
+    /// Creates an index of the files of at least `smallest` bytes below an absolute path. Reads
+    /// nothing yet.
     pub fn new(catalog: Catalog, top: &[u8], smallest: u64) -> ContentIndex {
         let top = top.strip_suffix(b"/").unwrap_or(top).to_vec();
         ContentIndex { catalog, top, smallest, versions: OnceCell::new(), digests: OnceCell::new() }
     }
 
-    /// Returns those files of a directory, given by its path below the top, whose content was compared and digested,
-    /// by name.
+    /// Returns the files with a digest in a directory, sorted by name. `dir` is its path below the
+    /// top.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn digested_in(&self, dir: &[u8]) -> Result<Vec<DigestedFile>, Error> {
         let dir =
             if dir.is_empty() { self.top.clone() } else { [&self.top[..], b"/", dir].concat() };
         let Some(row) = self.catalog.dir_row(&dir)? else { return Ok(Vec::new()) };
-        // Without a head it was so new that the next scan reads it again.
+        // A file without a head was so new that the next scan reads it again.
         let sql = "SELECT name, inode, file.size, mtime_ns, ctime_ns, digest, content FROM file \
                    JOIN content ON content.id = file.content WHERE dir = ?1 \
                    AND digest IS NOT NULL AND head IS NOT NULL AND state = 0 AND file.size >= ?2 \
@@ -89,14 +97,22 @@ impl ContentIndex {
         file.and_then(Iterator::collect).at(&self.catalog.path)
     }
 
-    /// Returns the path below the top of another file with the content of this one, which is at `path` below it: the
-    /// same for all but one that have it.
+    /// Returns the path below the top of another file with the same content. `path` is that of the
+    /// file itself. All but one of the files with a content get the same answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn another(&self, file: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.with_content(file.content)?.into_iter().find(|found| found != path))
     }
 
-    /// Returns the paths below the top of files that had this size and time of modification, of each directory one that
-    /// had this name too first.
+    /// Returns the paths below the top of files that had this size and modification time. In each
+    /// directory, a file that also had this name comes first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn of_version(&self, size: u64, mtime_ns: i64, name: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let versions = get_or_fill(&self.versions, || self.load_versions())?;
         let mut found = Vec::new();
@@ -110,6 +126,10 @@ impl ContentIndex {
     }
 
     /// Returns the paths below the top of files that had the content with this digest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn of_digest(&self, digest: &Digest) -> Result<Vec<Vec<u8>>, Error> {
         let digests = get_or_fill(&self.digests, || self.load_digests())?;
         let mut found = Vec::new();
@@ -124,7 +144,7 @@ impl ContentIndex {
         self.paths(sql, params![content, MAX_CANDIDATES])
     }
 
-    /// Returns the paths of some files, those below the top.
+    /// Returns the paths of the files that a query selects, of those below the top.
     fn paths(&self, sql: &str, key: impl Params) -> Result<Vec<Vec<u8>>, Error> {
         let catalog = &self.catalog;
         let mut query = catalog.db.prepare_cached(sql).at(&catalog.path)?;
@@ -173,7 +193,7 @@ impl ContentIndex {
     }
 }
 
-/// Returns what a cell has, having it filled if it is empty.
+/// Returns the value of a cell. Fills the cell if it is empty.
 fn get_or_fill<T>(
     cell: &OnceCell<T>,
     fill: impl FnOnce() -> Result<T, Error>,
@@ -189,9 +209,9 @@ fn with_key(sorted: &[(u64, i64)], key: u64) -> impl Iterator<Item = i64> {
     sorted[start..].iter().take_while(move |(found, _)| *found == key).map(|(_, row)| *row)
 }
 
-/// Returns a number that is seldom the same for others.
+/// Returns a hash of size and modification time.
 fn key(size: u64, mtime_ns: i64) -> u64 {
-    // The multiplier of Fibonacci hashing: 2^64 through the golden ratio.
+    // The multiplier of Fibonacci hashing: 2^64 divided by the golden ratio.
     size.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ mtime_ns.cast_unsigned()
 }
 

@@ -1,4 +1,4 @@
-//! Brings remembered files into a tree.
+//! Loads remembered files as a tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,18 +19,18 @@ use crate::tables::volumes::Volumes;
 pub enum Rows<'a> {
     /// All of them.
     All,
-    /// Those with a content that two inodes or more have.
+    /// Those whose content at least two inodes have.
     Grouped,
     /// Those at or below these absolute paths.
     Below(&'a [Vec<u8>]),
-    /// Those with one of these contents, by the numbers of [`crate::Known`].
+    /// Those with one of these contents, by the numbers in [`crate::KnownFile`].
     Having(&'a HashSet<i64>),
 }
 
 /// Remembered files as a tree, and what is known of them.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The files; all of them are remembered ones.
+    /// The files; all of them are remembered files.
     pub tree: Tree,
     /// What is known of their contents.
     pub fingerprints: Facts,
@@ -40,39 +40,40 @@ pub struct Loaded {
     unreliable_counts: UnreliableCounts,
 }
 
-/// A file of which nothing can be said, and what was known before.
+/// A file whose present content is unknown, and what was known of it before.
 #[derive(Clone, Copy, Debug)]
 pub struct UnreliableFile {
-    /// Why; never [`FileState::Known`].
+    /// Why it is unknown; never [`FileState::Known`].
     pub state: FileState,
-    /// Its head when it was scanned.
+    /// Its head at the last scan.
     pub head: Option<Head>,
-    /// Its content when it was scanned.
+    /// Its content at the last scan.
     pub content: Option<ContentId>,
 }
 
 impl Loaded {
-    /// Returns what is in doubt about a file; nothing is known in [`Loaded::facts`] of one that has a doubt.
+    /// Returns why a file is unreliable, if it is. [`Loaded::fingerprints`] has nothing on such a
+    /// file.
     pub fn unreliable(&self, file: FileId) -> Option<UnreliableFile> {
         self.unreliable.get(&file).copied()
     }
 
-    /// Returns how much of the whole catalog cannot be relied on.
+    /// Returns how many files of the whole catalog are unreliable.
     pub fn unreliable_counts(&self) -> &UnreliableCounts {
         &self.unreliable_counts
     }
 
-    /// Returns how far what is remembered of a file can be relied on.
+    /// Returns whether what is remembered of a file can be relied on.
     pub fn state(&self, file: FileId) -> FileState {
         self.unreliable(file).map_or(FileState::Known, |doubt| doubt.state)
     }
 
-    /// Returns the number of a content in the catalog, as [`crate::Known`] has it.
+    /// Returns the number of a content in the catalog, as in [`crate::KnownFile`].
     pub fn number(&self, content: ContentId) -> i64 {
         self.contents.row_of[content.index()]
     }
 
-    /// Returns digest and reclaimable bytes of a content.
+    /// Returns the digest and the reclaimable bytes of a content.
     pub fn content(&self, id: ContentId) -> (Option<Digest>, u64) {
         let row = self.contents.row_of.get(id.index()).and_then(|&row| self.contents.row(row));
         row.map_or((None, 0), |row| (row.digest, row.reclaimable))
@@ -89,7 +90,7 @@ impl Loaded {
         self.contents.row(row).map(|content| content.inodes)
     }
 
-    /// Returns the directory row and name of a file, for [`crate::Writer::forget`].
+    /// Returns the directory row and the name of a file, for [`crate::Writer::forget`].
     pub(crate) fn row_of(&self, file: FileId) -> Option<(i64, &[u8])> {
         let dir = self.tree.file(file).dir;
         Some((*self.dir_rows.get(&dir)?, self.tree.name(file).to_bytes()))
@@ -98,6 +99,10 @@ impl Loaded {
 
 impl Catalog {
     /// Loads remembered files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn load(&self, which: Rows<'_>) -> Result<Loaded, Error> {
         self.in_one_snapshot(|| self.load_now(which))
     }
@@ -163,7 +168,7 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Refuses a catalog in which more files are than in all of its directories.
+    /// Fails if the catalog has more files than all of its directories have.
     fn refuse_orphans(&self, in_directories: u64) -> Result<(), Error> {
         let sql = "SELECT count(*) FROM file";
         let all: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
@@ -174,10 +179,11 @@ impl Catalog {
     }
 }
 
-/// WantedNames in a directory.
+/// Names of files in a directory.
 type WantedNames = HashSet<Vec<u8>>;
 
-/// Returns the directories to look in for what is wanted, along the tree, and for which names if not for all.
+/// Returns the directories to read, in tree order, each with the names that are wanted if not all
+/// are.
 fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> {
     let Rows::Below(paths) = which else {
         let mut order = Vec::new();
@@ -191,7 +197,7 @@ fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> 
                 whole.insert(dir);
             });
         }
-        // A name may have been a file's when it was scanned.
+        // The last component of a path may have been a file's name at the last scan.
         let (above, name) = walk::split(path);
         if let Some(dir) = dirs.at_path(above) {
             named.entry(dir).or_default().insert(name.to_vec());

@@ -1,4 +1,4 @@
-//! Answers about single files and directories, by index, without loading the catalog.
+//! Looks up single files and directories by index, without loading the catalog.
 
 use std::collections::HashSet;
 
@@ -20,9 +20,9 @@ use crate::tables::volumes::Volumes;
 pub struct Entry {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// Which file system it is on, as a row of `volume`.
+    /// The file system that it is on, as a row of `volume`.
     pub volume: i64,
-    /// That file system.
+    /// The identity of that file system.
     pub file_system: Option<Volume>,
     /// Inode number.
     pub inode: u64,
@@ -32,26 +32,26 @@ pub struct Entry {
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// Number of its content in the catalog, if it was compared.
+    /// The number of its content in the catalog, if it was compared.
     pub content: Option<i64>,
-    /// Inodes that have this content, its own included.
+    /// The number of inodes that have this content, including its own.
     pub copies: u32,
     /// BLAKE3 of the content, if it was computed.
     pub digest: Option<Digest>,
-    /// How far this can be relied on. If it is not [`FileState::Known`], content and digest are what
-    /// the file had before, and it is not among `copies`.
+    /// Whether this can be relied on. If it is not [`FileState::Known`], content and digest are
+    /// what the file had before, and the file is not counted in `copies`.
     pub state: FileState,
     dir: i64,
     name: Vec<u8>,
 }
 
 impl Entry {
-    /// Returns its name within its directory.
+    /// Returns its name in its directory.
     pub fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// Returns whether a live file is the one that is remembered, unchanged.
+    /// Returns whether a live file is the remembered file, unchanged.
     pub fn is(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
@@ -60,30 +60,31 @@ impl Entry {
 /// What is remembered of an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
-    /// Which file system it is on, as a row of `volume`.
+    /// The file system that it is on, as a row of `volume`.
     pub volume: i64,
     /// Inode number.
     pub inode: u64,
-    /// Number of its content in the catalog, if it was compared with others of its size and head.
+    /// The number of its content in the catalog, if it was compared with others of its size and
+    /// head.
     pub content: Option<i64>,
-    /// How far this can be relied on.
+    /// Whether this can be relied on.
     pub state: FileState,
 }
 
-/// What a catalog has of a file that is there.
+/// What the catalog has of a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileMatch {
     /// Nothing.
     #[default]
     Missing,
-    /// The file has changed since the scan, or another one had its name.
+    /// Another version: the file has changed since the scan, or another file had its name.
     Changed,
-    /// The file as it is.
+    /// The file, unchanged.
     Unchanged(KnownFile),
 }
 
 impl FileMatch {
-    /// Returns what is remembered of the file as it is.
+    /// Returns what is remembered of the file, if it is unchanged.
     pub fn known(&self) -> Option<KnownFile> {
         match *self {
             FileMatch::Unchanged(known) => Some(known),
@@ -123,6 +124,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
 
 impl Catalog {
     /// Returns what is remembered of the file `name` in the directory at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn file(&self, dir: &[u8], name: &[u8]) -> Result<Option<Entry>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(None) };
         let sql = format!("{SELECT} WHERE file.dir = ?1 AND file.name = ?2");
@@ -130,8 +135,12 @@ impl Catalog {
         found.map(|entry| self.with_path(entry)).transpose()
     }
 
-    /// Returns what is remembered of the files directly in the directory at an absolute path, by
-    /// name; `None` if the directory is not in the catalog.
+    /// Returns what is remembered of the files directly in the directory at an absolute path,
+    /// sorted by name; `None` if the directory is not in the catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn files_in(&self, dir: &[u8]) -> Result<Option<Vec<Entry>>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(None) };
         let sql = format!("{SELECT} WHERE file.dir = ?1 ORDER BY file.name");
@@ -142,7 +151,11 @@ impl Catalog {
         Ok(Some(entries))
     }
 
-    /// Returns the names of the directories directly in the directory at an absolute path.
+    /// Returns the names of the subdirectories of the directory at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn dirs_in(&self, dir: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(Vec::new()) };
         let mut query = self
@@ -154,7 +167,11 @@ impl Catalog {
         names.at(&self.path)
     }
 
-    /// Returns all files that have a content, or had one before they were found bad, sorted by path.
+    /// Returns all files that have a content, or had it before they were found bad, sorted by path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn files_with(&self, content: i64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE file.content = ?1");
         let mut entries = self.in_one_snapshot(|| self.with_paths(self.entries(&sql, content)?))?;
@@ -163,12 +180,20 @@ impl Catalog {
     }
 
     /// Returns the paths that were scanned.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn roots(&self) -> Result<Vec<Vec<u8>>, Error> {
         let mut query = self.db.prepare("SELECT path FROM root ORDER BY path").at(&self.path)?;
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
     }
 
-    /// Returns whether any file is remembered at an absolute path or below it.
+    /// Returns whether any file at or below an absolute path is remembered.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn remembers(&self, path: &[u8]) -> Result<bool, Error> {
         let exists = |sql: &str, params: &[&dyn ToSql]| -> Result<bool, Error> {
             self.db.query_row(sql, params, |row| row.get(0)).at(&self.path)
@@ -188,13 +213,21 @@ impl Catalog {
         exists(&sql, &[&top])
     }
 
-    /// Returns the files of a size that were not compared with others of it yet.
+    /// Returns the files of a size that were not compared with the others of that size yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn pending(&self, size: u64) -> Result<Vec<Entry>, Error> {
         let sql = format!("{SELECT} WHERE state <> 0 AND state = 1 AND file.size = ?1");
         self.in_one_snapshot(|| self.with_paths(self.entries(&sql, size.cast_signed())?))
     }
 
     /// Returns all names of some inodes, given as (volume, inode). Reads every row.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn names_of(&self, inodes: &HashSet<(i64, u64)>) -> Result<Vec<Entry>, Error> {
         self.in_one_snapshot(|| self.with_paths(self.names_without_paths(inodes)?))
     }
@@ -214,6 +247,10 @@ impl Catalog {
     }
 
     /// Returns, for each file of a tree, what is remembered of it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn match_files(&self, tree: &Tree) -> Result<Vec<FileMatch>, Error> {
         self.in_one_snapshot(|| self.match_files_now(tree))
     }
@@ -241,7 +278,7 @@ impl Catalog {
         Ok(known)
     }
 
-    /// Returns entries without their paths.
+    /// Returns entries, still without their paths.
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
         query.query_map([key], read).and_then(Iterator::collect).at(&self.path)

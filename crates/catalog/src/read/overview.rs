@@ -1,4 +1,4 @@
-//! What a catalog knows, in numbers: of all files, of each path that was scanned, of each disk.
+//! Counts what a catalog knows: of all files, of each scanned path, of each file system.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,22 +12,22 @@ use crate::tables::dirs::{Dirs, TOP};
 /// What a catalog knows, in numbers.
 #[derive(Debug, Default)]
 pub struct Overview {
-    /// All that is remembered.
+    /// All remembered files.
     pub all: Tally,
-    /// The paths that were scanned, in the order of their bytes.
+    /// The paths that were scanned, in byte order.
     pub roots: Vec<ScannedRoot>,
-    /// The file systems that files are on, the one with the most files first.
+    /// The file systems of the files, the one with the most files first.
     pub volumes: Vec<VolumeSummary>,
     /// Entries that the last scans could not examine.
     pub problems: u64,
 }
 
-/// How many files something has.
+/// Counts of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Names.
+    /// Number of names.
     pub files: u64,
-    /// Their sizes together, in bytes.
+    /// Sum of their sizes in bytes.
     pub bytes: u64,
     /// Names of files whose content has a digest.
     pub digested: u64,
@@ -50,31 +50,35 @@ impl Tally {
 /// A path that was scanned.
 #[derive(Debug)]
 pub struct ScannedRoot {
-    /// Absolute.
+    /// Its absolute path.
     pub path: Vec<u8>,
-    /// When its last scan ended, milliseconds since the epoch.
+    /// When its last scan ended, in milliseconds since the epoch.
     pub finished_ms: i64,
-    /// Whether that scan looked at everything; otherwise it was interrupted.
+    /// Whether that scan finished; otherwise it was interrupted.
     pub complete: bool,
-    /// The options of that scan that decided what was looked at.
+    /// The options of that scan that decided which files it read.
     pub options: String,
-    /// What is remembered below it now.
+    /// The files remembered below it now.
     pub remembered: Tally,
 }
 
-/// A file system that files are on.
+/// A file system with remembered files.
 #[derive(Debug)]
 pub struct VolumeSummary {
-    /// Its identity; `None` if the catalog has lost it.
+    /// Its identity; `None` if the catalog has no row for it.
     pub volume: Option<Volume>,
-    /// The lowest directory that all of its files are below.
+    /// The lowest directory that contains all of its files.
     pub path: Vec<u8>,
-    /// What is remembered of it.
+    /// The files remembered on it.
     pub remembered: Tally,
 }
 
 impl Catalog {
-    /// Returns what the catalog knows, in numbers. Reads every row.
+    /// Counts what the catalog knows. Reads every row.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn overview(&self) -> Result<Overview, Error> {
         self.in_one_snapshot(|| {
             let dirs = Dirs::load(self)?;
@@ -163,7 +167,7 @@ impl Catalog {
             Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
         });
         let volumes: HashMap<i64, Volume> = volumes.and_then(Iterator::collect).at(&self.path)?;
-        // The devices of an overlay are one file system; those without an fsid are not known to be.
+        // The devices of an overlay form one file system; devices without an fsid may not.
         let key = |id: i64| {
             let volume = volumes.get(&id).copied();
             (volume, if volume.is_some_and(|volume| volume.fsid != 0) { 0 } else { id })
@@ -187,7 +191,7 @@ impl Catalog {
 }
 
 impl Dirs {
-    /// Returns the lowest directory that two are below, or are.
+    /// Returns the lowest common ancestor of two directories, which may be one of them.
     fn common(&self, one: i64, other: i64) -> i64 {
         if one == other {
             return one;

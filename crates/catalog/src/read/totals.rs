@@ -1,27 +1,28 @@
-//! How much is remembered below each directory of a directory.
+//! Counts the files remembered below each subdirectory of a directory.
 
 use rusqlite::params;
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// What is remembered below a directory, however deep.
+/// The files remembered below a directory, at any depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// The directory's name.
     pub name: Vec<u8>,
-    /// Names of regular files.
+    /// Number of names of regular files.
     pub files: u64,
-    /// Their sizes together, in bytes; a file with two names counts twice.
+    /// Sum of their sizes in bytes; a file with two names counts twice.
     pub bytes: u64,
-    /// Of these files, those that have an equal one, wherever that is.
+    /// How many of these files have an equal file anywhere.
     pub duplicates: u64,
 }
 
 /// Counts the remembered files below each subdirectory of a directory.
 ///
-/// A directory has a greater number than the one it is in, so that this ends. `CROSS JOIN` has `SQLite` look up the files of
-/// each directory by index; it went through all files of the catalog for a few directories.
+/// A directory has a greater id than its parent, so the recursion ends. `CROSS JOIN` makes `SQLite`
+/// look up the files of each directory by index; without it, it scanned all files of the catalog
+/// for a few directories.
 const TOTALS: &str = "WITH RECURSIVE below (id, top) AS (
         SELECT id, id FROM dir WHERE parent = ?1 AND id > ?1
         UNION ALL
@@ -37,14 +38,18 @@ const TOTALS: &str = "WITH RECURSIVE below (id, top) AS (
     GROUP BY below.top ORDER BY top.name";
 
 impl Catalog {
-    /// Returns what is remembered below each directory that is directly in the directory at an absolute
-    /// path, by name. Directories without files are not among them.
+    /// Counts the files remembered below each subdirectory of the directory at an absolute path,
+    /// sorted by name. Leaves out subdirectories without files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn totals_in(&self, dir: &[u8]) -> Result<Vec<Totals>, Error> {
         let Some(row) = self.dir_row(dir)? else { return Ok(Vec::new()) };
         let mut query = self.db.prepare(TOTALS).at(&self.path)?;
         let totals = query.query_map(params![row], |row| {
             let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
-            // A sum of numbers of 64 bits may exceed them, which total() gives as a float.
+            // The sum of 64-bit numbers may overflow, so total() returns it as a float.
             let bytes: f64 = row.get(2)?;
             #[expect(
                 clippy::cast_possible_truncation,

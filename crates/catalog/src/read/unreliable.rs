@@ -1,10 +1,10 @@
-//! Counts the files whose contents the catalog is not sure of.
+//! Counts the files whose present content is unknown.
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
 
-/// How much of a catalog cannot be relied on.
+/// How many files of a catalog cannot be relied on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnreliableCounts {
     /// Files that were not compared yet.
@@ -13,12 +13,16 @@ pub struct UnreliableCounts {
     pub damaged: u64,
     /// Files that could not be read.
     pub unreadable: u64,
-    /// Whether a scan was interrupted and not made again since.
+    /// Whether a scan was interrupted and not repeated since.
     pub interrupted: bool,
 }
 
 impl Catalog {
-    /// Returns how much of the catalog cannot be relied on.
+    /// Counts the files that cannot be relied on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
     pub fn unreliable_counts(&self) -> Result<UnreliableCounts, Error> {
         let count = |sql: &str| -> Result<u64, Error> {
             let number = self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).at(&self.path)?;
@@ -26,7 +30,7 @@ impl Catalog {
         };
         let in_state = |state: FileState| {
             let number = state.number();
-            // The first condition is that of the index.
+            // The first condition is that of the partial index.
             count(&format!("SELECT count(*) FROM file WHERE state <> 0 AND state = {number}"))
         };
         let interrupted = "SELECT count(*) FROM root JOIN scan ON scan.id = root.scan \

@@ -1,4 +1,4 @@
-//! The directories of a catalog, in rows while it is compared with a tree.
+//! The directories of a catalog, loaded into memory to match them with a tree.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -12,11 +12,11 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::rows::name;
 
-/// The row of the file system's root.
+/// The row of the root directory.
 pub(crate) const TOP: i64 = 1;
 
-/// What a query begins with that uses `below`, the numbers of directory `?1` and of all directories below it. `UNION`
-/// meets each directory once, whatever a damaged catalog says of its parents.
+/// The start of a query that uses `below`: the ids of directory `?1` and of all directories below
+/// it. `UNION` visits each directory once, even if the parents form a circle in a damaged catalog.
 pub(crate) const BELOW: &str = "WITH RECURSIVE below (id) AS \
     (SELECT ?1 UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id)";
 
@@ -52,15 +52,15 @@ impl Dirs {
         }
     }
 
-    /// Returns how many directories are in none. Each is made after the one it is in and so has a greater number:
-    /// whoever goes upwards comes to the top.
+    /// Returns how many directories have no valid parent. A directory is created after its parent
+    /// and so has a greater id, so following parents always ends at the root.
     fn orphans(&self) -> u64 {
         let is_there = |id: i64| id == TOP || self.by_id.contains_key(&id);
         let is_orphan = |row: &&Row| row.parent >= row.id || !is_there(row.parent);
         self.rows.iter().filter(is_orphan).count() as u64
     }
 
-    /// Returns the directories in directory `id`.
+    /// Returns the subdirectories of directory `id`.
     pub(crate) fn children(&self, id: i64) -> &[Row] {
         &self.rows[self.range(id)]
     }
@@ -83,7 +83,7 @@ impl Dirs {
         components(absolute).try_fold(TOP, |parent, name| self.child(parent, name))
     }
 
-    /// Returns parent and name of a directory; `None` for the top.
+    /// Returns the row of a directory; `None` for the root.
     pub(crate) fn row(&self, id: i64) -> Option<&Row> {
         self.by_id.get(&id).map(|&index| &self.rows[index])
     }
@@ -95,7 +95,7 @@ impl Dirs {
         [OsStr::new("/")].into_iter().chain(names.into_iter().rev()).collect()
     }
 
-    /// Returns the rows of a tree's directories, 0 for those that have none.
+    /// Returns the row of each directory of a tree; 0 for none.
     pub(crate) fn of_tree(&self, tree: &Tree) -> Vec<i64> {
         let mut found: Vec<i64> = Vec::with_capacity(tree.dirs().len());
         for (index, dir) in (0u32..).zip(tree.dirs()) {
@@ -112,7 +112,7 @@ impl Dirs {
         found
     }
 
-    /// Calls `each` for `id` and every directory below it, parents first.
+    /// Calls `each` for `id` and for every directory below it, parents first.
     pub(crate) fn each_below(&self, id: i64, mut each: impl FnMut(i64)) {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
@@ -122,7 +122,7 @@ impl Dirs {
     }
 }
 
-/// Returns the first path below an absolute path, by its bytes, and the first one after those: 'x/' and 'x0', as
+/// Returns the range of the paths below an absolute path in byte order: from 'x/' up to 'x0', as
 /// '0' follows '/'.
 pub(crate) fn range_below(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let dir = path.strip_suffix(b"/").unwrap_or(path);

@@ -1,8 +1,8 @@
-//! Inserts rows of `file`, several with one statement.
+//! Inserts rows into `file`, several with one statement.
 //!
-//! Most of what an insert costs is entering and leaving the statement: eight rows at a time take
-//! 30 % less than one at a time, and thirty-two no less than eight. The rows come from another
-//! thread, which puts them together and in order meanwhile.
+//! Most of the cost of an insert is entering and leaving the statement: eight rows at a time take
+//! 30 % less than one at a time, and thirty-two save no more than eight. Another thread prepares
+//! the rows in key order meanwhile.
 
 use std::sync::mpsc::Receiver;
 
@@ -15,13 +15,13 @@ use crate::tables::rows::FileRow;
 const ROWS_PER_STATEMENT: usize = 8;
 const COLUMNS: usize = 10;
 
-/// A row of `file` on its way: directory, name and the rest.
+/// A row to insert into `file`: directory, name and the other columns.
 pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
 
-/// Inserts batches of rows until `batches` is closed by its sender. An error drops the receiver,
-/// which ends the sender's work.
+/// Inserts batches of rows until the sender closes `batches`. On an error it drops the receiver,
+/// which makes the sender stop.
 ///
-/// `replacing` says whether rows of the same name may be there.
+/// `replacing` is whether rows of the same names may exist.
 pub(crate) fn insert_files(
     catalog: &Catalog,
     replacing: bool,

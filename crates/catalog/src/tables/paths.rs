@@ -22,7 +22,7 @@ impl Catalog {
         Ok(Some(at))
     }
 
-    /// Returns the absolute path of a file, by the row of its directory and its name.
+    /// Returns the absolute path of a file, given the row of its directory and its name.
     pub(crate) fn path_in(&self, dir: i64, name: &[u8]) -> Result<Vec<u8>, Error> {
         let sql = "SELECT parent, name FROM dir WHERE id = ?1";
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;

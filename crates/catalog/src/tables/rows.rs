@@ -1,4 +1,4 @@
-//! Rows of the table `file` as they are read, and what they say of contents.
+//! Reads rows of the table `file` and what they say of contents.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -10,7 +10,7 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
 
-/// One row of `file`, its name apart.
+/// A row of `file`, without its directory and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileRow {
     pub(crate) volume: i64,
@@ -19,14 +19,14 @@ pub(crate) struct FileRow {
     pub(crate) mtime_ns: i64,
     pub(crate) ctime_ns: i64,
     pub(crate) head: Option<Head>,
-    /// Row of `content`.
+    /// The row in `content`.
     pub(crate) content: Option<i64>,
-    /// If it is not [`FileState::Known`], head and content are those before that.
+    /// If this is not [`FileState::Known`], head and content are those from before.
     pub(crate) state: FileState,
 }
 
 impl FileRow {
-    /// Columns in the order [`FileRow::read`] wants them, after the name.
+    /// The columns in the order in which [`FileRow::read`] expects them.
     pub(crate) const COLUMNS: &str =
         "name, volume, inode, size, mtime_ns, ctime_ns, head, content, state";
 
@@ -58,7 +58,7 @@ impl Catalog {
         self.db.prepare_cached(&sql).at(&self.path)
     }
 
-    /// Calls `each` for every file in directory `dir`, by name.
+    /// Calls `each` for every file in directory `dir`, sorted by name.
     pub(crate) fn each_file_in(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -68,8 +68,8 @@ impl Catalog {
         self.each_file_with(statement, dir, |_| true, each)
     }
 
-    /// Calls `each` for the files in directory `dir` whose row of `content` is wanted, by name. Reads nothing but that
-    /// column for all other files, which takes a quarter of the time.
+    /// Calls `each` for the files in directory `dir` whose row of `content` is wanted, sorted by
+    /// name. Reads only that column of the other files, which takes a quarter of the time.
     pub(crate) fn each_file_with(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -88,19 +88,19 @@ impl Catalog {
     }
 }
 
-/// Where the row of `content` is among [`FileRow::COLUMNS`].
+/// The index of the row of `content` in [`FileRow::COLUMNS`].
 const CONTENT: usize = 7;
 
 /// Returns the name in a column.
 ///
 /// # Errors
 ///
-/// It is no name of an entry in a directory: a catalog that was forged or damaged must not lead out of the directories that
-/// it names.
+/// Fails if it cannot be the name of a directory entry: a forged or damaged catalog must not lead
+/// out of the directories that it names.
 pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
     let value = row.get_ref(column)?;
     let name = value.as_blob().unwrap_or_default();
-    // `contains` looks at many bytes at a time.
+    // `contains` compares many bytes at a time.
     if matches!(name, b"" | b"." | b"..") || name.contains(&0) || name.contains(&b'/') {
         let error = "not the name of a directory entry".into();
         return Err(rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), error));
@@ -108,16 +108,16 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
     Ok(name)
 }
 
-/// Rows of other directories passed over before looking for the next wanted one by index, which
-/// costs about as much.
+/// So many rows of unwanted directories are skipped before the next wanted directory is looked up
+/// by index, which costs about as much.
 const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
-    /// Calls `each` for every file of some directories, given in ascending order, by directory and
-    /// name.
+    /// Calls `each` for every file of the directories `dirs`, which must ascend, sorted by
+    /// directory and name.
     ///
-    /// One statement runs over the rows as long as they are wanted: starting it afresh for every
-    /// directory costs a third of a matched.
+    /// One statement runs over the rows as long as they are wanted. Restarting it for every
+    /// directory would make matching a tree a third slower.
     pub(crate) fn each_file_of(
         &self,
         dirs: impl Iterator<Item = i64>,
@@ -149,7 +149,7 @@ impl Catalog {
     }
 }
 
-/// What the table `content` says of one content.
+/// A row of `content`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentRow {
     pub(crate) digest: Option<Digest>,
@@ -157,12 +157,12 @@ pub(crate) struct ContentRow {
     pub(crate) reclaimable: u64,
 }
 
-/// Contents of the catalog and their numbers in [`Facts`].
+/// The contents of the catalog, and their numbers in [`Facts`].
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     rows: HashMap<i64, ContentRow>,
     ids: HashMap<i64, ContentId>,
-    /// The row of each content in the fingerprints that has one, by [`ContentId::index`].
+    /// The catalog's row of each numbered content, by [`ContentId::index`].
     pub(crate) row_of: Vec<i64>,
 }
 
@@ -195,10 +195,10 @@ impl Contents {
         self.rows.get(&id)
     }
 
-    /// Tells `facts` what is remembered of a file.
+    /// Adds what is remembered of a file to `fingerprints`.
     ///
-    /// Without a head nothing is: that is how a file is stored whose times are too recent to
-    /// tell another change. Nor is anything of a file that was found bad.
+    /// Adds nothing if the row has no head, because the file's times were then too recent to reveal
+    /// another change; nor if the file was found bad.
     pub(crate) fn attach(&mut self, fingerprints: &Facts, file: u32, row: &FileRow) {
         let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
         fingerprints.set_head(file, head);
@@ -207,7 +207,7 @@ impl Contents {
         }
     }
 
-    /// Returns a content's number in the fingerprints, giving it one if need be.
+    /// Returns the number of a content in `fingerprints`. Assigns one if needed.
     pub(crate) fn id(&mut self, fingerprints: &Facts, row: i64) -> ContentId {
         let digest = self.rows.get(&row).and_then(|content| content.digest);
         let row_of = &mut self.row_of;

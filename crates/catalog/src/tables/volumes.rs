@@ -1,4 +1,4 @@
-//! Which row of the table `volume` a live device is.
+//! Identifies the row of the table `volume` that a live device belongs to.
 
 use fsops::Volume;
 use walk::Device;
@@ -6,11 +6,11 @@ use walk::Device;
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// The rows of the devices of a tree.
+/// The rows of the table `volume`, and the live devices found for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Volumes {
     known: Vec<Row>,
-    /// Rows that a commit has to write.
+    /// Indexes of the rows that a commit has to write.
     pub(crate) changed: Vec<usize>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub(crate) magic: u64,
     pub(crate) fsid: u64,
     pub(crate) device: u64,
-    /// The live device that was found to be this one.
+    /// The live device that is this volume.
     live: Option<u64>,
 }
 
@@ -37,10 +37,10 @@ impl Volumes {
         Ok(Volumes { known, changed: Vec::new() })
     }
 
-    /// Returns the row of a live device, making one if the file system is new.
+    /// Returns the row of a live device. Adds one if the file system is new.
     ///
-    /// A file system is known again by its fsid, also under another device number; where two live
-    /// devices have one fsid (copies of one image), the device number tells them apart.
+    /// A file system is recognized by its fsid, even under another device number. If two live
+    /// devices have the same fsid (copies of one image), the device number tells them apart.
     pub(crate) fn id(&mut self, device: &Device) -> i64 {
         let Volume { fsid, magic } = device.volume;
         let same = |row: &Row| row.magic == magic && row.fsid == fsid;
@@ -68,9 +68,9 @@ impl Volumes {
         row.id
     }
 
-    /// Returns the row of a live device if there is no doubt which one it is.
+    /// Returns the row of a live device if it is certain.
     ///
-    /// The devices of an overlay have one fsid, and its directories are on none of them.
+    /// The devices of an overlay share one fsid, and its directories are on none of them.
     pub(crate) fn find(&self, device: &Device) -> Option<i64> {
         let Volume { fsid, magic } = device.volume;
         let mut same = self.known.iter().filter(|row| (row.magic, row.fsid) == (magic, fsid));
@@ -82,7 +82,8 @@ impl Volumes {
         only.live.is_none().then_some(only.id)
     }
 
-    /// Returns whether files on the file system of a row are out of reach where there is now `here`.
+    /// Returns whether files on the file system of row `id` are offline, given that the file system
+    /// `here` is at their path now.
     pub(crate) fn is_offline(&self, id: i64, here: &Volume) -> bool {
         let row = self.known.binary_search_by_key(&id, |row| row.id).map(|at| &self.known[at]);
         row.is_ok_and(|row| Volume { magic: row.magic, fsid: row.fsid }.is_offline_at(here))

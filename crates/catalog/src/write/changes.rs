@@ -1,4 +1,5 @@
-//! Keeps the catalog true between scans: what is gone is forgotten, what lop did itself is taken over.
+//! Keeps the catalog up to date between scans: forgets files that are gone, and records changes
+//! that lop made itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,18 +11,18 @@ use crate::open::Writer;
 use crate::read::load::Loaded;
 use crate::tables::versions::is_recent;
 
-/// What became of a file by something that lop did.
+/// A change that lop made to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileChange {
     /// The file.
     pub file: FileId,
-    /// What it is now; nothing if its name is gone, or is no regular file any more.
+    /// The file's metadata now; `None` if its name is gone or is no regular file any more.
     pub now: Option<CurrentMetadata>,
-    /// Bytes that it does not take any more although it is still there.
+    /// Bytes that the file no longer takes although it still exists.
     pub unshared: u64,
 }
 
-/// What a file is now.
+/// The metadata of a file now.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentMetadata {
     /// Inode number, on the same file system as before.
@@ -30,17 +31,17 @@ pub struct CurrentMetadata {
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// When it was looked at, nanoseconds since the epoch. If its times are as recent that a further
-    /// change might not show in them, the next scan reads it again.
+    /// When it was inspected, in nanoseconds since the epoch. If its times are so recent that a
+    /// further change might not show in them, the next scan reads it again.
     pub inspected_ns: i64,
 }
 
 impl Writer {
-    /// Forgets files that are gone, and directories that are left with nothing in them.
+    /// Forgets files that are gone, and directories that become empty by that.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
         self.catalog.run("BEGIN IMMEDIATE")?;
         self.remove(loaded, gone)?;
@@ -49,11 +50,12 @@ impl Writer {
         self.catalog.run("COMMIT")
     }
 
-    /// Takes over what lop itself did with files: contents are what they were, inodes and times are not.
+    /// Records changes that lop made to files: their contents stay the same, inodes and times do
+    /// not.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn apply_changes(
         &self,
         loaded: &Loaded,
@@ -97,7 +99,7 @@ impl Writer {
         catalog.delete_empty_dirs(dirs.collect())
     }
 
-    /// Counts the inodes of some contents anew, where their number is another than it was.
+    /// Counts the inodes of contents again, and stores the numbers that changed.
     fn count(&self, loaded: &Loaded, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let catalog = &self.catalog;
         let mut counts = Vec::new();

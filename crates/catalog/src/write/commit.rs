@@ -1,4 +1,4 @@
-//! Writes a scan's result in one transaction, and only what differs from what is stored.
+//! Writes the result of a scan in one transaction, and only what differs from what is stored.
 
 use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree};
@@ -20,7 +20,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn commit(
         mut self,
         tree: &Tree,
@@ -35,12 +35,13 @@ impl Writer {
         self.publish()
     }
 
-    /// Commits what a scan has found out so far; it can go on, and commit again. What is not compared yet
-    /// ([`Findings::pending`]) is stored as such.
+    /// Commits what a scan has found so far. The scan can continue and commit again. Files that are
+    /// not compared yet ([`Findings::pending`]) are stored as pending.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before, and the scan can go on all the same.
+    /// Fails if the catalog cannot be written. It is unchanged then, and the scan can still
+    /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
         let written = self.write(rows, found, std::iter::empty());
         let published = written.and_then(|written| self.publish().map(|()| written));
@@ -50,7 +51,8 @@ impl Writer {
         self.reopen_if_needed()
     }
 
-    /// Writes what differs from what is stored in one transaction; returns what is stored by that.
+    /// Writes what differs from what is stored in one transaction. Returns what was stored, and the
+    /// row of the scan.
     fn write(
         &mut self,
         rows: &RowMap,
@@ -84,7 +86,7 @@ impl Catalog {
         self.delete_dirs(&rows.gone_dirs)
     }
 
-    /// Marks the rows of files that the engine gave up, and notes the contents that lose them.
+    /// Marks the rows of files that the engine dropped, and collects the contents that lose them.
     fn mark_dropped(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let dropped = delta.dropped();
         let path = &self.path;
@@ -101,7 +103,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the rows of files that differ from what is stored, worked out meanwhile.
+    /// Writes the rows of files that differ from what is stored, while another thread prepares
+    /// them.
     fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let (sender, batches) = std::sync::mpsc::sync_channel(8);
@@ -110,7 +113,7 @@ impl Catalog {
         })
     }
 
-    /// Takes their content from files out of reach that were not compared with a new content.
+    /// Removes the contents of unreachable files that could not be compared with a new content.
     fn drop_unproven_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let Delta { tree, fingerprints, rows, new_contents, touched, unproven, .. } = delta;
         let rows_without_proof =
@@ -136,7 +139,8 @@ impl Catalog {
         let mut next = self.next_id("dir")?;
         let mut child = |parent: i64, name: &[u8]| -> rusqlite::Result<i64> {
             if insert.execute(params![next, parent, name])? == 0 {
-                // Made before, for another root or for the same directory's files elsewhere.
+                // The directory was created before, for another root or for another record of the
+                // same directory.
                 return find.query_row(params![parent, name], |row| row.get(0));
             }
             next += 1;
@@ -176,7 +180,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Inserts new contents, and digests found for known ones.
+    /// Inserts new contents, and updates known ones with new digests.
     fn write_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let path = &self.path;
         let db = &self.db;
@@ -210,7 +214,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Brings the copy counts of all contents that gained or lost a file up to date.
+    /// Updates the copy counts of all contents that gained or lost a file.
     fn count_copies(
         &self,
         delta: &mut Delta<'_>,

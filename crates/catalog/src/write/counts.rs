@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// Inodes and reclaimable bytes by row of `content`.
+/// Numbers of inodes and reclaimable bytes, by row of `content`.
 pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
 
 impl Catalog {
@@ -28,7 +28,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Deletes directories and the files in them; the file system's root stays.
+    /// Deletes directories and the files in them. The root directory stays.
     pub(crate) fn delete_dirs(&self, dirs: &[i64]) -> Result<(), Error> {
         let mut files = self.db.prepare("DELETE FROM file WHERE dir = ?1").at(&self.path)?;
         let mut dir = self.db.prepare("DELETE FROM dir WHERE id = ?1 AND id <> 1").at(&self.path)?;
@@ -46,11 +46,12 @@ impl Catalog {
         query.query_row([content], |row| row.get(0)).at(&self.path)
     }
 
-    /// Stores how many inodes have each content, and forgets contents that none has or had before it was found
-    /// bad.
+    /// Stores how many inodes have each content. Deletes contents that no file has, or had before
+    /// it was found bad.
     ///
-    /// What can be reclaimed is taken from `copies` if that counted the same inodes, and is else
-    /// the size of all copies but one, or what it was before if inodes became fewer and that is less.
+    /// The reclaimable bytes are those in `copies` if it counted the same number of inodes.
+    /// Otherwise they are the size of all copies but one, or the previous value if the number of
+    /// inodes fell and that value is smaller.
     pub(crate) fn write_counts(
         &self,
         counts: &[(i64, u32)],
@@ -60,7 +61,7 @@ impl Catalog {
         let sql = "DELETE FROM content WHERE id = ?1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
         let mut delete = self.db.prepare(sql).at(path)?;
-        // The product of two large numbers would be a fraction, which the column does not take.
+        // The product of two large numbers is a float, which the column does not accept.
         let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
                    size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
                    ) AS INTEGER)) WHERE id = ?1";
@@ -78,8 +79,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Deletes those of some directories that have nothing in them, and the parents that are left
-    /// with nothing by that: bottom up, one level a round.
+    /// Deletes those of the directories that are empty, and the parents that become empty by that:
+    /// bottom up, one level per round.
     pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
         let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \

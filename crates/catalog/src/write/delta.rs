@@ -1,7 +1,7 @@
-//! What a commit has to write: the files that differ from what is stored, and new contents.
+//! Determines what a commit has to write: the files that differ from what is stored, and new
+//! contents.
 //!
-//! No SQL here, so that it can be worked out on another thread than the one that has the
-//! database.
+//! This module uses no SQL, so it can run on another thread than the one that has the database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
@@ -19,42 +19,43 @@ use crate::tables::rows::{ContentRow, FileRow};
 use crate::tables::versions::{files_by_name, is_recent, version};
 use crate::tables::volumes::Volumes;
 
-/// Rows handed over at a time; large enough for the handing over to cost nothing.
+/// Rows per message; large enough to make the cost of messages negligible.
 const ROWS_PER_BATCH: usize = 1024;
 
-/// What differs between a scan and the catalog. The rows of what is stored follows only when all of it is committed
-/// ([`RowMap::record_committed`]).
+/// What differs between a scan and the catalog. The row map is updated only when all of it is
+/// committed ([`RowMap::record_committed`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) fingerprints: &'a Facts,
     pub(crate) rows: &'a RowMap,
-    /// By file, whether it is still to be compared; nothing if the scan came to its end.
+    /// For each file, whether it still has to be compared; `None` if the scan is finished.
     pending: Option<&'a [bool]>,
-    /// Files changed at or after this time may change again without its showing.
+    /// Files that changed at or after this time may change again without it showing.
     started_ns: i64,
-    /// The row of each directory of the tree, 0 until it is made.
+    /// The row of each directory of the tree; 0 until it is created.
     pub(crate) dir_rows: Vec<i64>,
     pub(crate) volumes: Volumes,
-    /// The row of each content of the fingerprints, 0 until it is used.
+    /// The row of each content in `fingerprints`; 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
     next_content: i64,
-    /// Contents of files that are out of reach or read again, by digest.
+    /// Contents of files that are unreachable or read again, by digest.
     known: HashMap<Digest, i64>,
     /// Contents to insert.
     pub(crate) new_contents: Vec<ContentId>,
-    /// Row of content, device and inode of every file written, to count copies.
+    /// For every file written: the row of its content, its device and its inode. Used to count
+    /// copies.
     pub(crate) written: Vec<(i64, u16, u64)>,
-    /// Further contents whose copies are to be counted again.
+    /// Other contents whose copies have to be counted again.
     pub(crate) touched: HashSet<i64>,
-    /// What is stored now of files of which something else was.
+    /// What is stored now of files for which something else was stored before.
     pub(crate) stored: Vec<(FileId, Stored)>,
-    /// Contents that were inserted or got a digest; empty if the scan came to its end.
+    /// Contents that were inserted or got a digest; empty if the scan is finished.
     pub(crate) inserted: Vec<(i64, ContentRow)>,
-    /// Directory and name of rows out of reach that lost their content.
+    /// Directory and name of unreachable rows that lost their content.
     pub(crate) unproven: Vec<(i64, Box<[u8]>)>,
 }
 
-/// What became of a file that the engine gave up.
+/// A file that the engine dropped, and its new state.
 pub(crate) struct Dropped {
     pub(crate) file: FileId,
     pub(crate) state: FileState,
@@ -88,12 +89,12 @@ impl<'a> Delta<'a> {
         }
     }
 
-    /// Returns whether the scan goes on.
+    /// Returns whether the scan continues after this commit.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Returns the files that have a row and were given up, and that row does not say so.
+    /// Returns the files that were dropped and whose row has another state.
     pub(crate) fn dropped(&self) -> Vec<Dropped> {
         let files = (0u32..).map(FileId).zip(&self.rows.stored);
         let dropped = files.filter(|&(file, stored)| {
@@ -107,9 +108,9 @@ impl<'a> Delta<'a> {
             .collect()
     }
 
-    /// Hands over the rows of files that differ from what is stored, in the order of the key.
+    /// Sends the rows of files that differ from what is stored, in key order.
     ///
-    /// Ends early if nobody takes them any more.
+    /// Stops early if the receiver is gone.
     pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
         let tree = self.tree;
         let mut dirs: Vec<(i64, DirId)> =
@@ -130,22 +131,22 @@ impl<'a> Delta<'a> {
         let _nobody_takes_it = to.send(batch);
     }
 
-    /// Returns the row of a file if it is not what is stored.
+    /// Returns the row of a file if it differs from what is stored.
     fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
         let record = *self.tree.file(file);
         let before = self.rows.stored[file.0 as usize];
         let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(&record));
         let content = self.fingerprints.content(file.0);
-        // Those that the engine found since this was begun come next time.
+        // Contents that the engine found after this began are left for the next commit.
         let content = content.filter(|content| content.index() < self.content_rows.len());
         let state = self.state(file, content);
         if before != Stored::Nothing && self.fingerprints.dropped(file.0) {
-            // Its row keeps what was known; only its state is another.
+            // The row keeps what was known; only its state changes.
             return None;
         }
         let has_digest = |content| self.fingerprints.digest(content).is_some();
         if before.is_suspect() && self.pending.is_some() && !content.is_some_and(has_digest) {
-            // Whether it is what it was is not known yet.
+            // It is not known yet whether the file is unchanged.
             return None;
         }
         let now = match (state, head, content) {
@@ -203,7 +204,7 @@ impl<'a> Delta<'a> {
         *row
     }
 
-    /// Returns the copies by row of their content.
+    /// Returns the copy counts by row of content.
     pub(crate) fn rows_of(&self, copies: impl Iterator<Item = CopyCount>) -> CopiesByRow {
         copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
     }
@@ -235,7 +236,7 @@ pub(crate) struct Committed {
 }
 
 impl Delta<'_> {
-    /// Returns what is stored once this is committed.
+    /// Returns what is stored once the transaction is committed.
     pub(crate) fn committed(self) -> Committed {
         Committed {
             dir_rows: self.dir_rows,
@@ -251,7 +252,7 @@ impl Delta<'_> {
 }
 
 impl RowMap {
-    /// Takes over what was committed, so that the next commit writes what differs from that.
+    /// Updates the map after a commit, so that the next commit writes only what differs from it.
     pub(crate) fn record_committed(&mut self, committed: Committed) {
         let Committed { written, touched, stored, .. } = committed;
         self.dir_rows = committed.dir_rows;
@@ -262,7 +263,7 @@ impl RowMap {
         self.unreachable.forget(&committed.unproven);
         self.gone_files.clear();
         self.gone_dirs.clear();
-        // What they free is not measured before the end.
+        // The reclaimable bytes of these contents are measured only when the scan is finished.
         self.touched.extend(touched);
         self.touched.extend(written.into_iter().map(|(row, ..)| row));
         for (file, now) in stored {

@@ -1,4 +1,4 @@
-//! What a scan hands over to be committed.
+//! The findings of a scan, which a commit writes.
 
 use content::{ContentId, Facts};
 use walk::{Problem, Tree};
@@ -6,15 +6,15 @@ use walk::{Problem, Tree};
 /// What is remembered of a scan itself.
 #[derive(Clone, Debug)]
 pub struct ScanRecord {
-    /// Start and end, milliseconds since the epoch.
+    /// When it started, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// See `started_ms`.
+    /// When it finished, in milliseconds since the epoch.
     pub finished_ms: i64,
-    /// The options that decided what was looked at, for people to read.
+    /// The options that decided which files were read, as text for people.
     pub options: String,
     /// Regular files seen.
     pub files: u64,
-    /// Their size in bytes.
+    /// Sum of their sizes in bytes.
     pub bytes: u64,
 }
 
@@ -23,23 +23,23 @@ pub struct ScanRecord {
 pub struct CopyCount {
     /// The content.
     pub content: ContentId,
-    /// Inodes counted.
+    /// The number of inodes.
     pub inodes: u32,
-    /// Bytes.
+    /// Bytes that would be freed.
     pub reclaimable: u64,
 }
 
-/// What a scan has found out, at its end or on its way.
+/// What a scan has found, when it is finished or so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// What is known of their contents. Engines may still be adding to it.
+    /// What is known of their contents. Engines may be adding to it.
     pub fingerprints: &'a Facts,
-    /// What could not be examined.
+    /// Entries that could not be examined.
     pub problems: &'a [&'a Problem],
     /// The scan itself.
     pub record: &'a ScanRecord,
-    /// By file, whether it is still to be compared; nothing if the scan came to its end.
+    /// For each file, whether it still has to be compared; `None` if the scan is finished.
     pub pending: Option<&'a [bool]>,
 }

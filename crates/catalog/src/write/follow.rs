@@ -1,13 +1,14 @@
-//! Follows files through what lop itself did with them, told by path: by runs whose files did not come from the
-//! catalog (a saved plan, a list, a report), and by undos. A scan would have to read again what is known already.
+//! Updates the catalog after runs that changed files given by path: runs whose files did not come
+//! from the catalog (a saved plan, a list, a report), and undos. Without this, the next scan would
+//! have to read files again that are already known.
 //!
-//! Nothing is believed that the catalog cannot tell by itself: a content is taken over only from a row that
-//! describes the file as it was, or from the row of the file that it was compared with, if that has the digest that
-//! was found. What does not fit is left for the next scan.
+//! The catalog accepts only what it can verify. It keeps a content only from a row that describes
+//! the file as it was, or from the row of the file that it was compared with, if that row has the
+//! digest that was found. Everything else is left for the next scan.
 //!
-//! Size and modification time do not reveal every edit, and lop's own changes of names change the status of files. So
-//! a file is known only if lop gave it its status change time, and a row of the same inode describes it only if the row
-//! has the time from before lop's changes ([`CtimeCause`]).
+//! Size and modification time do not reveal every edit, and lop's own changes of names change the
+//! ctime of files. So a file counts as known only if lop caused its ctime, and a row of the same
+//! inode describes it only if the row has the ctime from before lop's changes ([`CtimeCause`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,13 +24,15 @@ use crate::tables::versions::is_recent;
 use crate::tables::volumes::Volumes;
 
 impl Writer {
-    /// Takes over what became of files. `look` looks at the regular file at an absolute path, nothing if there is
-    /// none. `inspected_ns` is a time before that, nanoseconds since the epoch: what has times as recent that a further
-    /// change might not show in them is read again by the next scan.
+    /// Records the results of operations on files. `inspect` returns the regular file at an absolute
+    /// path, or `None` if there is none. `inspected_ns` is a time before that, in nanoseconds since
+    /// the epoch. The next scan reads files again whose times are so recent that a further change
+    /// might not show in them.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written, or with the first error of `operations`. The catalog
+    /// is unchanged then.
     pub fn follow<E: From<Error>>(
         &self,
         operations: impl Iterator<Item = Result<FileOperation, E>>,
@@ -49,7 +52,8 @@ impl Writer {
         match followed {
             Ok(()) => Ok(catalog.run("COMMIT")?),
             Err(error) => {
-                // The error says why; if it has ended the transaction already, there is nothing to go back to.
+                // The error tells why; if it has ended the transaction already, there is nothing to
+                // roll back.
                 let _ended = catalog.run("ROLLBACK");
                 Err(error)
             }
@@ -57,7 +61,7 @@ impl Writer {
     }
 }
 
-/// What is remembered of a name.
+/// The row of a name, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
 struct NameRow {
     volume: i64,
@@ -71,25 +75,26 @@ struct Follower<'c, I> {
     inspect: I,
     volumes: Volumes,
     inspected_ns: i64,
-    /// Rows of directories by their paths; 0 for those that are not remembered.
+    /// Rows of directories by path; 0 for those that are not in the catalog.
     dirs: HashMap<Vec<u8>, i64>,
     next_dir: i64,
-    /// Directories that have lost a file.
+    /// Directories that lost a file.
     emptied: HashSet<i64>,
     contents: HashMap<i64, ContentChange>,
-    /// Inodes whose status was changed, by volume and number.
+    /// Inodes whose ctime changed, by volume and number.
     inodes: HashSet<(i64, u64)>,
-    /// CtimeCause change times of inodes whose rows were still true when the run came to the first of their names.
+    /// The ctimes of inodes whose rows were still accurate when the run reached the first of their
+    /// names.
     described: HashMap<(i64, u64), i64>,
 }
 
 /// A content that gained or lost files.
 #[derive(Clone, Copy, Debug, Default)]
 struct ContentChange {
-    /// Inodes that had it, and bytes that keeping one of them would free.
+    /// The number of inodes that had it, and the bytes that keeping one of them would free.
     inodes: u32,
     reclaimable: u64,
-    /// Bytes that a copy takes.
+    /// Bytes that a copy takes on disk.
     allocated: u64,
     unshared: u64,
 }
@@ -125,7 +130,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         let Some(now) = (self.inspect)(&operation.path) else {
             return row.map_or(Ok(()), |row| self.forget(operation, row));
         };
-        // Without a doubt, as it is said to be there.
+        // The volume must be certain, as the file is said to exist.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
         if now.ctime_cause == CtimeCause::Unknown {
             // Others may have written to it since its row was stored.
@@ -135,7 +140,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         if !has_same_content_times(operation.was, now.version)
             && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
         {
-            // Somebody wrote to it, perhaps by another of its names while it was in quarantine.
+            // The file was edited, perhaps by another of its names while it was in quarantine.
             return Ok(());
         }
         let own = row.filter(|row| self.describes(row, operation.was) && agrees(row, volume, &now));
@@ -144,7 +149,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
             (None, Some(kept)) if self.is_as_compared(&kept, operation)? => Some(kept),
             (own, _) => own,
         };
-        // Without a content nothing would tell that others have the same one.
+        // Without a content, nothing would show that other files have the same one.
         let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
             self.touch(content, now.allocated, operation.unshared)?;
@@ -154,8 +159,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         self.write(&operation.path, &new_row)
     }
 
-    /// Returns whether a row describes a file as it was, but perhaps for a status that lop has changed already by
-    /// what it did with other names of it.
+    /// Returns whether a row describes a file as it was. Its ctime may differ if lop has already
+    /// changed it through other names of the file.
     fn describes(&self, row: &NameRow, was: Version) -> bool {
         let described = self.described.get(&(row.volume, row.version.inode));
         row.version == was
@@ -163,7 +168,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
                 && described == Some(&row.version.ctime_ns)
     }
 
-    /// Returns whether what is remembered of the kept file is what it had in it when it was compared.
+    /// Returns whether the row of the kept file describes the content that it had when it was
+    /// compared.
     fn is_as_compared(&self, kept: &NameRow, operation: &FileOperation) -> Result<bool, Error> {
         let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
         let was = operation.kept_was;
@@ -207,7 +213,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(())
     }
 
-    /// Returns what is remembered of a path.
+    /// Returns the row of a path.
     fn row(&mut self, path: &[u8]) -> Result<Option<NameRow>, Error> {
         let (dir, name) = split(path);
         let dir = self.dir(dir, false)?;
@@ -233,9 +239,10 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(())
     }
 
-    /// Returns the row of the directory at an absolute path, 0 if there is none; one that is wanted is made.
+    /// Returns the row of the directory at an absolute path; 0 if there is none, unless it is
+    /// `wanted`, which creates it.
     fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
-        /// Paths that are kept at hand.
+        /// The most paths to cache.
         const MAX_CACHED_PATHS: usize = 10_000;
         if let Some(&row) = self.dirs.get(path).filter(|&&row| row != 0 || !wanted) {
             return Ok(row);
@@ -272,7 +279,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(at)
     }
 
-    /// Brings further names of changed inodes, and the numbers of copies, up to date.
+    /// Updates the other names of changed inodes, and the numbers of copies.
     fn finish(mut self) -> Result<(), Error> {
         let (mut counts, mut copies) = (Vec::new(), HashMap::new());
         for (content, touched) in std::mem::take(&mut self.contents) {
@@ -289,7 +296,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         self.catalog.delete_empty_dirs(self.emptied)
     }
 
-    /// Updates the status change times of all names of changed inodes that have a content, where lop caused the change.
+    /// Updates the ctimes of all names of changed inodes that have a content, where lop caused the
+    /// change.
     fn renew_names(&mut self, content: i64) -> Result<(), Error> {
         let (catalog, path) = (self.catalog, &self.catalog.path);
         let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content, dir, name \
@@ -320,13 +328,13 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
     }
 }
 
-/// Returns whether a file can have the bytes that it had, by its size and modification time.
+/// Returns whether a file can still have the same bytes, by its size and modification time.
 fn has_same_content_times(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
-/// Returns whether a row can describe a file: the row has another inode, or the file's status from before or after lop's
-/// changes.
+/// Returns whether a row can describe a file: the row has another inode, or it has the file's ctime
+/// from before or after lop's changes.
 fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)
@@ -334,7 +342,7 @@ fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
         || now.ctime_cause == CtimeCause::LopChanged { before_ns: ctime_ns }
 }
 
-/// Returns whether a file is the very one that a row describes, but for its status.
+/// Returns whether a row describes this very file, ignoring the ctime.
 fn is_link(row: &NameRow, volume: i64, now: Version) -> bool {
     row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
 }

@@ -1,4 +1,4 @@
-//! Forgets what is remembered below some paths, whether it is there or not.
+//! Forgets what is remembered below a path, whether the files still exist or not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +9,12 @@ use crate::open::{Catalog, Writer};
 use crate::tables::dirs::{BELOW, range_below};
 
 impl Writer {
-    /// Forgets all that is remembered of an absolute path, a file or a directory, and of what is below it:
-    /// files with what was found out about them, roots, and problems. Returns how many files that were.
+    /// Forgets everything at and below an absolute path, a file or a directory: files with all that
+    /// is known of them, roots, and problems. Returns the number of files forgotten.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn forget_below(&self, path: &[u8]) -> Result<u64, Error> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
@@ -66,21 +66,21 @@ impl Catalog {
         Ok(files)
     }
 
-    /// Returns a directory and all those below it.
+    /// Returns a directory and all directories below it.
     fn dirs_below(&self, top: i64) -> Result<Vec<i64>, Error> {
         let sql = format!("{BELOW} SELECT id FROM below");
         let mut query = self.db.prepare(&sql).at(&self.path)?;
         query.query_map([top], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
     }
 
-    /// Counts the inodes of contents that have lost files.
+    /// Counts the inodes of contents that lost files.
     fn count_anew(&self, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let count = |content| self.count_inodes(content).map(|inodes| (content, inodes));
         let counts: Vec<(i64, u32)> = contents.map(count).collect::<Result<_, _>>()?;
         self.write_counts(&counts, &HashMap::new())
     }
 
-    /// Forgets that a path, and what is below it, was scanned, and what problems there were.
+    /// Forgets roots and problems at and below a path.
     fn forget_scans(&self, path: &[u8]) -> Result<(), Error> {
         let (from, to) = range_below(path);
         for table in ["root", "problem"] {

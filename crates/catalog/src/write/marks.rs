@@ -1,7 +1,8 @@
-//! Notes what was found when remembered files were read again, at once and in a moment.
+//! Records, immediately and quickly, what was found when remembered files were read again.
 //!
-//! Marking does not take the catalog's lock, which a scan may hold for a night: it is one short transaction of the
-//! database, and changes nothing but states. A scan under way keeps a mark unless it has read the file itself.
+//! Marking does not take the catalog's lock, which a scan may hold for a night. It is one short
+//! transaction of the database and changes only states. A scan that is running meanwhile keeps a
+//! mark unless it has read the file itself.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -26,7 +27,7 @@ pub struct Mark {
     pub mtime_ns: i64,
     /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// What it is now.
+    /// Its new state.
     pub state: FileState,
 }
 
@@ -45,22 +46,26 @@ impl Mark {
     }
 }
 
-/// A catalog open to mark files in it.
+/// A catalog open for marking files.
 #[derive(Debug)]
 pub struct Marker(Catalog);
 
 impl Marker {
     /// Opens the catalog at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Catalog::open`] does.
     pub fn open(path: &Path) -> Result<Marker, Error> {
         Ok(Marker(Catalog::open(path)?))
     }
 
-    /// Marks files; one that was changed or scanned since is left as it is. Returns how many rows have another state
-    /// now.
+    /// Marks files, except those that were changed or scanned since. Returns how many rows got
+    /// another state.
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn mark(&self, marks: &[Mark]) -> Result<u64, Error> {
         self.0.mark(marks)
     }
@@ -71,7 +76,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The catalog is then as it was before.
+    /// Fails if the catalog cannot be written. It is unchanged then.
     pub fn mark(&self, marks: &[Mark]) -> Result<u64, Error> {
         self.catalog().mark(marks)
     }
@@ -82,7 +87,8 @@ impl Catalog {
         self.run("BEGIN IMMEDIATE")?;
         let marked = self.mark_now(marks).and_then(|marked| self.run("COMMIT").map(|()| marked));
         if marked.is_err() {
-            // The error says why; if it has ended the transaction already, there is nothing to go back to.
+            // The error tells why; if it has ended the transaction already, there is nothing to
+            // roll back.
             let _ended = self.run("ROLLBACK");
         }
         marked
@@ -96,7 +102,7 @@ impl Catalog {
             .db
             .prepare("UPDATE file SET state = ?3 WHERE dir = ?1 AND name = ?2 AND state <> ?3")
             .at(&self.path)?;
-        // Its other names are the same file.
+        // Other names of the inode are the same file.
         let mut all = self
             .db
             .prepare(

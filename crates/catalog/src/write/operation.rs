@@ -1,9 +1,9 @@
-//! What lop did with a file, and what the file is now.
+//! What lop did with a file, and the state of the file now.
 
 use content::Digest;
 use walk::Device;
 
-/// A version of a file, apart from the file system that it is on.
+/// A version of a file, without the file system that it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Inode number.
@@ -12,52 +12,52 @@ pub struct Version {
     pub size: u64,
     /// Modification time, nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// CtimeCause change time, nanoseconds since the epoch.
+    /// Status change time, nanoseconds since the epoch.
     pub ctime_ns: i64,
 }
 
-/// How a file came by its status change time.
+/// What caused the present ctime of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CtimeCause {
-    /// Others may have changed the file since lop last knew it.
+    /// Unknown: others may have changed the file since lop last knew it.
     Unknown,
-    /// Only lop has changed the status.
+    /// Only lop has changed the ctime.
     LopChanged {
-        /// The status change time before lop's first change, in nanoseconds since the epoch.
+        /// The ctime before lop's first change, in nanoseconds since the epoch.
         before_ns: i64,
     },
-    /// Lop made the file, and nobody has changed it since.
+    /// Lop created the file, and nobody has changed it since.
     LopCreated,
 }
 
-/// A file as it is now.
+/// A file as it exists now.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveFile {
     /// The file system that it is on.
     pub device: Device,
-    /// What it is.
+    /// Its inode, size and times.
     pub version: Version,
-    /// Bytes that it takes on the disk.
+    /// Bytes that it takes on disk.
     pub allocated: u64,
-    /// How it came by its status change time.
+    /// What caused its ctime.
     pub ctime_cause: CtimeCause,
 }
 
-/// What became of a file by something that lop did.
+/// An operation of lop on a file.
 #[derive(Clone, Debug)]
 pub struct FileOperation {
     /// The absolute path of the file.
     pub path: Vec<u8>,
-    /// What it was before.
+    /// The version of the file before the operation.
     pub was: Version,
-    /// Bytes that it took on the disk before.
+    /// Bytes that it took on disk before.
     pub allocated: u64,
     /// The absolute path of the file that it was compared with.
     pub kept: Vec<u8>,
-    /// What that file was.
+    /// The version of that file.
     pub kept_was: Version,
-    /// The digest of what both had in them, if it is known.
+    /// The digest of the content that both files had, if known.
     pub digest: Option<Digest>,
-    /// Bytes that it does not take any more although it is still there.
+    /// Bytes that the file no longer takes although it still exists.
     pub unshared: u64,
 }

@@ -11,7 +11,8 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::dirs::range_below;
 
-/// Writes the row of a scan, which is `known` if the scan has one already, and what belongs to it; returns the row.
+/// Writes the row of a scan and the rows of its roots and problems. `known` is the scan's row if it
+/// has one already. Returns the row.
 pub(crate) fn write_scan(
     catalog: &Catalog,
     known: Option<i64>,
@@ -53,15 +54,16 @@ pub(crate) fn write_scan(
         let reason = problem.reason.to_string();
         insert.execute(params![scan, absolute(tree, &problem.path), reason]).at(path)?;
     }
-    // What was known of paths that are below no root of this scan: missing ones, those of a list.
+    // Earlier problems of paths that are below no root of this scan: missing paths, and paths of a
+    // list.
     let sql = "DELETE FROM problem WHERE scan < ?1 \
                AND path IN (SELECT path FROM problem WHERE scan = ?1)";
     db.execute(sql, [scan]).at(path)?;
     Ok(scan)
 }
 
-/// Returns a path that starts with a root as given with the root's absolute path instead; any
-/// other relative path starts with the current directory.
+/// Returns the absolute form of a path: replaces a root as given by the root's absolute path, and
+/// resolves other relative paths against the current directory.
 fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
     let under = |given: &[u8]| {
         let rest = path.strip_prefix(given).filter(|_| !given.is_empty())?;
