@@ -1,4 +1,4 @@
-//! Where a tree may have a content, for who looks for it.
+//! Finding the files of a tree that may have a content.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn a_file_is_found_by_its_size_and_time() {
 }
 
 #[test]
-fn the_files_of_a_directory_that_were_digested_are_told_with_others_like_them() {
+fn digested_files_of_a_directory_are_listed_and_others_like_them_found() {
     let (sandbox, tree) = scanned();
     let all = index(&sandbox, &tree.join("in"), 1);
     let held = all.digested_in(b"").expect("asked");

@@ -1,4 +1,4 @@
-//! The simplest engine there is: read everything, compare.
+//! The simplest possible engine: reads everything and compares.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,10 +13,10 @@ use walk::{FileId, Tree};
 
 use crate::disk::ids;
 
-/// Finds out the contents of all files that share their size with another inode, and gives up those
-/// that are not what they were.
+/// Determines the contents of all files that share their size with another inode, and drops files
+/// that have changed.
 ///
-/// Keeping one of `n` copies frees 1000 bytes for each other: a number that nobody can work out
+/// Keeping one of `n` copies frees 1000 bytes for each other copy: a number that cannot be derived
 /// from sizes.
 pub(crate) fn compare(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
     let mut inodes: HashMap<u64, Vec<FileKey>> = HashMap::new();
@@ -36,14 +36,14 @@ pub(crate) fn compare(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
     same.into_iter().map(|(digest, members)| number(tree, fingerprints, digest, &members)).collect()
 }
 
-/// Reads a file that is still what the tree says.
+/// Reads a file that is unchanged since the walk.
 fn read(tree: &Tree, id: FileId) -> Option<Vec<u8>> {
     let path = PathBuf::from(OsString::from_vec(tree.absolute_path(id)));
     let now = Stat::of_path(&path).ok().filter(|now| tree.unchanged(id, now));
     now.and_then(|_| fs::read(path).ok())
 }
 
-/// Gives equal files one number, which is that of those that have one.
+/// Gives equal files one content number, an existing one if any of them has it.
 fn number(tree: &Tree, fingerprints: &Facts, digest: Digest, members: &[FileId]) -> CopyCount {
     let mut known = members.iter().filter_map(|id| fingerprints.content(id.0));
     let content = known.next().unwrap_or_else(|| fingerprints.new_content(Some(digest)));
@@ -58,7 +58,7 @@ fn number(tree: &Tree, fingerprints: &Facts, digest: Digest, members: &[FileId])
     CopyCount { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
 }
 
-/// Notes a head for every file, and nothing of contents.
+/// Records a head for every file, and no contents.
 pub(crate) fn heads(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
     for id in ids(tree) {
         fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));

@@ -43,7 +43,7 @@ fn forgotten_files_are_gone_and_the_others_are_there() {
 }
 
 #[test]
-fn forgotten_files_are_counted_no_more() {
+fn forgotten_files_are_no_longer_counted() {
     let (sandbox, tree) = scanned();
     assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 3);
     forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
@@ -59,7 +59,7 @@ fn the_last_forgotten_file_of_a_content_takes_it_along() {
 }
 
 #[test]
-fn directories_left_with_nothing_are_forgotten() {
+fn empty_directories_are_forgotten() {
     let (sandbox, tree) = scanned();
     forget(&sandbox, &tree, "d/sub").expect("forgets");
     let catalog = sandbox.catalog();
@@ -69,7 +69,7 @@ fn directories_left_with_nothing_are_forgotten() {
 }
 
 #[test]
-fn a_catalog_of_nothing_is_still_one() {
+fn an_empty_catalog_is_still_a_catalog() {
     let (sandbox, tree) = scanned();
     forget(&sandbox, &tree, "").expect("forgets");
     assert_eq!(sandbox.query("SELECT id FROM dir"), ["1"], "the file system's root stays");

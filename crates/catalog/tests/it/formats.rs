@@ -1,4 +1,4 @@
-//! Stored catalogs of every format there was, and what a format consists of.
+//! Stored catalogs of every format so far, and the definition of each format.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use testkit::TreeBuilder;
 
 use crate::sandbox::Sandbox;
 
-/// Every format so far, by its number from 1. Append only.
+/// Every format so far, starting with 1. Append only.
 const STORED: [&str; 2] = [include_str!("../data/v1.sql"), include_str!("../data/v2.sql")];
 
 /// The digest of "alike", as `b3sum` prints it.
 const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";
 
-/// Makes each catalog as an older version left it.
+/// Creates each catalog as an older version left it.
 fn stored() -> impl Iterator<Item = Sandbox> {
     STORED.iter().map(|sql| {
         let sandbox = Sandbox::new();
@@ -24,7 +24,7 @@ fn stored() -> impl Iterator<Item = Sandbox> {
     })
 }
 
-/// Makes each catalog as an older version left it, and brings it up to date.
+/// Creates each catalog as an older version left it, and brings it up to date.
 fn updated() -> impl Iterator<Item = (Sandbox, Catalog)> {
     stored().map(|sandbox| {
         drop(sandbox.writer());
@@ -33,7 +33,7 @@ fn updated() -> impl Iterator<Item = (Sandbox, Catalog)> {
     })
 }
 
-/// Returns a catalog made by this version.
+/// Returns a catalog created by this version.
 fn new() -> Sandbox {
     let tree = TreeBuilder::new().file("x", "alike").make_temp();
     let sandbox = Sandbox::new();
@@ -41,7 +41,7 @@ fn new() -> Sandbox {
     sandbox
 }
 
-/// Returns tables, indexes and views by their definitions, whatever the spaces and comments.
+/// Returns the definitions of tables, indexes and views, ignoring spaces and comments.
 fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
     let plain = |sql: String| {
         let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
@@ -109,7 +109,7 @@ fn every_stored_format_can_be_scanned_into() {
         let tree = TreeBuilder::new().file("x", "alike").file("y", "alike").make_temp();
         sandbox.scan(&[tree.path()]);
         assert_eq!(sandbox.query("SELECT count(*) FROM file"), ["6"]);
-        // The stored files are out of reach; that they have this content is known by its digest.
+        // The stored files are unreachable. Their digest tells that they have this content.
         assert_eq!(sandbox.query("SELECT inodes FROM content"), ["4"]);
     }
 }
@@ -142,11 +142,11 @@ fn the_last_stored_format_is_the_one_written() {
     assert_eq!(sandbox.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
 }
 
-/// Heads are stored. A program that computes others would take equal files for unlike ones: it
-/// needs a new format, whose migration forgets the old heads.
+/// Heads are stored. A program that computes other heads would take equal files for different ones:
+/// it needs a new format, whose migration forgets the old heads.
 ///
-/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`), for the
-/// first 8 KiB of the bytes 0 to 250 over and over; each length is another branch of the algorithm.
+/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`) for the
+/// first 8 KiB of the repeated bytes 0 to 250. Each length takes another branch of the algorithm.
 #[test]
 fn heads_are_what_they_were_when_the_format_was_made() {
     let heads: [(u64, u64); 7] = [

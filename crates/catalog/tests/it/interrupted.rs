@@ -1,4 +1,4 @@
-//! Commits that fail, panic or are killed: the old catalog stays whole.
+//! Commits that fail, panic or are killed: the old catalog stays complete.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("d/b", "alike").make_temp()
 }
 
-/// Returns a catalog, what is in it, and a tree that has changed since in every way.
+/// Returns a catalog, its rows, and a tree that has since changed in every way.
 fn scanned() -> (Sandbox, TempTree, Vec<String>) {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
@@ -26,7 +26,7 @@ fn scanned() -> (Sandbox, TempTree, Vec<String>) {
     (sandbox, tree, before)
 }
 
-/// Returns a sandbox with the files of another as they are now, as after the death of a process.
+/// Returns a sandbox with the present files of another one, as after the death of a process.
 fn as_after_a_kill(sandbox: &Sandbox) -> Sandbox {
     let copy = Sandbox::new();
     copy.make_dir();
@@ -103,7 +103,7 @@ fn a_process_killed_before_its_commit_leaves_the_old_catalog() {
     assert_ne!(sandbox.rows(), before);
 }
 
-/// Pages of the new state are in the file, and those of the old one in the journal.
+/// Pages of the new state are in the file, and those of the old state are in the journal.
 #[test]
 fn a_process_killed_while_it_writes_a_commit_out_leaves_the_old_catalog() {
     let (sandbox, _tree, before) = scanned();
@@ -136,7 +136,7 @@ fn a_process_killed_while_it_makes_a_catalog_is_cleared_up_after() {
 }
 
 #[test]
-fn what_took_the_name_of_a_new_catalog_meanwhile_is_not_written_over() {
+fn a_file_that_took_the_name_of_a_new_catalog_is_not_overwritten() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let (writer, tree) = (sandbox.writer(), walked(&[tree.path()]));
     fs::write(sandbox.path(), "mine").expect("written");

@@ -1,4 +1,4 @@
-//! Names that move, and inodes with several of them.
+//! Names that move, and inodes with several names.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::disk::{bytes, let_the_clock_tick};
 use crate::sandbox::Sandbox;
 
 /// Two inodes of one content, each with a name in two directories.
-fn twins() -> TempTree {
+fn two_linked_inodes() -> TempTree {
     TreeBuilder::new()
         .hard_links("alike", &["one/a", "two/a"])
         .hard_links("alike", &["one/b", "two/b"])
@@ -44,14 +44,14 @@ fn a_directory_that_took_the_name_of_another_is_told_by_its_inodes() {
 
 #[test]
 fn further_names_of_a_known_inode_are_known() {
-    let (sandbox, tree) = (Sandbox::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[&tree.join("one")]);
     assert_eq!(sandbox.scan(&[&tree.join("two")]).known(), ["a", "b"]);
 }
 
 #[test]
 fn further_names_of_a_changed_inode_are_not_known() {
-    let (sandbox, tree) = (Sandbox::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[&tree.join("one")]);
     let_the_clock_tick(&tree.join("two/a"));
     fs::write(tree.join("two/a"), "Alike").expect("written");
@@ -60,7 +60,7 @@ fn further_names_of_a_changed_inode_are_not_known() {
 
 #[test]
 fn copies_are_inodes_and_not_names() {
-    let (sandbox, tree) = (Sandbox::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     for scan in ["one", "two"] {
         sandbox.scan(&[&tree.join(scan)]);
         let a = sandbox.entry(&tree.join(scan).join("a")).expect("is there");
@@ -73,7 +73,7 @@ fn copies_are_inodes_and_not_names() {
 
 #[test]
 fn an_inode_that_lost_a_name_is_changed() {
-    let (sandbox, tree) = (Sandbox::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("two/a"));
     fs::remove_file(tree.join("one/a")).expect("removed");
@@ -83,7 +83,7 @@ fn an_inode_that_lost_a_name_is_changed() {
 
 #[test]
 fn an_inode_that_got_a_name_is_changed() {
-    let (sandbox, tree) = (Sandbox::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("one/a"));
     fs::hard_link(tree.join("one/a"), tree.join("new")).expect("linked");

@@ -16,7 +16,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn a_second_writer_waits_and_is_told_for_whom() {
+fn a_second_writer_waits_and_learns_for_which_process() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let first = sandbox.writer();
@@ -49,9 +49,9 @@ fn a_catalog_made_while_another_writer_waits_is_found_by_it() {
     assert!(!second.join().expect("no panic"), "it is no new one any more");
 }
 
-/// Each removes the lock file when it is done, under those who wait for it.
+/// Each writer removes the lock file when it is done, while others wait for it.
 #[test]
-fn writers_are_alone_although_each_removes_the_lock() {
+fn writers_exclude_each_other_although_each_removes_the_lock() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let (path, inside) = (sandbox.path(), AtomicU32::new(0));
@@ -110,7 +110,7 @@ fn a_catalog_open_for_questions_sees_the_next_commit() {
     assert_eq!(new().expect("is there").copies, 3);
 }
 
-/// Renames all directories and files in one commit, over and over, while others load.
+/// Renames all directories and files in one commit, repeatedly, while other threads load.
 #[test]
 fn a_catalog_is_loaded_from_one_commit() {
     let mut tree = TreeBuilder::new();
@@ -139,7 +139,7 @@ fn a_catalog_is_loaded_from_one_commit() {
             }
             commits
         });
-        // Ends with this closure, also by a panic.
+        // Dropped with this closure, even on a panic.
         let go_on: Sender<()> = go_on;
         let catalog = sandbox.catalog();
         for _ in 0..300 {
@@ -176,7 +176,8 @@ fn every_file_beside_a_catalog_is_one_it_says_it_may_have() {
         assert!(files.iter().all(|file| said.contains(file)), "{files:?}");
         files.len()
     };
-    // A catalog that is being made, then one that is being changed: with its lock and its journal.
+    // First a catalog that is being created, then one that is being changed: with its lock and its
+    // journal.
     for during in [2, 3] {
         let seen = std::cell::Cell::new(0);
         fs::write(tree.join("c"), format!("new before {during}")).expect("written");

@@ -1,4 +1,4 @@
-//! Tests of the catalog through its public interface: what is remembered, and what is not.
+//! Tests of the catalog through its public interface: what it remembers and what it does not.
 
 #![expect(
     clippy::disallowed_methods,

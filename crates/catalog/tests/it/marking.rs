@@ -1,4 +1,4 @@
-//! What is found wrong with files is marked, and counts until they were read again.
+//! Files that were found bad are marked, and the mark counts until they are read again.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn scanned() -> (Sandbox, TempTree) {
     (sandbox, tree)
 }
 
-/// Marks a file as it is now.
+/// Marks a file in its present version.
 fn mark(sandbox: &Sandbox, path: &Path, state: FileState) -> u64 {
     let dir = path.parent().expect("a directory");
     let tree = walked(&[dir]);
@@ -86,7 +86,7 @@ fn a_file_that_changed_since_is_not_marked() {
 }
 
 #[test]
-fn a_file_that_is_well_again_is_a_copy_again() {
+fn a_file_marked_sound_is_a_copy_again() {
     let (sandbox, tree) = scanned();
     mark(&sandbox, &tree.join("b"), FileState::Damaged);
     assert_eq!(mark(&sandbox, &tree.join("b"), FileState::Known), 1);
@@ -125,7 +125,7 @@ fn a_marked_file_is_read_again_by_the_next_scan_of_its_directory() {
 }
 
 #[test]
-fn a_scan_elsewhere_does_not_ask_a_marked_file() {
+fn a_scan_elsewhere_does_not_read_a_marked_file() {
     let (sandbox, tree) = scanned();
     mark(&sandbox, &tree.join("b"), FileState::Damaged);
     let other = TreeBuilder::new().file("x", "alike").make_temp();

@@ -1,4 +1,4 @@
-//! What a second scan remembers of the first, and when it must not.
+//! What a second scan knows from the first, and when it must know nothing.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use crate::engine::heads;
 use crate::sandbox::{Sandbox, match_tree};
 use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
-/// Returns what is known of [`pairs`] after a change.
+/// Returns the files of [`pairs`] of which something is known after a change.
 fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
@@ -26,7 +26,7 @@ fn nothing_is_known_to_the_first_scan() {
 
 #[test]
 fn unchanged_files_are_known_again() {
-    // Nothing was found out about the file that is alone with its size.
+    // Nothing is known of the content of the file with a unique size.
     assert_eq!(known_after(|_| ()), ["a", "b", "c"]);
 }
 
@@ -88,7 +88,7 @@ fn a_file_replaced_by_its_copy_is_not_known() {
     assert_eq!(known, ["b", "c"]);
 }
 
-/// On a disk one part hardly changes without another; here each changes alone.
+/// On disk, one part rarely changes without another; here each changes alone.
 #[test]
 fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
     let sandbox = Sandbox::new();
@@ -125,7 +125,7 @@ fn any_metadata_is_remembered_to_the_bit() {
     }
 }
 
-/// Both sides are read by name; what a walk found comes in any order.
+/// Both sides are read by name, but a walk finds files in any order.
 #[test]
 fn files_are_known_in_whatever_order_they_are_found() {
     let sandbox = Sandbox::new();
@@ -151,7 +151,7 @@ fn files_are_known_in_directories_far_apart() {
     };
     let all: Vec<usize> = (0..100).collect();
     sandbox.learn(tree(&all), SystemTime::now(), heads);
-    // Next to each other, a few apart, and as far apart as can be.
+    // Neighbours, some distance apart, and as far apart as possible.
     let again = sandbox.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
     let mut expected = vec!["00", "05", "06", "50", "99"];
     expected.extend(["same"; 5]);
@@ -168,7 +168,7 @@ fn files_of_an_incomplete_listing_are_kept() {
     assert_eq!(again.known(), ["a"]);
 }
 
-/// Returns a time so many milliseconds after the last change to the files of [`pairs`].
+/// Returns a time this many milliseconds after the last change to the files of [`pairs`].
 fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
     let files = ["a", "d/b", "d/sub/c"].map(|name| stat(&tree.join(name)).ctime_ns);
     let last = files.into_iter().max().expect("files").cast_unsigned();
@@ -201,7 +201,7 @@ fn files_from_the_future_are_never_trusted() {
     }
 }
 
-/// On a file system with whole seconds, or even ones, a change shows seconds later.
+/// On a file system with whole or even seconds, a change may show seconds later.
 #[test]
 fn times_in_whole_seconds_are_trusted_later() {
     const SECOND: i64 = 1_000_000_000;

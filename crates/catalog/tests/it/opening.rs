@@ -1,4 +1,4 @@
-//! Opening what is a catalog, and what is not.
+//! Opening files that are catalogs, and files that are not.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ fn scanned() -> Sandbox {
     sandbox
 }
 
-/// Asserts that a file is refused as damaged, by its path, and stays as it is.
+/// Asserts that a file is refused as damaged, by its path, and stays unchanged.
 #[track_caller]
 fn assert_damaged(path: &Path) {
     let dir = path.parent().expect("a directory");
@@ -66,7 +66,7 @@ fn a_catalog_and_its_directories_are_made_for_the_owner_alone() {
     assert_eq!(mode(&sandbox.path()), 0o600);
 }
 
-/// Paths are private, also while the catalog is built, and in the journals beside it.
+/// Files are private, also while the catalog is being built, and so are its journals.
 #[test]
 fn no_file_of_a_catalog_is_ever_for_others() {
     let (sandbox, tree) = (Sandbox::new(), tree());
@@ -82,7 +82,7 @@ fn no_file_of_a_catalog_is_ever_for_others() {
     }
 }
 
-/// Whoever shares a catalog with others goes on sharing it.
+/// A catalog that its owner shares with others stays shared.
 #[test]
 fn a_catalog_keeps_the_permissions_that_its_owner_gave_it() {
     let (sandbox, tree) = (scanned(), tree());
@@ -99,7 +99,7 @@ fn a_database_of_somebody_else_with_a_log_is_refused_and_gets_no_files() {
     sandbox.run("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
     assert_damaged(&sandbox.path());
     fs::remove_file(sandbox.path()).expect("removed");
-    // All that it has is in the log so far.
+    // So far everything is in the write-ahead log only.
     let database = rusqlite::Connection::open(sandbox.path()).expect("opens");
     database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (url TEXT)").expect("made");
     assert_damaged(&sandbox.path());
@@ -174,7 +174,7 @@ fn an_empty_file_becomes_a_catalog() {
 }
 
 #[test]
-fn a_catalog_cut_short_by_a_page_or_more_is_refused() {
+fn a_truncated_catalog_is_refused() {
     let sandbox = scanned();
     let whole = fs::read(sandbox.path()).expect("readable");
     let page = 32 * 1024;
@@ -186,7 +186,7 @@ fn a_catalog_cut_short_by_a_page_or_more_is_refused() {
 }
 
 #[test]
-fn damage_behind_the_first_page_is_found_by_who_reads_it() {
+fn damage_after_the_first_page_is_found_by_reading_it() {
     let sandbox = scanned();
     let mut bytes = fs::read(sandbox.path()).expect("readable");
     bytes[32 * 1024..].fill(0xa5);
@@ -233,7 +233,8 @@ fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
     assert_eq!(sandbox.query("PRAGMA integrity_check"), ["ok"]);
 }
 
-/// No log, whose index would be shared rows on a disk that may be full, and nothing that stays.
+/// There is no write-ahead log, whose index would be shared memory on a disk that may be full, and
+/// no other file.
 #[test]
 fn a_catalog_at_rest_is_one_file() {
     let (sandbox, tree) = (Sandbox::new(), tree());

@@ -1,4 +1,4 @@
-//! Answers about files and directories.
+//! Questions about files and directories.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,7 +21,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// The names of [`tree`] that have the content of "a".
+/// The names in [`tree`] that have the content of "a".
 const SAME: [&str; 3] = ["a", "d/link", "d/sub/copy"];
 
 fn scanned() -> (Sandbox, TempTree) {
@@ -57,7 +57,7 @@ fn names_are_bytes() {
 }
 
 #[test]
-fn what_is_no_remembered_file_is_not_found() {
+fn paths_of_no_remembered_file_are_not_found() {
     let (sandbox, tree) = scanned();
     let catalog = sandbox.catalog();
     for (dir, name) in
@@ -106,7 +106,7 @@ fn a_directory_knows_its_directories() {
     assert!(dirs("d/sub").is_empty() && dirs("nowhere").is_empty());
 }
 
-/// The order of the paths is neither that of the scans nor that of the directories' rows.
+/// The order of the paths is neither that of the scans nor that of the directory rows.
 #[test]
 fn a_content_knows_its_files_by_path() {
     let tree = TreeBuilder::new().file("z/1", "alike").file("b/2", "alike").make_temp();
@@ -136,7 +136,7 @@ fn an_inode_knows_its_names() {
 }
 
 #[test]
-fn known_is_what_has_not_changed() {
+fn only_unchanged_files_are_known() {
     let (sandbox, tree) = scanned();
     let_the_clock_tick(&tree.join("d/sub/unlike"));
     fs::write(tree.join("d/sub/unlike"), "aLike").expect("written");

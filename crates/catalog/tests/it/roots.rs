@@ -26,7 +26,7 @@ fn scanned(tree: &TempTree, scans: &[&[&str]]) -> Sandbox {
     sandbox
 }
 
-/// Asserts which roots there are, below the tree.
+/// Asserts that these are the roots below the tree.
 #[track_caller]
 fn assert_roots(sandbox: &Sandbox, tree: &TempTree, expected: &[&str]) {
     let expected: Vec<Vec<u8>> = expected.iter().map(|name| bytes(&tree.join(*name))).collect();
@@ -72,7 +72,7 @@ fn roots_scanned_in_turn_are_known_together() {
 }
 
 #[test]
-fn what_is_gone_outside_the_roots_is_kept() {
+fn files_gone_outside_the_roots_are_kept() {
     let tree = tree();
     let sandbox = scanned(&tree, &[&["x", "x0"]]);
     for name in ["x/a", "x/inner/b", "x0/d"] {
@@ -83,7 +83,7 @@ fn what_is_gone_outside_the_roots_is_kept() {
     assert_eq!(["x/a", "x/inner/b", "x0/d"].map(is_there), [true, false, true]);
 }
 
-/// Scans `root` with a problem at each of some paths.
+/// Scans `root` with a problem at each of `paths`.
 fn scan_with_problems(sandbox: &Sandbox, root: &std::path::Path, paths: &[Vec<u8>]) {
     let problem = |path: &Vec<u8>| Problem { path: path.clone(), reason: Reason::Short };
     let problems: Vec<Problem> = paths.iter().map(problem).collect();

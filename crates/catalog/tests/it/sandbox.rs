@@ -1,4 +1,4 @@
-//! A sandbox for a catalog, with what tests do there.
+//! A catalog in a directory of its own, and what tests do with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use walk::{FileId, Problem, Tree};
 use crate::disk::{bytes, ids, walked};
 use crate::engine::compare;
 
-/// A sandbox for a catalog.
+/// A catalog in a directory of its own.
 pub(crate) struct Sandbox {
     dir: TempTree,
 }
@@ -32,12 +32,12 @@ impl Sandbox {
         self.dir.join(format!("state/lop.db{suffix}"))
     }
 
-    /// Makes the directory for a catalog that does not come from a writer.
+    /// Creates the directory for a catalog that does not come from a writer.
     pub(crate) fn make_dir(&self) {
         fs::create_dir_all(self.path().parent().expect("a directory")).expect("made");
     }
 
-    /// Opens the catalog to change it.
+    /// Opens the catalog for changes.
     ///
     /// Even the only writer may have to wait. The workers of a walk in another test's thread have
     /// copies of all descriptors, and a lock is free only when the last copy is closed.
@@ -61,7 +61,7 @@ impl Sandbox {
         self.scan_at(roots, later())
     }
 
-    /// Scans as if it were this time.
+    /// Scans with this start time.
     pub(crate) fn scan_at(&self, roots: &[&Path], started: SystemTime) -> Scan {
         self.learn(walked(roots), started, compare)
     }
@@ -99,13 +99,13 @@ impl Sandbox {
         writer.commit(&tree, match_tree, probing(probe, copies), problems, &record)
     }
 
-    /// Changes the catalog behind its back.
+    /// Changes the catalog directly, with SQL.
     pub(crate) fn run(&self, sql: &str) {
         let database = Connection::open(self.path()).expect("opens");
         database.execute_batch(sql).expect("runs");
     }
 
-    /// Returns the first column of a query's rows, as text.
+    /// Returns the first column of a query's rows as text.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         let database = Connection::open(self.path()).expect("opens");
         column(&database, sql)
@@ -117,12 +117,12 @@ impl Sandbox {
     }
 }
 
-/// What a scan met.
+/// What a scan found.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    /// How many files the walk found; the others were added.
+    /// The number of files that the walk found; the others were added from the catalog.
     walked: usize,
-    /// For each file, whether anything was remembered of its content.
+    /// For each file, whether anything was known of its content.
     known: Vec<bool>,
 }
 
@@ -142,7 +142,7 @@ impl Scan {
     }
 }
 
-/// Recalls what there is to match_tree, as the program does it.
+/// Matches a tree with the catalog as the program does.
 pub(crate) fn match_tree(writer: &Writer, tree: &mut Tree) -> TreeMatch {
     if writer.is_new() {
         return TreeMatch::empty(tree);
@@ -162,8 +162,8 @@ pub(crate) fn record(started: SystemTime) -> ScanRecord {
     ScanRecord { started_ms, finished_ms: started_ms + 5, options, files: 7, bytes: 70 }
 }
 
-/// Returns copies, calling `probe` before the first: a commit asks for them when it has written
-/// the files, within its transaction.
+/// Returns copy counts, and calls `probe` before the first one: a commit asks for them after it has
+/// written the files, inside its transaction.
 pub(crate) fn probing(
     probe: impl FnOnce(),
     copies: Vec<CopyCount>,
@@ -207,7 +207,7 @@ fn column(database: &Connection, sql: &str) -> Vec<String> {
     query.query_map([], text).expect("rows").map(|row| row.expect("a row")).collect()
 }
 
-/// Returns the error of opening a catalog for questions.
+/// Returns the error from opening a catalog for questions.
 pub(crate) fn refusal(path: &Path) -> Error {
     match Catalog::open(path) {
         Ok(_) => panic!("{} was opened", path.display()),
@@ -215,7 +215,7 @@ pub(crate) fn refusal(path: &Path) -> Error {
     }
 }
 
-/// Returns the errors of opening a catalog for questions and to change it.
+/// Returns the errors from opening a catalog for questions and for changes.
 pub(crate) fn refusals(path: &Path) -> [Error; 2] {
     match Writer::open(path, |_| ()) {
         Ok(_) => panic!("{} was opened to be changed", path.display()),

@@ -1,15 +1,15 @@
-//! Trees that are on no disk: any metadata on any device, as many files as wanted.
+//! Trees that are on no disk: any metadata on any device, and any number of files.
 
 use std::ffi::CString;
 
 use fsops::{FileKey, Volume};
 use walk::{Device, Remembered, Tree};
 
-/// A file system that is nowhere.
+/// A file system that does not exist.
 pub(crate) const NOWHERE: Device =
     Device { number: 0x7777_0000_7777, volume: Volume { fsid: 0x5eed, magic: 0x1457 } };
 
-/// A directory of a device: its files, with their names.
+/// A directory on a device, with its files and their names.
 pub(crate) struct Dir<'a> {
     pub(crate) name: &'a str,
     pub(crate) device: Device,
@@ -21,7 +21,7 @@ pub(crate) fn file(inode: u64) -> Remembered {
     Remembered { size: 5, inode, mtime_ns: 1_000_000_007, ctime_ns: 1_000_000_009 }
 }
 
-/// Returns the tree of some directories in a directory that is not there.
+/// Returns a tree with some directories, whose parent directory does not exist.
 pub(crate) fn synthetic_tree(dirs: &[Dir<'_>]) -> Tree {
     let mut tree = Tree::default();
     let top = tree.remember_root();
@@ -37,7 +37,7 @@ pub(crate) fn synthetic_tree(dirs: &[Dir<'_>]) -> Tree {
     tree
 }
 
-/// Returns the tree of one file on a device.
+/// Returns a tree with one file on a device.
 pub(crate) fn one(device: Device, file: Remembered) -> Tree {
     synthetic_tree(&[Dir { name: "d", device, files: vec![("one", file)] }])
 }

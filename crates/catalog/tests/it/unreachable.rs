@@ -1,4 +1,4 @@
-//! Remembered files outside the roots of a scan: elsewhere on the disk, or out of reach.
+//! Remembered files outside the roots of a scan: elsewhere on the disk, or unreachable.
 
 use std::fs;
 use std::time::SystemTime;
@@ -10,8 +10,8 @@ use crate::sandbox::Sandbox;
 
 const LEN: u64 = 20_000;
 
-/// Two equal files on a disk that can be taken away, two more at home, and one there that differs
-/// from them behind its head.
+/// Two equal files on a disk that can be removed, two more files equal to them at home, and one at
+/// home that differs from them after its head.
 fn disk_and_home() -> TempTree {
     let mut tree = TreeBuilder::new().differing("home/e", 1, LEN, LEN - 1, 1);
     for name in ["disk/a", "disk/b", "home/c", "home/d"] {
@@ -72,19 +72,19 @@ fn equal_contents_on_both_sides_of_a_gap_are_one_by_their_digests() {
 }
 
 #[test]
-fn files_away_lose_a_content_that_may_be_a_new_one() {
+fn unreachable_files_lose_a_content_that_may_equal_a_new_one() {
     let tree = disk_and_home();
     let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
     let sandbox = scanned_in_turn(&tree, forget);
     assert_eq!(content(&sandbox, &tree, "disk/a"), None);
     assert_eq!(sandbox.entry(&tree.join("home/c")).expect("is there").copies, 2);
-    // Their heads are kept; the next comparison finds their sandbox.
+    // Their heads are kept; the next scan compares the files again.
     assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
     assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("is there").copies, 4);
 }
 
 #[test]
-fn files_away_keep_a_content_that_their_heads_tell_from_the_new_ones() {
+fn unreachable_files_keep_a_content_whose_head_differs_from_the_new_ones() {
     let differing = Content::Differing { seed: 1, len: LEN, at: 0, variant: 1 };
     let tree = TreeBuilder::new()
         .seeded("disk/a", 1, LEN)
@@ -98,9 +98,9 @@ fn files_away_keep_a_content_that_their_heads_tell_from_the_new_ones() {
     assert_ne!(content(&sandbox, &tree, "disk/a"), content(&sandbox, &tree, "home/c"));
 }
 
-/// What was so young that its content is not trusted is compared as if it had none.
+/// A file that is too recent for its content to be trusted is compared as if it had none.
 #[test]
-fn young_files_elsewhere_leave_their_content_for_the_new_one() {
+fn recent_files_elsewhere_take_over_the_new_content() {
     let tree = TreeBuilder::new()
         .file("one/a", "alike")
         .file("one/b", "alike")

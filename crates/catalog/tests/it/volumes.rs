@@ -1,4 +1,4 @@
-//! Which file system a remembered file is on.
+//! Identifying the file system of a remembered file.
 
 use std::fs;
 use std::time::SystemTime;
@@ -40,7 +40,7 @@ fn a_file_system_without_fsid_is_known_by_its_device_number() {
     assert!(!is_same(without, Device { number: without.number + 1, ..without }));
 }
 
-/// Two copies of one image: what tells them apart is where they are.
+/// Two copies of one image, which only their device numbers tell apart.
 #[test]
 fn file_systems_of_one_fsid_are_told_apart_by_their_device_numbers() {
     let copy = Device { number: NOWHERE.number + 1, ..NOWHERE };
@@ -56,7 +56,7 @@ fn file_systems_of_one_fsid_are_told_apart_by_their_device_numbers() {
     assert_eq!(sandbox.learn(tree([3, 4]), SystemTime::now(), heads).known(), ["a", "b"]);
 }
 
-/// Makes the catalog believe that what it remembers was on another file system.
+/// Makes the catalog believe that its files were on another file system.
 const ELSEWHERE: &str = "UPDATE volume SET fsid = fsid + 1";
 
 #[test]
@@ -110,14 +110,15 @@ fn files_of_a_file_system_that_is_not_there_are_not_forgotten() {
         }
         let loaded = sandbox.catalog().load(Rows::All).expect("loads").tree;
         let offline = ids(&loaded).filter(|&file| loaded.is_offline(file)).count();
-        // The file that is there now has the name of another one.
+        // The file that exists now has the name of another one.
         assert_eq!(offline.to_string(), if kept == "1" { "0" } else { "3" });
     }
 }
 
-/// Other files of a directory that is gone do not keep those that were on the file system that is there.
+/// Offline files of a directory that is gone are kept, but files that were on the file system at
+/// its path are not.
 #[test]
-fn of_a_directory_that_is_gone_only_what_is_elsewhere_is_kept() {
+fn a_directory_that_is_gone_keeps_only_its_offline_files() {
     let tree =
         TreeBuilder::new().file("x/d/a", "alike").file("x/d/b", "alike").file("x/e/c", "alike");
     let (sandbox, tree) = (Sandbox::new(), tree.make_temp());

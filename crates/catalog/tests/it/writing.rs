@@ -11,7 +11,7 @@ use crate::engine::{compare, heads};
 use crate::sandbox::{Sandbox, later, match_tree, record};
 use crate::synthetic::{Dir, NOWHERE, file, synthetic_tree};
 
-/// Makes the database note every row that is written or deleted.
+/// Makes the database record every row that is written or deleted.
 const NOTE: &str = "
     CREATE TABLE noted (what TEXT);
     CREATE TRIGGER t1 AFTER INSERT ON file BEGIN
@@ -127,7 +127,7 @@ fn a_moved_directory_is_written_anew() {
 }
 
 #[test]
-fn a_file_too_young_to_be_trusted_is_written_each_time() {
+fn a_file_too_recent_to_be_trusted_is_written_each_time() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     let now = SystemTime::UNIX_EPOCH;
     sandbox.scan_at(&[tree.path()], now);
@@ -141,7 +141,7 @@ fn a_file_too_young_to_be_trusted_is_written_each_time() {
 }
 
 #[test]
-fn a_file_given_up_is_no_copy_any_more() {
+fn a_dropped_file_is_no_longer_a_copy() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     sandbox.learn(walked(&[tree.path()]), later(), |found, fingerprints| {
@@ -161,7 +161,7 @@ fn a_file_given_up_is_no_copy_any_more() {
     assert_eq!((a.state, a.content, a.copies), (FileState::Known, Some(1), 2));
 }
 
-/// A file that was changed or removed meanwhile is no unreadable one.
+/// A file that was changed or removed meanwhile does not count as unreadable.
 #[test]
 fn a_file_that_changed_before_it_was_read_is_pending() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
@@ -187,7 +187,7 @@ fn a_digest_found_later_is_added() {
 }
 
 #[test]
-fn what_can_be_reclaimed_is_as_it_was_counted() {
+fn reclaimable_bytes_are_those_that_were_counted() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
@@ -196,10 +196,10 @@ fn what_can_be_reclaimed_is_as_it_was_counted() {
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// Others were counted, in a directory that is not there now, or nobody counted: what all but one
-/// take is the best there is to say.
+/// If another number of copies was counted or none, the size of all copies but one is the best
+/// estimate.
 #[test]
-fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
+fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
     let miscounted = |copies: CopyCount| CopyCount { inodes: copies.inodes + 7, ..copies };
     for counted in [0, 9] {
         let (sandbox, tree) = (Sandbox::new(), pairs());
@@ -211,7 +211,7 @@ fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
 }
 
 #[test]
-fn copies_of_young_files_are_counted_afresh() {
+fn copies_of_recent_files_are_counted_again() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     let behind = SystemTime::UNIX_EPOCH;
     for _ in 0..3 {
@@ -220,9 +220,9 @@ fn copies_of_young_files_are_counted_afresh() {
     }
 }
 
-/// Rows are handed over by the thousand and inserted by eights.
+/// Rows are sent by the thousand and inserted eight at a time.
 #[test]
-fn as_many_files_as_there_are_come_back() {
+fn all_of_many_files_come_back() {
     let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();
     let files = (1..).zip(&names).map(|(n, name)| (name.as_str(), file(n))).collect();
     let tree = || synthetic_tree(&[Dir { name: "d", device: NOWHERE, files: Vec::clone(&files) }]);

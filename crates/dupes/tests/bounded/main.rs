@@ -1,6 +1,6 @@
-//! A scan in less memory than its tables take: the same answer.
+//! A scan in less memory than its tables take finds the same groups.
 //!
-//! In a process of its own, as there is one allocator and one bound in each.
+//! This test has a process of its own, because a process has one allocator and one memory bound.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the tree they look at")]
 
@@ -17,7 +17,7 @@ use walk::Filter;
 #[global_allocator]
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
-/// Takes some 100 bytes each.
+/// Each takes some 100 bytes.
 const FILES: usize = 60_000;
 
 #[test]
@@ -30,7 +30,8 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         if n % 500 == 0 {
             std::fs::create_dir(&dir).expect("a directory");
         }
-        // A third is empty, the others are of 7 sizes, each content two or three times.
+        // A third of the files is empty. The others have 7 sizes, and each content exists two or
+        // three times.
         let content =
             if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
         std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");
@@ -56,9 +57,10 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         hardlinks: false,
     };
     let progress = Progress::default();
-    let eager = InlineHeadReader::new(&progress);
+    let inline_heads = InlineHeadReader::new(&progress);
     let roots = [tree.path().to_path_buf()];
-    let mut found = walk::walk(&roots, &options, Some(&eager), &progress).expect("not stopped");
+    let mut found =
+        walk::walk(&roots, &options, Some(&inline_heads), &progress).expect("not stopped");
     let fingerprints = Facts::new(found.files().len());
     InlineHeadReader::collect(&mut found, &fingerprints);
     let groups =

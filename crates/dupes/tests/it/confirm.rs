@@ -1,4 +1,4 @@
-//! Files and their copies, read now.
+//! Confirming copies by reading the files now.
 
 use std::fs;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use walk::FileId;
 use crate::injected::Rules;
 use crate::scan::{Scan, Setup, ids, setup};
 
-/// Of one size that has to be read in rounds, and one that has not.
+/// One size that is read at once, and one that is read in rounds.
 const SIZES: [u64; 2] = [900, 700_000];
 
 /// Five equal files, and two that a catalog might take for equal ones.
@@ -59,7 +59,7 @@ fn find(scan: &Scan, wanted: &str) -> FileId {
     ids(&scan.tree).find(|&id| name(scan, id) == wanted).expect("a known file")
 }
 
-/// Asks whether `files` are in `copies`, and checks that the progress has come to its end.
+/// Checks whether `files` are in `copies`, and that the progress is complete at the end.
 fn ask(scan: &Scan, setup: &Setup, files: &[&str], copies: &[&str]) -> Answer {
     let ids = |names: &[&str]| names.iter().map(|name| find(scan, name)).collect();
     let claim = Claim { files: ids(files), copies: ids(copies) };
@@ -90,14 +90,14 @@ fn each_file_and_one_copy_are_read_once() {
         let answer = ask(&scan, &setup(), &["one", "two", "three"], &["copy", "other copy"]);
         let copied = ["one", "three", "two"].map(|name| (name, Verdict::Copied));
         answer.assert(&scan, &copied, &[]);
-        // Pages from all over them are looked at first.
+        // Probing reads pages from all over the files first.
         let most = 4 * size + 4 * size / 10;
         assert!((4 * size..most).contains(&answer.bytes_read), "{}", answer.bytes_read);
     }
 }
 
 #[test]
-fn a_copy_that_differs_is_told_and_the_next_one_is_tried() {
+fn a_copy_that_differs_is_reported_and_the_next_one_is_tried() {
     for size in SIZES {
         let tree = tree(size);
         for setup in [setup(), without_digests(), setup().open_files(2)] {
@@ -147,7 +147,7 @@ fn files_that_are_damaged_alike_are_damaged() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_the_next_copy_is_tried() {
+fn an_unreadable_copy_is_reported_and_the_next_one_is_tried() {
     for size in SIZES {
         let tree = tree(size);
         TreeBuilder::new().seeded("copy on a worn disk", 1, size).make(&tree);
@@ -168,7 +168,7 @@ fn what_cannot_be_read_is_told_and_the_next_copy_is_tried() {
 }
 
 #[test]
-fn what_changed_is_neither_damaged_nor_a_copy() {
+fn a_changed_file_is_neither_damaged_nor_a_copy() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
@@ -186,7 +186,7 @@ fn what_changed_is_neither_damaged_nor_a_copy() {
 }
 
 #[test]
-fn it_stops_on_request() {
+fn confirming_stops_on_request() {
     let tree = tree(SIZES[1]);
     let scan = setup().scan_once(&[&tree]);
     let (progress, options) = (Progress::default(), setup().find);

@@ -1,4 +1,5 @@
-//! Where the files of one directory are in another, against a look at every pair of files.
+//! Where the files of one directory are in another, compared with an oracle that checks every pair
+//! of files.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Digests of files that comparing gave none.
+//! Digests of files that no comparison had to read.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,14 +49,14 @@ fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
         assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
         assert!(scan.fingerprints.head(id.0).is_some(), "{name}");
     }
-    // A new file can now be compared with them by their digests, without reading them.
+    // A new file can now be compared with them by digest, without reading them.
     let listed = scan.listed();
     let again = scan.again(&setup());
     assert!(again.listed() == listed && again.bytes_read() == 0);
 }
 
 #[test]
-fn only_what_is_wanted_is_read() {
+fn only_wanted_files_are_read() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
     let is_wanted = |id: FileId| scan.tree.name(id) == c"link";
@@ -69,7 +69,7 @@ fn only_what_is_wanted_is_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_problem() {
+fn an_unreadable_file_is_a_problem() {
     let tree = tree();
     TreeBuilder::new().seeded("with no good spot", 7, 300_000).make(&tree);
     let scan = setup().scan(&[&tree]);

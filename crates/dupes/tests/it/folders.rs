@@ -1,4 +1,4 @@
-//! Related directories in trees made up in memory, against what the definitions say.
+//! Related directories in synthetic trees, compared with the definitions.
 
 use std::ffi::CString;
 
@@ -28,7 +28,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
             related.iter().flat_map(|r| r.redundant().iter().map(path)).collect();
         let is_redundant = |dir: &str| redundant.iter().any(|s| dir.starts_with(s.as_str()));
         check_each(world, &related)?;
-        // Nothing is said of what is below a spare directory.
+        // Nothing below a redundant directory is reported.
         for r in &related {
             let above =
                 |dir: &String| redundant.iter().any(|s| s != dir && dir.starts_with(s.as_str()));
@@ -40,7 +40,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
                 prop_assert!(!r.folders.iter().any(|f| is_redundant(&path(f))));
             }
         }
-        // All spare directories can go together.
+        // All redundant directories can be deleted together.
         let gone = |f: &&ModelFile| is_redundant(&f.dir);
         for file in world.in_dir("").filter(gone) {
             let like = |f: &&ModelFile| f.content == file.content && !is_redundant(&f.dir);
@@ -54,7 +54,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
     })
 }
 
-/// What is said of directories is so.
+/// Every reported relation is true.
 fn check_each(world: &World, related: &[Related]) -> Result<(), TestCaseError> {
     for r in related {
         let paths: Vec<String> = r.folders.iter().map(|f| world.path(f.dir)).collect();
@@ -108,7 +108,7 @@ fn check_each(world: &World, related: &[Related]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What is not said is not so, or follows from what is.
+/// Every relation that is not reported is false, or follows from a reported one.
 fn check_missed(
     world: &World,
     related: &[Related],
@@ -159,7 +159,7 @@ fn files(contents: u8, most: usize) -> impl Strategy<Value = Vec<ModelFile>> {
         inode,
         state,
     });
-    // And a part of it once more elsewhere, so that large things are equal too.
+    // A part of the files exists once more elsewhere, so that large directories are equal too.
     (vec(file, 1..most), any::<bool>(), any::<bool>()).prop_map(|(mut files, again, renamed)| {
         if again {
             let copies: Vec<ModelFile> = files
@@ -203,34 +203,34 @@ fn equal_directories_are_one_set_and_nothing_below_them_is_told() {
         files.push(known(&format!("{dir}xy"), "g", 2));
         files.push(known(dir, "h", 3));
     }
-    assert_eq!(World::new(files.clone(), &[]).told(), ["a = b = c"]);
+    assert_eq!(World::new(files.clone(), &[]).relations(), ["a = b = c"]);
     files.push(known("d", "f", 1));
     files.push(known("dy", "g", 2));
-    // What is below the first one is told if it is elsewhere too.
-    assert_eq!(World::new(files, &[]).told(), ["a = b = c", "ax = d"]);
+    // What is below the first directory is reported if it is elsewhere too.
+    assert_eq!(World::new(files, &[]).relations(), ["a = b = c", "ax = d"]);
 }
 
 #[test]
 fn a_name_more_or_less_makes_it_contained() {
     let mut files = vec![known("a", "f", 1), known("a", "g", 2), known("b", "x", 2)];
     files.push(known("b", "y", 1));
-    assert_eq!(World::new(files.clone(), &[]).told(), ["b < a"]);
+    assert_eq!(World::new(files.clone(), &[]).relations(), ["b < a"]);
     files.push(known("b", "z", 3));
-    assert_eq!(World::new(files.clone(), &[]).told(), ["a < b"]);
+    assert_eq!(World::new(files.clone(), &[]).relations(), ["a < b"]);
     files.push(known("a", "h", 4));
-    // Of the smaller one a larger part is shared.
-    assert_eq!(World::new(files, &[]).told(), ["b ~ a"]);
+    // The larger part of the smaller directory is shared.
+    assert_eq!(World::new(files, &[]).relations(), ["b ~ a"]);
 }
 
 #[test]
 fn what_changed_or_is_new_keeps_a_directory_from_being_spare() {
     let files = vec![known("a", "f", 1), known("b", "f", 1)];
-    assert_eq!(World::new(files.clone(), &[]).told(), ["a = b"]);
-    assert_eq!(World::new(files.clone(), &["b"]).told(), ["a < b"]);
-    assert_eq!(World::new(files.clone(), &["a", "b"]).told(), ["a ~ b"]);
+    assert_eq!(World::new(files.clone(), &[]).relations(), ["a = b"]);
+    assert_eq!(World::new(files.clone(), &["b"]).relations(), ["a < b"]);
+    assert_eq!(World::new(files.clone(), &["a", "b"]).relations(), ["a ~ b"]);
     let with = |state| {
         let changed = ModelFile { state, ..known("b", "g", 2) };
-        World::new([files.clone(), vec![changed]].concat(), &[]).told()
+        World::new([files.clone(), vec![changed]].concat(), &[]).relations()
     };
     assert_eq!(with(State::Changed), ["a < b"]);
     assert_eq!(with(State::Unknown), ["a < b"]);
@@ -241,7 +241,7 @@ fn what_changed_or_is_new_keeps_a_directory_from_being_spare() {
 fn hard_links_are_shared_and_free_nothing() {
     let linked = |dir: &str, content| ModelFile { inode: 1, ..known(dir, "f", content) };
     let world = World::new(vec![linked("a", 1), linked("b", 1)], &[]);
-    assert_eq!(world.told(), ["a = b"]);
+    assert_eq!(world.relations(), ["a = b"]);
     world.ask(|folders, related| {
         assert_eq!((related[0].bytes, related[0].reclaimable), (size(Some(1)), 0));
         assert_eq!(folders.reclaimable(related.iter()), 0);
@@ -251,40 +251,42 @@ fn hard_links_are_shared_and_free_nothing() {
 #[test]
 fn a_directory_in_another_is_not_compared_with_it() {
     let files = vec![known("a", "f", 1), known("ab", "f", 1), known("abc", "f", 1)];
-    assert_eq!(World::new(files, &[]).told(), [""; 0]);
+    assert_eq!(World::new(files, &[]).relations(), [""; 0]);
 }
 
 #[test]
 fn a_directory_that_only_leads_to_another_stands_for_nothing() {
     let files = vec![known("axy", "f", 1), known("axy", "g", 2), known("b", "f", 1)];
     let files = [files, vec![known("b", "g", 2)]].concat();
-    assert_eq!(World::new(files, &[]).told(), ["axy = b"]);
+    assert_eq!(World::new(files, &[]).relations(), ["axy = b"]);
 }
 
-/// All these have one file: which is above which tells the order, not how deep they are.
+/// All these directories have one file: the order follows from which directory is above which, not
+/// from their depth.
 #[test]
-fn a_set_is_not_told_before_what_its_members_are_in() {
+fn a_set_is_reported_after_the_directories_that_contain_its_members() {
     let files = vec![known("aba", "i", 4), known("c", "i", 4), known("daba", "i", 4)];
-    assert_eq!(World::new(files, &[]).told(), ["a = da", "aba = c"]);
+    assert_eq!(World::new(files, &[]).relations(), ["a = da", "aba = c"]);
 }
 
-/// Of a content with many files only neighbours are hints, which is enough for copies side by side.
+/// If a content has many files, only neighbours are hints. That is enough for copies side by side.
 #[test]
 fn snapshots_overlap_with_the_next() {
     let mut files = Vec::new();
     for day in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         files.extend((1..6).map(|n| known(&format!("{day}x"), &format!("f{n}"), n)));
-        // Twice in each, so that the next file is often in the same snapshot.
+        // Each content exists twice in each snapshot, so the next file is often in the same
+        // snapshot.
         files.extend((1..6).map(|n| known(&format!("{day}y"), &format!("g{n}"), n)));
         files.push(ModelFile { content: None, ..known(&format!("{day}x"), "own", 0) });
         files.push(ModelFile { content: None, ..known(&format!("{day}y"), "own", 0) });
     }
-    let told = World::new(files, &[]).told();
+    let told = World::new(files, &[]).relations();
     let next = ["a ~ b", "b ~ c", "c ~ d", "d ~ e", "e ~ f", "f ~ g", "g ~ h"];
     assert!(next.iter().all(|pair| told.contains(&(*pair).to_string())), "{told:?}");
 }
 
-/// A directory reached by two paths is one: by its identity, not by its content.
+/// A directory reached by two paths is one directory: by its identity, not by its content.
 #[test]
 fn a_directory_is_no_duplicate_of_itself() {
     let mut tree = Tree::default();
@@ -314,7 +316,7 @@ fn a_directory_is_no_duplicate_of_itself() {
     assert_eq!((related.len(), paths), (1, vec![b"/a".to_vec(), b"/z".to_vec()]));
 }
 
-/// One content in so many files that looking at its pairs would never end.
+/// One content in so many files that checking all pairs would never end.
 #[test]
 fn a_content_of_many_files_costs_no_more_than_its_files() {
     let mut tree = Tree::default();

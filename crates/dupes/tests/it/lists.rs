@@ -1,4 +1,4 @@
-//! Files named one by one instead of found by a walk.
+//! Files that are named one by one instead of found by a walk.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Tests of the duplicate engine: walk, then find, on real trees, against answers found naively.
+//! Tests of the duplicate engine on real trees: walk, find, and compare with naively computed
+//! groups.
 
 #![expect(
     clippy::disallowed_methods,

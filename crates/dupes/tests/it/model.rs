@@ -1,5 +1,4 @@
-//! Small catalogs made up in memory, with an oracle: it answers every question by going through all
-//! files.
+//! Small synthetic catalogs with an oracle that answers every question by checking all files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -13,12 +12,12 @@ use walk::{DirId, FileId, Tree};
 /// A file as the catalog knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelFile {
-    /// Names of the directories it is in, one byte each.
+    /// The directories it is in, one letter each.
     pub(crate) dir: String,
     pub(crate) name: String,
-    /// Which content; none for a file whose size no other has.
+    /// Its content; `None` for a file of a unique size.
     pub(crate) content: Option<u8>,
-    /// Which of the inodes with that content.
+    /// The number of its inode among those with that content.
     pub(crate) inode: u8,
     pub(crate) state: State,
 }
@@ -33,17 +32,18 @@ pub(crate) fn known(dir: &str, name: &str, content: u8) -> ModelFile {
     }
 }
 
-/// Bytes of a content: not all alike, and more than the catalog's figures for shared extents.
+/// Returns the size of a content. Sizes differ, and exceed what the catalog claims for shared
+/// extents.
 pub(crate) fn size(content: Option<u8>) -> u64 {
     content.map_or(64, |content| 10 + u64::from(content) * 7)
 }
 
-/// A catalog, and what was made of it.
+/// A catalog, and the tree and fingerprints built from it.
 pub(crate) struct World {
     pub(crate) files: Vec<ModelFile>,
     pub(crate) tree: Tree,
     pub(crate) fingerprints: Facts,
-    /// The paths of directories that hold something that is not remembered.
+    /// The paths of directories with untracked entries.
     pub(crate) untracked: BTreeSet<String>,
 }
 
@@ -51,7 +51,7 @@ impl World {
     pub(crate) fn new(mut files: Vec<ModelFile>, untracked: &[&str]) -> World {
         files.sort_by(|a, b| (&a.dir, &a.name).cmp(&(&b.dir, &b.name)));
         files.dedup_by(|a, b| (&a.dir, &a.name) == (&b.dir, &b.name));
-        // Inodes of their own for files that are not said to be names of one.
+        // Files that are not declared names of one inode get inodes of their own.
         for (at, file) in files.iter_mut().enumerate() {
             if file.inode == 0 || file.content.is_none() {
                 file.inode = 100 + u8::try_from(at).expect("a small tree");
@@ -123,8 +123,8 @@ impl World {
         then(&folders, related)
     }
 
-    /// Returns what was found as text, sorted: `a = b`, `a < b`, `a ~ b`.
-    pub(crate) fn told(&self) -> Vec<String> {
+    /// Returns the relations found as sorted text: `a = b`, `a < b`, `a ~ b`.
+    pub(crate) fn relations(&self) -> Vec<String> {
         self.ask(|_, related| {
             let mut told: Vec<String> = related
                 .iter()
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    // What follows is the oracle: every question by going through all files.
+    // The oracle follows: it answers every question by checking all files.
 
     pub(crate) fn dirs(&self) -> BTreeSet<String> {
         let ups = |dir: &str| (0..=dir.len()).map(|end| dir[..end].to_string()).collect::<Vec<_>>();
@@ -159,7 +159,7 @@ impl World {
         !self.files.iter().any(|f| known(&f)) && !self.untracked.iter().any(|d| below(d))
     }
 
-    /// Relative paths with contents; a file that is like no other has its inode instead.
+    /// Returns relative paths with contents; a file that is like no other has its inode instead.
     pub(crate) fn listing(&self, dir: &str) -> BTreeMap<String, (Option<u8>, u8)> {
         let relative = |f: &ModelFile| format!("{}/{}", &f.dir[dir.len()..], f.name);
         let own = |f: &ModelFile| if f.content.is_some() { 0 } else { f.inode };
@@ -170,7 +170,8 @@ impl World {
         self.in_dir("").filter(|f| f.content == Some(content)).count()
     }
 
-    /// Files and bytes of a directory whose content a file of another one has that `counts`.
+    /// Counts the files and bytes of a directory whose content a file of another directory has for
+    /// which `counts` is true.
     pub(crate) fn shared(
         &self,
         dir: &str,
@@ -183,7 +184,7 @@ impl World {
         shared.fold((0, 0), |(n, bytes), f| (n + 1, bytes + size(f.content)))
     }
 
-    /// Bytes of the inodes among some files that have no other name.
+    /// Sums the bytes of the inodes of which all names are among `files`.
     pub(crate) fn frees<'a>(&'a self, files: impl Iterator<Item = &'a ModelFile>) -> u64 {
         let inode = |f: &ModelFile| (f.content, f.inode);
         let mut names: BTreeMap<_, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Files that a catalog remembers take part without having been walked.
+//! Files that a catalog remembers are compared although the walk did not find them.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,7 +12,7 @@ use walk::{FileId, Remembered};
 
 use crate::scan::{Walked, setup};
 
-/// Adds every file directly in `dir` to the walk, as a catalog would.
+/// Adds every file directly in `dir` to the tree, as a catalog would.
 fn remember(walked: &mut Walked, dir: &Path) -> Vec<FileId> {
     let tree = &mut walked.tree;
     let mut id = tree.remember_root();
@@ -63,8 +63,8 @@ fn trees() -> (TempTree, TempTree) {
 #[test]
 fn groups_are_of_walked_files_and_copies_elsewhere_are_counted() {
     let (here, there) = trees();
-    for eager in [false, true] {
-        let setup = setup().eager(eager);
+    for inline_heads in [false, true] {
+        let setup = setup().inline_heads(inline_heads);
         let mut walked = setup.walk(&[&here]);
         let ids = remember(&mut walked, there.path());
         assert!(ids.iter().all(|&id| walked.tree.is_remembered(id)));

@@ -1,4 +1,4 @@
-//! Copies that share their storage are equal unread, until one of them is changed.
+//! Copies that share their extents are equal without a read, until one of them is changed.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::scan::{Setup, setup};
 
 const SIZE: u64 = 4 << 20;
 
-/// Heads are read of all; what is more than some of these is the content.
+/// All heads are read. Reads beyond some heads are reads of the content.
 const HEADS: u64 = 64 << 10;
 
 fn without_digests() -> Setup {
@@ -28,7 +28,7 @@ fn change(path: &Path, offset: u64) {
 }
 
 #[test]
-fn copies_that_share_their_storage_are_equal_without_a_read() {
+fn copies_that_share_their_extents_are_equal_without_a_read() {
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         TreeBuilder::new().seeded("a", 1, SIZE).make(&mount);
@@ -41,7 +41,7 @@ fn copies_that_share_their_storage_are_equal_without_a_read() {
         let scan = setup().io(Io::Cached).scan_once(&[mount.path()]);
         assert!(scan.only_group().digest.is_some());
         assert!(scan.bytes_read() < SIZE + HEADS, "{kind:?}: {} bytes read", scan.bytes_read());
-        // Two storages, compared once.
+        // Two sets of extents, compared once.
         TreeBuilder::new().seeded("e", 1, SIZE).make(&mount);
         reflink(&mount.path().join("e"), &mount.path().join("f"));
         let scan = without_digests().scan_once(&[mount.path()]);
@@ -51,7 +51,7 @@ fn copies_that_share_their_storage_are_equal_without_a_read() {
 }
 
 #[test]
-fn copies_that_share_their_storage_are_read_once_before_an_arm() {
+fn copies_that_share_their_extents_are_read_once_on_a_seek_bound_disk() {
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         TreeBuilder::new().seeded("a", 1, SIZE).seeded("other", 2, SIZE).make(&mount);
@@ -62,13 +62,13 @@ fn copies_that_share_their_storage_are_read_once_before_an_arm() {
         change(&mount.path().join("e"), SIZE - 1);
         let scan = setup().io(Io::Hdd).scan_once(&[mount.path()]);
         assert_eq!(scan.only_group().files.len(), 4);
-        // One of them, which is cached, the one that was changed, and one for all others.
+        // One file of each set, which is cached, the changed file, and one for all others.
         assert!(scan.bytes_read() < 3 * SIZE + (2 << 20), "{} bytes read", scan.bytes_read());
     }
 }
 
 #[test]
-fn a_shared_copy_that_was_changed_is_equal_no_more() {
+fn a_shared_copy_that_was_changed_is_no_longer_equal() {
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         for offset in [9000, SIZE / 2, SIZE - 1] {
@@ -77,7 +77,8 @@ fn a_shared_copy_that_was_changed_is_equal_no_more() {
             for copy in ["b", "changed"] {
                 reflink(&dir.join("a"), &dir.join(copy));
             }
-            // It is in memory only, and the file system may still say that all is shared.
+            // The change is only in memory, and the file system may still report that all extents
+            // are shared.
             change(&dir.join("changed"), offset);
             for setup in [without_digests(), setup().io(Io::Hdd)] {
                 let scan = setup.scan_once(&[&dir]);
