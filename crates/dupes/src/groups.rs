@@ -191,8 +191,8 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
         named.clear();
         named.extend(of_dir.iter().map(|&file| (name(file), file)));
         named.sort_unstable();
-        for (place, &(_, file)) in of_dir.iter_mut().zip(&named) {
-            *place = file;
+        for (slot, &(_, file)) in of_dir.iter_mut().zip(&named) {
+            *slot = file;
         }
         let id = dir(of_dir[0]);
         let mut path = tree.dir_path(id);

@@ -262,12 +262,11 @@ fn split_by_prefix(
     let size = work.tree.file(first).size;
     let to = set.to;
     let whole = to == size;
-    let beginning = |f: FileId| {
+    let prefix = |f: FileId| {
         let known = known_digest(work.fingerprints, f).filter(|_| whole).map(|d| Beginning(d.0));
         known.or_else(|| read(f))
     };
-    let mut files: Vec<_> =
-        set.files.iter().filter_map(|&f| beginning(f).map(|b| (b, f))).collect();
+    let mut files: Vec<_> = set.files.iter().filter_map(|&f| prefix(f).map(|b| (b, f))).collect();
     files.sort_unstable();
     for run in files.chunk_by(|a, b| a.0 == b.0) {
         let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();

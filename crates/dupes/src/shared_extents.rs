@@ -26,8 +26,8 @@ impl SharedExtents {
         let mut leader_of: BTreeMap<(usize, SharedLayout), usize> = BTreeMap::new();
         for (position, (_, id, file)) in open.iter().enumerate() {
             let device = tree.device_index(tree.file(*id).dir);
-            let tells = tree.devices()[device].volume.same_place_is_same_content();
-            let Some(layout) = tells.then(|| file.shared_layout()).flatten() else {
+            let is_reliable = tree.devices()[device].volume.same_place_is_same_content();
+            let Some(layout) = is_reliable.then(|| file.shared_layout()).flatten() else {
                 shared.leaders.push(position);
                 continue;
             };

@@ -43,7 +43,7 @@ impl Looker {
     /// Returns what has become of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
         let state = match self.stat(&entry.path) {
-            Ok(now) if entry.is(&now) => return state_of(entry.state),
+            Ok(now) if entry.is_unchanged(&now) => return state_of(entry.state),
             Ok(_) => State::Changed,
             Err(e) if is_gone(&e) => State::Gone,
             Err(_) => return State::Unknown,

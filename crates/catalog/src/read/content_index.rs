@@ -53,7 +53,7 @@ pub struct DigestedFile {
 
 impl DigestedFile {
     /// Returns whether a live file is the remembered file, unchanged.
-    pub fn is(&self, now: &fsops::Stat) -> bool {
+    pub fn is_unchanged(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }
@@ -103,7 +103,7 @@ impl ContentIndex {
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
-    pub fn another(&self, file: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    pub fn another_copy(&self, file: &DigestedFile, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.with_content(file.content)?.into_iter().find(|found| found != path))
     }
 
@@ -113,7 +113,12 @@ impl ContentIndex {
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
-    pub fn of_version(&self, size: u64, mtime_ns: i64, name: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    pub fn find_by_version(
+        &self,
+        size: u64,
+        mtime_ns: i64,
+        name: &[u8],
+    ) -> Result<Vec<Vec<u8>>, Error> {
         let versions = get_or_fill(&self.versions, || self.load_versions())?;
         let mut found = Vec::new();
         for dir in with_key(versions, key(size, mtime_ns)).take(MAX_CANDIDATES as usize) {
@@ -130,7 +135,7 @@ impl ContentIndex {
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
-    pub fn of_digest(&self, digest: &Digest) -> Result<Vec<Vec<u8>>, Error> {
+    pub fn find_by_digest(&self, digest: &Digest) -> Result<Vec<Vec<u8>>, Error> {
         let digests = get_or_fill(&self.digests, || self.load_digests())?;
         let mut found = Vec::new();
         for content in with_key(digests, digest_prefix(&digest.0)).take(MAX_CANDIDATES as usize) {

@@ -65,7 +65,7 @@ impl Loaded {
 
     /// Returns whether what is remembered of a file can be relied on.
     pub fn state(&self, file: FileId) -> FileState {
-        self.unreliable(file).map_or(FileState::Known, |doubt| doubt.state)
+        self.unreliable(file).map_or(FileState::Known, |file| file.state)
     }
 
     /// Returns the number of a content in the catalog, as in [`crate::KnownFile`].
@@ -81,7 +81,7 @@ impl Loaded {
 
     /// Returns the row of a file's content.
     pub(crate) fn content_row(&self, file: FileId) -> Option<i64> {
-        let before = || self.unreliable(file).and_then(|doubt| doubt.content);
+        let before = || self.unreliable(file).and_then(|file| file.content);
         self.fingerprints.content(file.0).or_else(before).map(|content| self.number(content))
     }
 

@@ -52,7 +52,7 @@ impl Entry {
     }
 
     /// Returns whether a live file is the remembered file, unchanged.
-    pub fn is(&self, now: &fsops::Stat) -> bool {
+    pub fn is_unchanged(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }

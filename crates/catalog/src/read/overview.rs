@@ -104,7 +104,7 @@ impl Catalog {
         let mut rows = query.query([]).at(&self.path)?;
         let mut tallies: HashMap<(i64, i64), Tally> = HashMap::new();
         while let Some(row) = rows.next().at(&self.path)? {
-            let place = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
+            let key = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
             let bytes = row.get::<_, i64>(2).at(&self.path)?.cast_unsigned();
             let content: Option<i64> = row.get(3).at(&self.path)?;
             let digested = content.is_some_and(|content| digested.contains(&content)).into();
@@ -112,7 +112,7 @@ impl Catalog {
             let pending = (state == FileState::Pending).into();
             let damaged = state.is_bad().into();
             let tally = Tally { files: 1, bytes, digested, pending, damaged };
-            tallies.entry(place).or_default().add(tally);
+            tallies.entry(key).or_default().add(tally);
         }
         Ok(tallies)
     }

@@ -1,7 +1,6 @@
 -- The catalog, version 1. Names and paths are BLOBs: file names are bytes.
 
--- File systems. The same one is known again by (magic, fsid), or by its device number where it
--- has no fsid.
+-- File systems. One is recognized by (magic, fsid), or by its device number if it has no fsid.
 CREATE TABLE volume (
     id      INTEGER PRIMARY KEY,
     magic   INTEGER NOT NULL,
@@ -10,7 +9,7 @@ CREATE TABLE volume (
     UNIQUE (magic, fsid, device)
 ) STRICT;
 
--- One row per scan that was committed.
+-- One row per committed scan.
 CREATE TABLE scan (
     id           INTEGER PRIMARY KEY,
     started_ms   INTEGER NOT NULL,
@@ -21,7 +20,7 @@ CREATE TABLE scan (
     problems     INTEGER NOT NULL
 ) STRICT;
 
--- The paths that were scanned, and by which scan last.
+-- The paths that were scanned, each with its last scan.
 CREATE TABLE root (
     path  BLOB PRIMARY KEY,
     scan  INTEGER NOT NULL REFERENCES scan (id)
@@ -34,7 +33,7 @@ CREATE TABLE problem (
     reason  TEXT NOT NULL
 ) STRICT;
 
--- Directories. The file system's root has id 1 and no parent.
+-- Directories. The root directory has id 1 and no parent.
 CREATE TABLE dir (
     id      INTEGER PRIMARY KEY,
     parent  INTEGER REFERENCES dir (id),
@@ -43,9 +42,9 @@ CREATE TABLE dir (
 ) STRICT;
 INSERT INTO dir (id, parent, name) VALUES (1, NULL, x'');
 
--- Names of regular files. head is XXH3-64 of the beginning; content says which files are equal:
--- of two files of one size that both have one, equal numbers mean equal bytes, unequal numbers
--- mean unequal bytes.
+-- Names of regular files. head is the XXH3-64 of the first bytes. content tells which files are equal:
+-- if two files of one size both have a content, equal numbers mean equal bytes, and different numbers
+-- mean different bytes.
 CREATE TABLE file (
     dir       INTEGER NOT NULL,
     name      BLOB NOT NULL,
@@ -59,8 +58,8 @@ CREATE TABLE file (
     PRIMARY KEY (dir, name)
 ) STRICT, WITHOUT ROWID;
 
--- Contents that were compared: BLAKE3 (as b3sum prints it) where it was computed, how many inodes
--- have it, and what keeping one copy would free.
+-- Contents that were compared: BLAKE3 (as b3sum prints it) if it was computed, the number of inodes
+-- with this content, and the bytes that keeping one copy would free.
 CREATE TABLE content (
     id           INTEGER PRIMARY KEY,
     size         INTEGER NOT NULL,

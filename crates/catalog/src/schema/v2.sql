@@ -1,10 +1,10 @@
--- Version 2: what was found wrong with a file counts, and a scan that was interrupted keeps its work.
+-- Version 2: stores which files were found bad, and the results of interrupted scans.
 
 -- 0 known, 1 not compared yet, 2 damaged (its bytes are not those that were scanned, though size and times are the
--- same), 3 unreadable. What is not 0 is no copy of anything; head and content are then what was known before.
+-- same), 3 unreadable. A file whose state is not 0 counts as no copy; its head and content are those known before.
 ALTER TABLE file ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
 
--- 0 for a scan that was interrupted and kept its work: files of state 1 are left to do.
+-- 0 for an interrupted scan whose results were kept: files with state 1 still have to be compared.
 ALTER TABLE scan ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;
 
 DROP INDEX IF EXISTS file_by_content;
@@ -13,8 +13,8 @@ DROP VIEW duplicates;
 DROP VIEW files;
 DROP VIEW dir_path;
 
--- A directory has a greater number than the one it is in. A damaged catalog in which that is not so ends the
--- recursion instead of going round.
+-- A directory has a greater id than its parent. In a damaged catalog where it does not, the recursion ends
+-- instead of running in circles.
 CREATE VIEW dir_path AS
     WITH RECURSIVE walk (id, path) AS (
         SELECT id, '' FROM dir WHERE id = 1

@@ -45,10 +45,10 @@ fn names(held: &[DigestedFile]) -> Vec<&[u8]> {
 fn a_content_is_found_by_its_digest_below_the_top_only() {
     let (sandbox, tree) = scanned();
     let index = index(&sandbox, &tree.join("in"), 1);
-    let found = index.of_digest(&Digest::of(b"alike")).expect("asked");
+    let found = index.find_by_digest(&Digest::of(b"alike")).expect("asked");
     assert_eq!(sorted(found), ["a", "d/copy"]);
     for other in [&b"no other has this size"[..], b"nowhere"] {
-        assert!(index.of_digest(&Digest::of(other)).expect("asked").is_empty());
+        assert!(index.find_by_digest(&Digest::of(other)).expect("asked").is_empty());
     }
 }
 
@@ -57,7 +57,7 @@ fn a_file_is_found_by_its_size_and_time() {
     let (sandbox, tree) = scanned();
     let found = |top: &str, smallest, size, mtime_ns| {
         let index = index(&sandbox, &tree.join(top), smallest);
-        sorted(index.of_version(size, mtime_ns, b"moment").expect("asked"))
+        sorted(index.find_by_version(size, mtime_ns, b"moment").expect("asked"))
     };
     let time = 5_000_000_007;
     assert_eq!(found("in", 1, 22, time), ["single"]);
@@ -81,12 +81,15 @@ fn digested_files_of_a_directory_are_listed_and_others_like_them_found() {
     assert!(names(&held).contains(&&b"a"[..]) && !names(&held).contains(&&b"single"[..]));
     let a = held.iter().find(|held| held.name == b"a").expect("it is there");
     assert_eq!((a.digest, a.size), (Digest::of(b"alike"), 5));
-    assert!(a.is(&stat(&tree.join("in/a"))) && !a.is(&stat(&tree.join("in/single"))));
-    assert_eq!(all.another(a, b"a").expect("asked"), Some(b"d/copy".to_vec()));
-    assert_eq!(all.another(a, b"elsewhere").expect("asked"), Some(b"a".to_vec()));
+    assert!(
+        a.is_unchanged(&stat(&tree.join("in/a")))
+            && !a.is_unchanged(&stat(&tree.join("in/single")))
+    );
+    assert_eq!(all.another_copy(a, b"a").expect("asked"), Some(b"d/copy".to_vec()));
+    assert_eq!(all.another_copy(a, b"elsewhere").expect("asked"), Some(b"a".to_vec()));
     assert_eq!(names(&all.digested_in(b"d").expect("asked")), [b"copy"]);
     assert!(all.digested_in(b"nowhere").expect("asked").is_empty());
     assert!(index(&sandbox, &tree.join("in"), 6).digested_in(b"").expect("asked").is_empty());
     fs::write(tree.join("in/a"), "Blike").expect("written");
-    assert!(!a.is(&stat(&tree.join("in/a"))));
+    assert!(!a.is_unchanged(&stat(&tree.join("in/a"))));
 }

@@ -106,11 +106,12 @@ impl Search<'_> {
             hint.at = (hint.at.1, hint.at.0);
         }
         let back = self.below(dirs.1, dirs.0, hints);
-        let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
+        let is_covered = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
         // Keeps a pair that both directions lead to only once.
-        let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
+        let kept =
+            there.iter().filter(|&(&a, &b)| !is_covered(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
-        let rest = back.iter().filter(|&(&b, &a)| !told(a, b, &there));
+        let rest = back.iter().filter(|&(&b, &a)| !is_covered(a, b, &there));
         pairs.extend(rest.map(|(&b, &a)| (a, b)));
         pairs.retain(|&(a, b)| !self.remaining.is_redundant(a) && !self.remaining.is_redundant(b));
         pairs.sort_unstable();

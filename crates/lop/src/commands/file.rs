@@ -130,7 +130,7 @@ impl Asker<'_> {
         let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
             return Ok(Err(Unanswered::Unknown(Standing::Missing)));
         };
-        let state = if entry.is(&now) { state_of(entry.state) } else { State::Changed };
+        let state = if entry.is_unchanged(&now) { state_of(entry.state) } else { State::Changed };
         if state != State::Same {
             return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
         }

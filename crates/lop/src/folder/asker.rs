@@ -182,7 +182,7 @@ impl<'a> Asker<'a> {
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
             // A hard link is the same file, so its content does not matter.
-            let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is(&now));
+            let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is_unchanged(&now));
             if is_same && self.bounds.is_outside(&entry.path, &mut self.looker) {
                 let names = linked.get(&(entry.volume, entry.inode));
                 for &at in names.into_iter().flatten() {

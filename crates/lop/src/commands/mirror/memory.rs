@@ -68,9 +68,11 @@ impl OfSource {
             let files = self.holdings.digested_in(dir)?;
             self.files = files.into_iter().map(|held| (held.name.clone(), held)).collect();
         }
-        let Some(held) = self.files.get(name).filter(|held| held.is(stat)) else { return Ok(None) };
+        let Some(held) = self.files.get(name).filter(|held| held.is_unchanged(stat)) else {
+            return Ok(None);
+        };
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
-        let also = self.holdings.another(held, &path)?.unwrap_or_default();
+        let also = self.holdings.another_copy(held, &path)?.unwrap_or_default();
         Ok(Some(Hint { digest: held.digest.0, also }))
     }
 }
@@ -85,9 +87,11 @@ impl Memory for Remembered {
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
         let Some(destination) = &self.destination else { return Vec::new() };
         let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut paths =
-            digest.and_then(|digest| holdings.of_digest(&Digest(*digest)).ok()).unwrap_or_default();
-        paths.extend(holdings.of_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
+        let mut paths = digest
+            .and_then(|digest| holdings.find_by_digest(&Digest(*digest)).ok())
+            .unwrap_or_default();
+        paths
+            .extend(holdings.find_by_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
         paths
     }
 }
