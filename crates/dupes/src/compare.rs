@@ -139,8 +139,8 @@ fn side_by_side<H>(
     let (tree, progress) = (worker.work.tree, worker.work.progress);
     let shared = SharedExtents::find(tree, open);
     let leaders: Vec<&File> = shared.leaders.iter().map(|&n| &open[n].2).collect();
-    let spared = size.saturating_mul((open.len() - leaders.len()) as u64);
-    progress.bytes_done.fetch_add(spared, Relaxed);
+    let saved_bytes = size.saturating_mul((open.len() - leaders.len()) as u64);
+    progress.bytes_done.fetch_add(saved_bytes, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
     let manner = Manner {
         sparse,

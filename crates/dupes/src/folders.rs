@@ -30,7 +30,7 @@
 //! names, contents and subdirectories (`equal`). This is exact and reads every listing once. To
 //! find a containing directory, `contained` tries those that have the rarest content. `overlap`
 //! finds overlapping pairs from copies of a content that are near each other in tree order. Neither
-//! considers all pairs of a content's files: [`MAX_CANDIDATES`] and [`MAX_ALL_PAIRS_FILES`] bound
+//! considers all pairs of a content's files: [`MAX_CONTAINER_CANDIDATES`] and [`MAX_ALL_PAIRS_FILES`] bound
 //! the work.
 
 mod contained;
@@ -54,7 +54,7 @@ use remaining::Remaining;
 
 pub(crate) use layout::Layout;
 
-pub use contained::MAX_CANDIDATES;
+pub use contained::MAX_CONTAINER_CANDIDATES;
 pub use overlap::MAX_ALL_PAIRS_FILES;
 pub use untracked::{UntrackedEntries, count_untracked};
 

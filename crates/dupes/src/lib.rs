@@ -77,8 +77,8 @@ pub use contains::{
 pub use digests::{Digested, digest};
 pub use disk_usage::reclaimable;
 pub use folders::{
-    Folder, Folders, MAX_ALL_PAIRS_FILES, MAX_CANDIDATES, Related, Relation, RememberedTree,
-    UntrackedEntries, count_untracked,
+    Folder, Folders, MAX_ALL_PAIRS_FILES, MAX_CONTAINER_CANDIDATES, Related, Relation,
+    RememberedTree, UntrackedEntries, count_untracked,
 };
 pub use group::Group;
 pub use inline_heads::InlineHeadReader;

@@ -57,7 +57,7 @@ impl Work<'_> {
         each: impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
         let job = ItemJob { step, prepare, each };
-        let results = match &self.disks()[..] {
+        let results = match self.disks() {
             [] => Vec::new(),
             [only] => self.in_disk(only, items.len(), |n| &items[n], &job),
             disks => std::thread::scope(|scope| {

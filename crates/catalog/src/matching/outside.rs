@@ -81,9 +81,9 @@ impl TreeMatch {
                 }
             });
         }
-        let placed = placer.finish();
+        let dirs = placer.finish();
         rows.dir_rows.resize(tree.dirs().len(), 0);
-        for (row, id) in placed {
+        for (row, id) in dirs {
             rows.dir_rows[id.0 as usize] = row;
         }
         Ok(())

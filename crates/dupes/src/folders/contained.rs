@@ -11,7 +11,7 @@ use super::remaining::Remaining;
 ///
 /// Trying 1,000 found no more than 16, neither in two copies of /usr (236,000 files) nor in four
 /// snapshots of these made of hard links.
-pub const MAX_CANDIDATES: usize = 16;
+pub const MAX_CONTAINER_CANDIDATES: usize = 16;
 
 /// Returns a directory that has every content of `dir_number` in files that are not redundant, and
 /// that is neither above nor below it. It is the first match among those that were tried, narrowed
@@ -49,7 +49,7 @@ fn first_with_all(
 ) -> Option<u32> {
     let own = &index.dirs[dir_number as usize].files;
     let (mut at, mut tried) = (within.start, 0);
-    while tried < MAX_CANDIDATES {
+    while tried < MAX_CONTAINER_CANDIDATES {
         let found = remaining.first_from(index, rarest, at).filter(|&p| p < within.end)?;
         if own.contains(&found) {
             at = own.end;

@@ -4,7 +4,8 @@ use std::ffi::CString;
 
 use content::Facts;
 use dupes::{
-    Folders, MAX_ALL_PAIRS_FILES, MAX_CANDIDATES, Related, Relation, RememberedTree, State,
+    Folders, MAX_ALL_PAIRS_FILES, MAX_CONTAINER_CANDIDATES, Related, Relation, RememberedTree,
+    State,
 };
 use fsops::{FileKey, Volume};
 use proptest::collection::vec;
@@ -126,7 +127,7 @@ fn check_missed(
             if whole && world.is_whole(other) {
                 prop_assert!(world.listing(other) != listing, "{dir} = {other}");
             }
-            if whole && copies.is_some_and(|copies| copies <= MAX_CANDIDATES) {
+            if whole && copies.is_some_and(|copies| copies <= MAX_CONTAINER_CANDIDATES) {
                 let shared = world.shared(dir, other, standing).0;
                 prop_assert!(shared < listing.len() as u64, "{dir} < {other}");
             }
