@@ -44,7 +44,7 @@ const MAX_COMPARED_FILES: usize = 1_000;
 pub struct AliasKey {
     device: u64,
     storage: Storage,
-    /// Whether inode numbers tell the files of its device apart.
+    /// Whether inode numbers distinguish the files of its device.
     is_numbered: bool,
     /// Whether the ctime is real. SFTP has none, so sshfs reports the mtime instead.
     has_ctime: bool,
@@ -63,7 +63,7 @@ enum Storage {
     /// On the file system itself.
     Own,
     /// On other file systems (overlayfs). With `metacopy=on`, a file has times of its own but
-    /// shares its bytes with a lower file, so its times tell it only from other files of an
+    /// shares its bytes with a lower file, so its times distinguish it only from other files of an
     /// overlayfs.
     Stacked,
     /// Possibly on another file system. Metadata may come from a cache.
@@ -143,8 +143,8 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
 #[derive(Debug)]
 pub struct AliasDetector {
     by_device: HashMap<u64, DeviceFiles>,
-    /// Whether files on one device can be aliases of each other if inode numbers do not tell them
-    /// apart.
+    /// Whether files on one device can be aliases of each other if inode numbers do not distinguish
+    /// them.
     within_devices: bool,
     now_ns: i64,
 }
@@ -155,7 +155,7 @@ struct DeviceFiles {
     storage: Storage,
     /// Size, mtime, ctime, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
-    /// Sizes of files that changed so recently that caches may not show it.
+    /// Sizes of files that changed so recently that caches may not show the change.
     fresh: HashSet<u64>,
 }
 
@@ -173,7 +173,7 @@ impl AliasDetector {
     }
 
     /// Returns an empty set for which files on one device can be aliases of each other too, if
-    /// inode numbers do not tell them apart.
+    /// inode numbers do not distinguish them.
     pub fn within_devices() -> AliasDetector {
         AliasDetector { within_devices: true, ..AliasDetector::default() }
     }

@@ -71,7 +71,7 @@ pub(crate) fn inodes<'a>(
     names_of_inodes(work.tree, work.progress, class)
 }
 
-/// Does what [`inodes`] does, without a search.
+/// Returns the names in a class, inode by inode, for callers without a [`Work`].
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
     progress: &'a Progress,

@@ -69,7 +69,7 @@ pub struct Confirmed {
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop. Nothing on disk has changed.
+/// Fails only with [`Interrupted`], if the user asked to stop. Nothing on disk has changed.
 pub fn confirm(
     work: &Work<'_>,
     claims: &[Claim],

@@ -1,5 +1,5 @@
-//! Computes the digests that comparing files did not need: of files whose size or prefix is unique,
-//! and of files that turned out different from all others before they were read to their ends.
+//! Computes digests that no comparison needed: of files whose size or prefix is unique, and of
+//! files that turned out different from all others before they were read to their ends.
 
 use content::Digest;
 use runtime::Interrupted;
@@ -29,11 +29,11 @@ pub struct Digested {
 /// Reads those of the walk's files that are `wanted` and whose content has no digest, and records
 /// their digests. Reads each inode once, however many names it has.
 ///
-/// Must be called when everything has been compared: it takes a file without a content for unique.
+/// Call this after everything has been compared: a file without a content counts as unique.
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop. Digests recorded until then stay.
+/// Fails only with [`Interrupted`], if the user asked to stop. Digests recorded until then stay.
 pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digested, Interrupted> {
     let inodes = inodes(work.tree);
     let mut digested = Digested::default();

@@ -21,7 +21,7 @@ const SMALL_FILE_BYTES: u64 = 64 * 1024;
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Interrupted> {
     let mut groups = Sets::default();
     for files in lists {

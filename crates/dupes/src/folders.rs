@@ -3,19 +3,19 @@
 //!
 //! # Which files count
 //!
-//! Only remembered regular files that are unchanged and not empty count. Two of them are *alike* if
+//! Only remembered regular files that are unchanged and not empty count. Two of them are *equal* if
 //! their contents were found equal or if they are names of one inode. A directory is *whole* if
 //! every non-empty file below it counts, and no directory below it is also remembered by another
 //! path. Empty files, empty directories, links and special files are ignored.
 //!
 //! # Relations
 //!
-//! - **Equal**: both directories are whole and have the same relative paths with like files. All
+//! - **Equal**: both directories are whole and have the same relative paths with equal files. All
 //!   directories that are equal form one set. All but the first are redundant.
-//! - **Contained**: the first is whole, and every file in it has a like file in the second,
+//! - **Contained**: the first is whole, and every file in it has an equal file in the second,
 //!   whatever its name. Neither is above the other. The first is redundant.
-//! - **Overlapping**: at least half of the bytes of the first are in files that have a like file in
-//!   the second. Neither is above the other.
+//! - **Overlapping**: at least half of the bytes of the first are in files that have an equal file
+//!   in the second. Neither is above the other.
 //!
 //! Only the largest directories are reported: nothing below a redundant directory is, and no
 //! overlap of directories that are below two overlapping ones. A file in a redundant directory
@@ -25,13 +25,13 @@
 //! # Algorithm
 //!
 //! `index` numbers directories and files in tree order, so the files below a directory are a range
-//! of numbers. For each content it keeps the sorted numbers of its files, so a binary search tells
+//! of numbers. For each content it keeps the sorted numbers of its files, so a binary search shows
 //! whether a directory has a content. Directories are equal if their listings are, with numbers for
 //! names, contents and subdirectories (`equal`). This is exact and reads every listing once. To
 //! find a containing directory, `contained` tries those that have the rarest content. `overlap`
 //! finds overlapping pairs from copies of a content that are near each other in tree order. Neither
-//! considers all pairs of a content's files: [`MAX_CONTAINER_CANDIDATES`] and [`MAX_ALL_PAIRS_FILES`] bound
-//! the work.
+//! considers all pairs of a content's files: [`MAX_CONTAINER_CANDIDATES`] and
+//! [`MAX_ALL_PAIRS_FILES`] bound the work.
 
 mod contained;
 mod equal;
@@ -92,7 +92,7 @@ pub struct Related {
     /// Two directories, or a set of equal ones sorted by path. Of two, the first is the contained
     /// one, or the one of which the larger part is shared.
     pub folders: Vec<Folder>,
-    /// Files of the first that have a like file in the others.
+    /// Files of the first that have an equal file in the others.
     pub files: u64,
     /// Bytes in these files.
     pub bytes: u64,
@@ -111,7 +111,7 @@ pub struct Folder {
     pub files: u64,
     /// Bytes in these files.
     pub bytes: u64,
-    /// The files among them that have a like file in the other directory.
+    /// The files among them that have an equal file in the other directory.
     pub shared_files: u64,
     /// Bytes in the shared files.
     pub shared_bytes: u64,
@@ -154,7 +154,7 @@ impl<'a> Folders<'a> {
     ///
     /// # Errors
     ///
-    /// Fails only if `progress` was asked to stop.
+    /// Fails only with [`Interrupted`], if the user asked to stop.
     pub fn new(
         remembered: &RememberedTree<'a>,
         progress: &Progress,
@@ -167,7 +167,7 @@ impl<'a> Folders<'a> {
     ///
     /// # Errors
     ///
-    /// Fails only if `progress` was asked to stop.
+    /// Fails only with [`Interrupted`], if the user asked to stop.
     pub fn related(&self, progress: &Progress) -> Result<Vec<Related>, Interrupted> {
         let index = &self.index;
         let mut finder = Finder {
@@ -269,7 +269,7 @@ impl Finder<'_> {
         set.get(first).is_some_and(|&equal| equal < self.index.dirs[other as usize].end)
     }
 
-    /// Skips a directory that only wraps another one, as everything is reported of the inner one.
+    /// Skips a directory that only wraps another one, as the inner one is reported instead.
     fn add_contained(&mut self, dir_number: u32) {
         if self.index.is_wrapper(dir_number) {
             return;

@@ -35,7 +35,7 @@
 //! The crate prints nothing and changes no file. It claims that files are equal only after it
 //! compared their bytes or BLAKE3 digests, or found that they share all extents, and only if each
 //! file's metadata after the read is still that of the walk. A file that changed meanwhile is in no
-//! group and is reported. A file that its head already told from all others is not checked again,
+//! group and is reported. A file that its head already distinguished from all others is not checked again,
 //! as nothing is claimed of it.
 
 mod aliases;
@@ -124,8 +124,8 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// Fails only if `progress` was asked to stop. `fingerprints` then has a part of the results, all
-/// of it correct.
+/// Fails only with [`Interrupted`], if the user asked to stop. `fingerprints` then has a part of the
+/// results, all of it correct.
 pub fn find(
     tree: &Tree,
     fingerprints: &Facts,

@@ -40,8 +40,8 @@ impl Candidates {
     }
 }
 
-/// Marks the files of a class that have no content yet, unless their head tells them from all
-/// others.
+/// Marks the files of a class that have no content yet, except those whose head is unique in the
+/// class.
 fn mark(fingerprints: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;

@@ -29,7 +29,7 @@ const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
     match work.disks() {
         [only] => probe_disk(work, classes, only),

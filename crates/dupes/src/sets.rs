@@ -53,7 +53,7 @@ impl<T> Sets<T> {
         self.files.extend_from_slice(files);
     }
 
-    /// Adds all sets of another.
+    /// Moves all sets of `other` into this one.
     pub(crate) fn append(&mut self, mut other: Sets<T>) {
         if self.sets.is_empty() {
             *self = other;

@@ -38,7 +38,7 @@ pub enum State {
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupted> {
     inspect_each(work, files, State::Unknown, state)
 }
@@ -89,7 +89,7 @@ impl Attributes {
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub fn unchanged(
     work: &Work<'_>,
     files: &[FileId],

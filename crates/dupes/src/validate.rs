@@ -22,7 +22,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Returns what `fingerprints` has of a file.
+    /// Returns the head and the digest that `fingerprints` has for a file.
     pub fn of(fingerprints: &Facts, file: FileId) -> Expected {
         let digest = fingerprints.content(file.0).and_then(|content| fingerprints.digest(content));
         Expected { head: fingerprints.head(file.0), digest }
@@ -95,7 +95,7 @@ impl Validated {
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop. Nothing on disk has changed.
+/// Fails only with [`Interrupted`], if the user asked to stop. Nothing on disk has changed.
 pub fn validate(
     work: &Work<'_>,
     expected: &(dyn Fn(FileId) -> Expected + Sync),

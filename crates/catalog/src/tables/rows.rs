@@ -108,7 +108,7 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
     Ok(name)
 }
 
-/// So many rows of unwanted directories are skipped before the next wanted directory is looked up
+/// The number of rows of unwanted directories to skip before the next wanted directory is looked up
 /// by index, which costs about as much.
 const MAX_SKIPPED_ROWS: u32 = 16;
 

@@ -62,7 +62,7 @@ pub(crate) struct Dropped {
 }
 
 impl<'a> Delta<'a> {
-    /// `next_content` is the first free row of `content`.
+    /// Compares a scan with the stored rows. `next_content` is the first free row of `content`.
     pub(crate) fn new(found: &Findings<'a>, rows: &'a RowMap, next_content: i64) -> Self {
         let Findings { tree, fingerprints, record, pending, .. } = *found;
         let mut content_rows = rows.contents.row_of.clone();

@@ -130,7 +130,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         let Some(now) = (self.inspect)(&operation.path) else {
             return row.map_or(Ok(()), |row| self.forget(operation, row));
         };
-        // The volume must be certain, as the file is said to exist.
+        // The volume must be certain, because the row will claim that the file is there.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
         if now.ctime_cause == CtimeCause::Unknown {
             // Others may have written to it since its row was stored.

@@ -15,8 +15,7 @@ use super::index::{FolderIndex, NONE, number};
 type Entry = (u32, u32, bool);
 
 /// Returns the shape of each directory: equal for equal directories, [`NONE`] for a directory that
-/// is not whole or has a file that is like no other. A directory has a higher shape than those
-/// below it.
+/// is not whole or has a file without an equal. A directory has a higher shape than those below it.
 pub(super) fn shapes(
     tree: &Tree,
     index: &FolderIndex,

@@ -2,8 +2,8 @@
 //!
 //! Directories are numbered in tree order: each before those below it, siblings by name. This is
 //! the *directory number*. Files are numbered the same way, by *file number*. So the files below a
-//! directory are a range of file numbers. Files that are alike have the same *content number*; a
-//! file that is like no other has none.
+//! directory are a range of file numbers. Equal files have the same *content number*; a file
+//! without an equal has none.
 //!
 //! An *occurrence* is an index into the file numbers sorted by content, so the occurrences of a
 //! content are a range too.
@@ -37,7 +37,7 @@ pub(super) struct IndexedDir {
     pub(super) own_end: u32,
     /// Bytes in the files below it.
     pub(super) bytes: u64,
-    /// Files below it that are like no other file.
+    /// Files below it that have no equal.
     pub(super) lone: u32,
     /// Files below it that changed or cannot be inspected.
     pub(super) changed: u32,
@@ -50,7 +50,7 @@ impl IndexedDir {
         self.files.end - self.files.start
     }
 
-    /// Returns whether all files in it count and have a like file elsewhere.
+    /// Returns whether all files in it count and have an equal file elsewhere.
     pub(super) fn may_be_redundant(&self) -> bool {
         self.count() > 0 && self.lone == 0 && self.changed == 0 && self.unknown == 0
     }

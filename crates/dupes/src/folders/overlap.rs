@@ -80,7 +80,7 @@ fn hints(
     Ok(hints)
 }
 
-/// Returns the hint of two files; nothing if one is directly in a directory above the other.
+/// Returns the hint that two files give; `None` if one is directly in a directory above the other.
 fn hint(index: &FolderIndex, one: u32, other: u32) -> Option<Hint> {
     let dir_number = |file_number: u32| index.files[file_number as usize].dir;
     let dirs = (
@@ -95,7 +95,7 @@ struct Search<'a> {
     remaining: &'a Remaining,
 }
 
-/// Pairs: a directory of which half was found in another one, and that other one.
+/// Maps a directory of which half was found in another one to that other one.
 type Pairs = HashMap<u32, u32>;
 
 impl Search<'_> {
@@ -192,8 +192,8 @@ impl Search<'_> {
         parts
     }
 
-    /// Returns the smallest directory in `dir_number` that has all of its files with a like file in
-    /// `other`.
+    /// Returns the smallest directory in `dir_number` that has all of its files with an equal file
+    /// in `other`.
     fn smallest(&self, dir_number: u32, other: u32) -> u32 {
         let there = &self.index.dirs[other as usize].files;
         let is_shared = |file_number: &u32| {

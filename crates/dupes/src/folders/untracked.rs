@@ -34,7 +34,7 @@ pub struct UntrackedEntries {
 ///
 /// # Errors
 ///
-/// Fails only if the work's progress was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub fn count_untracked(
     work: &Work<'_>,
     roots: &[Vec<u8>],

@@ -159,7 +159,7 @@ impl World {
         !self.files.iter().any(|f| known(&f)) && !self.untracked.iter().any(|d| below(d))
     }
 
-    /// Returns relative paths with contents; a file that is like no other has its inode instead.
+    /// Returns relative paths with contents; a file without an equal has its inode instead.
     pub(crate) fn listing(&self, dir: &str) -> BTreeMap<String, (Option<u8>, u8)> {
         let relative = |f: &ModelFile| format!("{}/{}", &f.dir[dir.len()..], f.name);
         let own = |f: &ModelFile| if f.content.is_some() { 0 } else { f.inode };
