@@ -43,56 +43,196 @@ pub(crate) struct Prefiltered {
 
 /// Splits the classes as far as possible without comparing files side by side.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, Interrupted> {
-    let mut prefiltered =
-        Prefiltered { sets: SameSize::default(), unknown: 0, problems: Vec::new() };
-    let (mut heads_of, mut fresh) = (Vec::new(), Vec::new());
-    let mut members: Vec<FileId> = Vec::new();
-    for (index, class) in classes.iter().enumerate() {
-        members.clear();
-        members.extend(inodes(work, class.files).map(|names| leader(work.fingerprints, names)));
-        if members.len() < 2 {
-            continue;
-        }
-        let size = *class.value;
-        let known = fresh.len();
-        let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
-        let want = |&file: &FileId| ReadRequest { file, target: u32::from(seek_bound) };
-        if size == 0 {
-            // Empty files are equal without a read.
-            fresh.extend(
-                members.iter().filter(|f| work.fingerprints.content(f.0).is_none()).map(want),
-            );
-        } else {
-            fresh
-                .extend(members.iter().filter(|f| work.fingerprints.head(f.0).is_none()).map(want));
-        }
-        let new = fresh.len() - known;
-        prefiltered.unknown += new as u64;
-        work.expect(&members, size);
-        let cold = members.iter().any(|&file| work.disk(file).is_cold());
-        let few = !cold
-            && members.len() <= MAX_SIDE_BY_SIDE_FILES.min(work.options.open_files)
-            && members.iter().all(|f| work.fingerprints.content(f.0).is_none());
-        if new > 0 && (size == 0 || few) {
-            fresh.truncate(known);
-            prefiltered.sets.push(&members, size);
-        } else {
-            heads_of.push((index, seek_bound));
-        }
-    }
-    let first = [0, SEEK_BOUND_PREFIX_BYTES].map(|to| ReadTarget { before: None, to });
-    work.progress.heads_total.store(fresh.len() as u64, Relaxed);
+    let mut splitter = Splitter { work, sets: SameSize::default(), large: LargeSets::default() };
+    let FirstReads { requests, by_head, unknown } = splitter.first_reads(classes);
+    let targets = [0, SEEK_BOUND_PREFIX_BYTES].map(|to| ReadTarget { before: None, to });
+    work.progress.heads_total.store(requests.len() as u64, Relaxed);
     work.progress.enter(Stage::Heads);
-    let (prefixes, problems) = read(work, &first, fresh)?;
+    let (prefixes, mut problems) = read(work, &targets, requests)?;
     work.progress.enter(Stage::Compare);
-    prefiltered.problems = problems;
-    let mut large = LargeSets::default();
-    for (index, seek_bound) in heads_of {
+    for (index, seek_bound) in by_head {
         let files = inodes(work, classes.get(index).files).map(|names| names[0]);
-        split_by_head(work, files, seek_bound, &mut prefiltered.sets, &mut large);
+        splitter.split_by_head(files, seek_bound);
     }
-    by_prefix(work, large, &prefixes, &mut prefiltered)?;
-    Ok(prefiltered)
+    splitter.split_by_prefixes(&prefixes, &mut problems)?;
+    Ok(Prefiltered { sets: splitter.sets, unknown, problems })
+}
+
+/// What is read before any class is split.
+struct FirstReads {
+    requests: Vec<ReadRequest>,
+    /// Indexes of the classes to split by head, each with whether its files are on a seek-bound
+    /// disk.
+    by_head: Vec<(usize, bool)>,
+    /// How many inodes have to be read.
+    unknown: u64,
+}
+
+/// Sets that are too large to compare side by side, or whose files are far apart on a seek-bound
+/// disk, or of which a digest is known; and how far to read them next.
+type LargeSets = Sets<ReadTarget>;
+
+/// Splits classes and sets, and collects the parts that still have to be compared.
+struct Splitter<'w> {
+    work: &'w Work<'w>,
+    /// Sets to compare side by side.
+    sets: SameSize,
+    /// Sets to split further by prefixes.
+    large: LargeSets,
+}
+
+impl Splitter<'_> {
+    /// Decides what to read of each class first. Classes of few files are put into `sets` at once.
+    fn first_reads(&mut self, classes: &SameSize) -> FirstReads {
+        let work = self.work;
+        let mut first = FirstReads { requests: Vec::new(), by_head: Vec::new(), unknown: 0 };
+        let mut members: Vec<FileId> = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            members.clear();
+            members.extend(inodes(work, class.files).map(|names| leader(work.fingerprints, names)));
+            if members.len() < 2 {
+                continue;
+            }
+            let size = *class.value;
+            let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
+            let is_new = |file: &&FileId| match size {
+                // Empty files are equal without a read.
+                0 => work.fingerprints.content(file.0).is_none(),
+                _ => work.fingerprints.head(file.0).is_none(),
+            };
+            let before = first.requests.len();
+            let target = u32::from(seek_bound);
+            let new = members.iter().filter(is_new).map(|&file| ReadRequest { file, target });
+            first.requests.extend(new);
+            let new = first.requests.len() - before;
+            first.unknown += new as u64;
+            work.expect(&members, size);
+            if new > 0 && (size == 0 || self.is_small(&members)) {
+                first.requests.truncate(before);
+                self.sets.push(&members, size);
+            } else {
+                first.by_head.push((index, seek_bound));
+            }
+        }
+        first
+    }
+
+    /// Returns whether a class is compared side by side without reading heads first.
+    fn is_small(&self, members: &[FileId]) -> bool {
+        let work = self.work;
+        !members.iter().any(|&file| work.disk(file).is_cold())
+            && members.len() <= MAX_SIDE_BY_SIDE_FILES.min(work.options.open_files)
+            && members.iter().all(|f| work.fingerprints.content(f.0).is_none())
+    }
+
+    /// Splits one class by heads and leaves out the files that are decided.
+    fn split_by_head(&mut self, class: impl Iterator<Item = FileId>, seek_bound: bool) {
+        let work = self.work;
+        let fingerprints = work.fingerprints;
+        let known = |f: FileId| fingerprints.content(f.0).is_some();
+        // This looks up whether the content is known in file order: in the order of heads each
+        // lookup would be far from the previous one.
+        let mut files: Vec<(Head, FileId, bool)> =
+            class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
+        let Some(&(_, first, _)) = files.first() else { return };
+        let size = work.tree.file(first).size;
+        files.sort_unstable_by(|a, b| work.progress.compare(a, b));
+        let mut decided = 0;
+        for run in files.chunk_by(|a, b| a.0 == b.0) {
+            match undecided(fingerprints, run) {
+                Some(undecided) => self.add(&undecided, size, seek_bound),
+                None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
+            }
+        }
+        let read = if seek_bound { SEEK_BOUND_PREFIX_BYTES.min(size) } else { 0 };
+        work.decided(decided, size - read);
+    }
+
+    /// Adds files of one head to `sets` or to `large`, depending on how they are compared next.
+    fn add(&mut self, undecided: &Undecided, size: u64, seek_bound: bool) {
+        let Undecided { files, has_digest } = undecided;
+        let to = if seek_bound {
+            // The new files have been read this far already.
+            SEEK_BOUND_PREFIX_BYTES.min(size)
+        } else if *has_digest {
+            size
+        } else if files.len() > self.work.options.open_files {
+            next_length(head_length(size), size)
+        } else {
+            self.sets.push(files, size);
+            return;
+        };
+        self.large.push(files, ReadTarget { before: None, to });
+    }
+
+    /// Splits large sets by growing prefixes until each is decided or small. Finishes sets that
+    /// were begun before it starts others.
+    ///
+    /// `first` has the prefixes that were read already, each up to the first target of its set.
+    fn split_by_prefixes(
+        &mut self,
+        first: &Prefixes,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), Interrupted> {
+        let work = self.work;
+        while !self.large.is_empty() {
+            let batch = last_batch(work, &mut self.large);
+            let targets: Vec<ReadTarget> = batch.iter().map(|set| *set.value).collect();
+            let mut requests = Vec::new();
+            for (set, number) in batch.iter().zip(0..) {
+                let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
+                let is_read = |f: FileId| set.before.is_none() && prefix_of(first, f).is_some();
+                let is_known = |f: FileId| whole && known_digest(work.fingerprints, f).is_some();
+                let files = set.files.iter().filter(|f| !is_read(**f) && !is_known(**f));
+                requests.extend(files.map(|&file| ReadRequest { file, target: number }));
+            }
+            let (read, further) = read(work, &targets, requests)?;
+            problems.extend(further);
+            for set in batch.iter() {
+                self.split_by_prefix(set, |f| {
+                    let before = prefix_of(first, f).filter(|_| set.before.is_none());
+                    before.or_else(|| prefix_of(&read, f))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Splits one set by the prefixes that `read` returns, up to the set's target.
+    fn split_by_prefix(
+        &mut self,
+        set: Set<'_, ReadTarget>,
+        read: impl Fn(FileId) -> Option<Beginning>,
+    ) {
+        let work = self.work;
+        let Some(&first) = set.files.first() else { return };
+        let size = work.tree.file(first).size;
+        let to = set.to;
+        let whole = to == size;
+        let prefix = |f: FileId| {
+            let digest = known_digest(work.fingerprints, f).filter(|_| whole);
+            digest.map(|digest| Beginning(digest.0)).or_else(|| read(f))
+        };
+        let mut files: Vec<_> =
+            set.files.iter().filter_map(|&f| prefix(f).map(|b| (b, f))).collect();
+        files.sort_unstable();
+        for run in files.chunk_by(|a, b| a.0 == b.0) {
+            let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
+            if whole || files.len() == 1 {
+                work.done(files.iter().copied(), size - to);
+                record_equal(work.fingerprints, &files, Some(run[0].0.into()).filter(|_| whole));
+                continue;
+            }
+            let (next, before) = (next_length(to, size), Some((to, run[0].0)));
+            let apart = work.is_seek_bound(files[0]) && !has_huge_holes(work, files[0]);
+            if apart || files.len() > work.options.open_files {
+                self.large.push(&files, ReadTarget { before, to: next });
+            } else {
+                work.expect_again(&files, to);
+                self.sets.push(&files, size);
+            }
+        }
+    }
 }
 
 /// Returns the first name of an inode, which represents it, after copying to it what is known of
@@ -111,43 +251,17 @@ fn leader(fingerprints: &Facts, names: &[FileId]) -> FileId {
     first
 }
 
-/// Sets that are too large to compare side by side, or whose files are far apart on a seek-bound
-/// disk, or of which a digest is known; and how far to read them next.
-type LargeSets = Sets<ReadTarget>;
-
-/// Splits one class by heads and leaves out the files that are decided.
-fn split_by_head(
-    work: &Work<'_>,
-    class: impl Iterator<Item = FileId>,
-    seek_bound: bool,
-    sets: &mut SameSize,
-    large: &mut LargeSets,
-) {
-    let fingerprints = work.fingerprints;
-    let known = |f: FileId| fingerprints.content(f.0).is_some();
-    // This looks up whether the content is known in file order: in the order of heads each lookup
-    // would be far from the previous one.
-    let mut files: Vec<(Head, FileId, bool)> =
-        class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
-    let Some(&(_, first, _)) = files.first() else { return };
-    let size = work.tree.file(first).size;
-    files.sort_unstable_by(|a, b| work.progress.compare(a, b));
-    let mut decided = 0;
-    for run in files.chunk_by(|a, b| a.0 == b.0) {
-        match undecided(fingerprints, run) {
-            Some((files, digest)) => {
-                route_set(work, &files, size, digest, seek_bound, sets, large);
-            }
-            None => decided += run.iter().filter(|(.., known)| !known).count() as u64,
-        }
-    }
-    let read = if seek_bound { SEEK_BOUND_PREFIX_BYTES.min(size) } else { 0 };
-    work.decided(decided, size - read);
+/// Files of one head that have to be compared.
+struct Undecided {
+    /// The new files, and one file of each known content.
+    files: Vec<FileId>,
+    /// Whether the digest of any of them is known.
+    has_digest: bool,
 }
 
-/// Returns the files of one head that have to be compared, and whether a digest of any is known:
-/// the new files, and one file of each known content. Returns `None` if nothing has to be compared.
-fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<FileId>, bool)> {
+/// Returns the files of one head that have to be compared; `None` if there are none. `run` has the
+/// files, each with whether its content is known.
+fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<Undecided> {
     if run.len() < 2 {
         return None;
     }
@@ -162,34 +276,10 @@ fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<(Vec<
     if files.is_empty() || files.len() + known.len() < 2 {
         return None;
     }
-    let digest = known.keys().any(|&content| fingerprints.digest(content).is_some());
+    let has_digest = known.keys().any(|&content| fingerprints.digest(content).is_some());
     files.extend(known.into_values());
     files.sort_unstable();
-    Some((files, digest))
-}
-
-/// Adds a set to `sets` or to `large`, depending on how it is compared next.
-fn route_set(
-    work: &Work<'_>,
-    files: &[FileId],
-    size: u64,
-    digest_known: bool,
-    seek_bound: bool,
-    sets: &mut SameSize,
-    large: &mut LargeSets,
-) {
-    let to = if seek_bound {
-        // The new files have been read this far already.
-        SEEK_BOUND_PREFIX_BYTES.min(size)
-    } else if digest_known {
-        size
-    } else if files.len() > work.options.open_files {
-        next_length(head_length(size), size)
-    } else {
-        sets.push(files, size);
-        return;
-    };
-    large.push(files, ReadTarget { before: None, to });
+    Some(Undecided { files, has_digest })
 }
 
 /// Returns how far to read files of `size` after they have been read up to `length`.
@@ -201,40 +291,6 @@ fn next_length(length: u64, size: u64) -> u64 {
 /// what was read is decided, and a search that is stopped has to read it again. It is far more than
 /// passes under the head of a hard disk on its way from one file to the next.
 pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
-
-/// Splits large sets by growing prefixes until each is decided or small. Finishes sets that were
-/// begun before it starts others.
-///
-/// `first` has the prefixes that were read already, each up to the first target of its set.
-fn by_prefix(
-    work: &Work<'_>,
-    mut large: LargeSets,
-    first: &Prefixes,
-    prefiltered: &mut Prefiltered,
-) -> Result<(), Interrupted> {
-    while !large.is_empty() {
-        let batch = last_batch(work, &mut large);
-        let targets: Vec<ReadTarget> = batch.iter().map(|set| *set.value).collect();
-        let mut requests = Vec::new();
-        for (set, number) in batch.iter().zip(0..) {
-            let whole = set.files.first().is_some_and(|&f| set.to == work.tree.file(f).size);
-            let is_read = |f: FileId| set.before.is_none() && prefix_of(first, f).is_some();
-            let is_known = |f: FileId| whole && known_digest(work.fingerprints, f).is_some();
-            let files = set.files.iter().filter(|f| !is_read(**f) && !is_known(**f));
-            requests.extend(files.map(|&file| ReadRequest { file, target: number }));
-        }
-        let (read, problems) = read(work, &targets, requests)?;
-        prefiltered.problems.extend(problems);
-        for set in batch.iter() {
-            let known = |f: FileId| {
-                let before = prefix_of(first, f).filter(|_| set.before.is_none());
-                before.or_else(|| prefix_of(&read, f))
-            };
-            split_by_prefix(work, set, known, &mut prefiltered.sets, &mut large);
-        }
-    }
-    Ok(())
-}
 
 /// Removes and returns the sets that were added last, enough for a batch of reads.
 fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
@@ -249,39 +305,4 @@ fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
         sum = sum.saturating_add(bytes(&large.get(at)));
     }
     large.split_off(at)
-}
-
-fn split_by_prefix(
-    work: &Work<'_>,
-    set: Set<'_, ReadTarget>,
-    read: impl Fn(FileId) -> Option<Beginning>,
-    sets: &mut SameSize,
-    large: &mut LargeSets,
-) {
-    let Some(&first) = set.files.first() else { return };
-    let size = work.tree.file(first).size;
-    let to = set.to;
-    let whole = to == size;
-    let prefix = |f: FileId| {
-        let known = known_digest(work.fingerprints, f).filter(|_| whole).map(|d| Beginning(d.0));
-        known.or_else(|| read(f))
-    };
-    let mut files: Vec<_> = set.files.iter().filter_map(|&f| prefix(f).map(|b| (b, f))).collect();
-    files.sort_unstable();
-    for run in files.chunk_by(|a, b| a.0 == b.0) {
-        let files: Vec<FileId> = run.iter().map(|&(_, f)| f).collect();
-        if whole || files.len() == 1 {
-            work.done(files.iter().copied(), size - to);
-            record_equal(work.fingerprints, &files, Some(run[0].0.into()).filter(|_| whole));
-            continue;
-        }
-        let (next, before) = (next_length(to, size), Some((to, run[0].0)));
-        let apart = work.is_seek_bound(files[0]) && !has_huge_holes(work, files[0]);
-        if apart || files.len() > work.options.open_files {
-            large.push(&files, ReadTarget { before, to: next });
-        } else {
-            work.expect_again(&files, to);
-            sets.push(&files, size);
-        }
-    }
 }
