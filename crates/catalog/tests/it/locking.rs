@@ -20,12 +20,15 @@ fn a_second_writer_waits_and_learns_for_which_process() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let first = sandbox.writer();
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |holder| tell.send(holder).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |holder| sender.send(holder).expect("heard")).expect("opens").is_new()
     });
-    assert_eq!(told.recv().expect("the second one says that it waits"), Some(std::process::id()));
+    assert_eq!(
+        receiver.recv().expect("the second writer reports that it waits"),
+        Some(std::process::id())
+    );
     assert!(!second.is_finished());
     drop(first);
     assert!(!second.join().expect("no panic"));
@@ -36,12 +39,12 @@ fn a_catalog_made_while_another_writer_waits_is_found_by_it() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let first = sandbox.writer();
     assert!(first.is_new());
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |_| tell.send(()).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |_| sender.send(()).expect("heard")).expect("opens").is_new()
     });
-    told.recv().expect("the second one waits");
+    receiver.recv().expect("the second one waits");
     let tree = walked(&[tree.path()]);
     let match_tree = TreeMatch::empty(&tree);
     let record = record(SystemTime::now());

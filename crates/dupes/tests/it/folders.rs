@@ -34,7 +34,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
             let above =
                 |dir: &String| redundant.iter().any(|s| s != dir && dir.starts_with(s.as_str()));
             for folder in r.redundant().iter().map(path) {
-                prop_assert!(!above(&folder), "{folder} is below a spare one");
+                prop_assert!(!above(&folder), "{folder} is below a redundant one");
                 prop_assert_eq!(redundant.iter().filter(|s| **s == folder).count(), 1);
             }
             if r.relation == Relation::Overlapping {
@@ -136,8 +136,8 @@ fn check_missed(
             };
             let bytes: u64 = world.in_dir(dir).map(|f| size(f.content)).sum();
             if !listing.is_empty() && world.shared(dir, other, near).1 * 2 >= bytes {
-                let told = named.iter().any(|name| !apart(name, dir));
-                prop_assert!(told, "{dir} ~ {other}");
+                let relations = named.iter().any(|name| !apart(name, dir));
+                prop_assert!(relations, "{dir} ~ {other}");
             }
         }
     }
@@ -197,7 +197,7 @@ proptest! {
 }
 
 #[test]
-fn equal_directories_are_one_set_and_nothing_below_them_is_told() {
+fn equal_directories_are_one_set_and_nothing_below_them_is_reported() {
     let mut files = Vec::new();
     for dir in ["a", "b", "c"] {
         files.push(known(&format!("{dir}x"), "f", 1));
@@ -282,9 +282,9 @@ fn snapshots_overlap_with_the_next() {
         files.push(ModelFile { content: None, ..known(&format!("{day}x"), "own", 0) });
         files.push(ModelFile { content: None, ..known(&format!("{day}y"), "own", 0) });
     }
-    let told = World::new(files, &[]).relations();
+    let relations = World::new(files, &[]).relations();
     let next = ["a ~ b", "b ~ c", "c ~ d", "d ~ e", "e ~ f", "f ~ g", "g ~ h"];
-    assert!(next.iter().all(|pair| told.contains(&(*pair).to_string())), "{told:?}");
+    assert!(next.iter().all(|pair| relations.contains(&(*pair).to_string())), "{relations:?}");
 }
 
 /// A directory reached by two paths is one directory: by its identity, not by its content.

@@ -26,14 +26,14 @@ fn the_groups_are_those_written_down_for_the_tree() {
 }
 
 #[test]
-fn an_ordinary_user_gets_the_rest_and_is_told_what_is_missing() {
+fn an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing() {
     let tree = TempTree::new();
     hostile_tree(tree.join("tree"));
     child::run("hostile::finds_what_an_ordinary_user_may_read", tree.path(), Rights::Nobody);
 }
 
 #[test]
-#[ignore = "run by an_ordinary_user_gets_the_rest_and_is_told_what_is_missing"]
+#[ignore = "run by an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing"]
 fn finds_what_an_ordinary_user_may_read() {
     let home = child::tree();
     // A second tree elsewhere, only to compute the expected groups.

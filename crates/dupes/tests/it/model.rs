@@ -126,7 +126,7 @@ impl World {
     /// Returns the relations found as sorted text: `a = b`, `a < b`, `a ~ b`.
     pub(crate) fn relations(&self) -> Vec<String> {
         self.ask(|_, related| {
-            let mut told: Vec<String> = related
+            let mut relations: Vec<String> = related
                 .iter()
                 .map(|r| {
                     let paths: Vec<String> = r.folders.iter().map(|f| self.path(f.dir)).collect();
@@ -137,8 +137,8 @@ impl World {
                     })
                 })
                 .collect();
-            told.sort();
-            told
+            relations.sort();
+            relations
         })
     }
 
