@@ -1,75 +1,75 @@
-//! Why a catalog cannot be used.
+//! The errors of this crate.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
 
-/// Why a catalog cannot be used. Unless said otherwise the catalog is as it was before.
+/// Why a catalog cannot be used. Unless documented otherwise, the catalog is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is none yet.
+    /// There is no catalog yet.
     #[error("no catalog at {}", .0.display())]
     Missing(PathBuf),
-    /// The file is not a catalog, or damaged.
-    #[error("{} is not a catalog of lop, or damaged", path.display())]
+    /// The file is not a catalog, or it is damaged.
+    #[error("{} is not a lop catalog, or is damaged", path.display())]
     Damaged {
         /// The catalog.
         path: PathBuf,
-        /// What `SQLite` says.
+        /// The error from `SQLite`.
         #[source]
         source: Option<rusqlite::Error>,
     },
-    /// Its tables contradict each other.
+    /// The catalog's tables contradict each other.
     #[error(
-        "{} is damaged: {dirs} directories and {files} files in it are in no directory that it has",
+        "{} is damaged: {dirs} directories and {files} files in it have no parent directory",
         path.display()
     )]
     Orphans {
         /// The catalog.
         path: PathBuf,
-        /// How many directories.
+        /// How many directories have no parent directory.
         dirs: u64,
-        /// How many files; 0 where they were not counted.
+        /// How many files have no directory; 0 if they were not counted.
         files: u64,
     },
-    /// It was written by a later version of lop.
+    /// The catalog was written by a later version of lop.
     #[error("{} has format {found}; this lop knows formats up to {known}", path.display())]
     TooNew {
         /// The catalog.
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The newest known one.
+        /// The newest format that this version knows.
         known: i64,
     },
-    /// It was written by an earlier version of lop. A scan brings it up to date.
-    #[error("{} has format {found}, which is older than that of this lop, {known}", path.display())]
+    /// The catalog was written by an earlier version of lop. A scan brings it up to date.
+    #[error("{} has the old format {found}; this lop needs format {known}", path.display())]
     TooOld {
         /// The catalog.
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The one this version reads.
+        /// The format that this version reads.
         known: i64,
     },
     /// A file or directory of the catalog cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
-    /// `SQLite` failed: a full disk, a read-only file, a lock.
+    /// `SQLite` failed, for example because of a full disk, a read-only file or a lock.
     #[error("cannot use the catalog {}", path.display())]
     Database {
         /// The catalog.
         path: PathBuf,
-        /// What `SQLite` says.
+        /// The error from `SQLite`.
         #[source]
         source: rusqlite::Error,
     },
 }
 
 impl Error {
-    /// Returns whether there was no room for what had to be written.
+    /// Returns whether the disk was full or a quota was used up.
     pub fn is_full(&self) -> bool {
         match self {
             Error::File(error) => {
@@ -82,8 +82,9 @@ impl Error {
 }
 
 impl Error {
-    /// Returns whether a commit was cut off that only somebody who may write to the catalog can take back.
-    pub fn is_cut_off(&self) -> bool {
+    /// Returns whether an interrupted commit has to be rolled back, which only a user with write
+    /// access to the catalog can do.
+    pub fn needs_rollback(&self) -> bool {
         matches!(self, Error::Database { source, .. }
             if source.sqlite_error_code() == Some(ReadOnly))
     }
@@ -108,7 +109,7 @@ impl<T> At<T> for rusqlite::Result<T> {
     }
 }
 
-/// Returns whether there is a value, or no row, where the schema and what lop writes allow for none such.
+/// Returns whether a value or a missing row contradicts the schema or what lop writes.
 fn contradicts_the_schema(source: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,

@@ -1,7 +1,8 @@
-//! Tells by the first bytes of a file whether it is a catalog, before `SQLite` or a lock touches anything.
+//! Recognizes a catalog by its first bytes, before `SQLite` opens it or a lock is taken.
 //!
-//! `SQLite` makes journals beside whatever it opens, and takes one byte for an empty database. A path that
-//! was mistyped must cost nothing, so the header (sqlite.org/fileformat.html, 1.3) is read first.
+//! `SQLite` creates journals beside any file it opens, and accepts a file of one byte as an empty
+//! database. A mistyped path must have no effect, so the header (sqlite.org/fileformat.html, 1.3)
+//! is read first.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,40 +15,40 @@ use crate::error::Error;
 /// `application_id` of a catalog: "lop1".
 pub(crate) const APPLICATION: u32 = 0x6c6f_7031;
 
-/// The length of the header.
+/// The length of the header in bytes.
 const BYTES: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Whether a write-ahead log belongs to the database: 1 for no, 2 for yes.
+/// The offset of the format version: 1 for a rollback journal, 2 for a write-ahead log.
 const WRITE_VERSION: usize = 18;
-/// Counts changes of the tables there are, so 0 as long as there was none.
+/// The offset of the counter of schema changes, which is 0 until the first table is created.
 const SCHEMA_COOKIE: usize = 40;
 const USER_VERSION: usize = 60;
 const APPLICATION_ID: usize = 68;
 
-/// What there is in the place of a catalog.
+/// What exists at the path of a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// No file.
     Nothing,
-    /// A file of no bytes, or a database that never had a table: a catalog can be made of it.
+    /// An empty file, or a database that never had a table: a catalog can be created in it.
     Empty,
     /// A catalog.
     Catalog,
 }
 
-/// Looks at what there is at `path`; changes nothing.
+/// Returns what exists at `path`. Changes nothing.
 ///
-/// Closing a file ends all locks that the process has on it by `fcntl(2)`, those of `SQLite` too: nothing may be
-/// under way on another connection to it in this process.
+/// Closing a file releases all `fcntl(2)` locks that the process has on it, including those of
+/// `SQLite`. So this process must have no other connection to the database open.
 ///
 /// # Errors
 ///
-/// What is neither a catalog nor empty, and what cannot be read. A FIFO is not opened, as that would wait
-/// for its other end.
-pub(crate) fn look(path: &Path) -> Result<Found, Error> {
+/// Fails if the file is neither a catalog nor empty, or cannot be read. A FIFO is not opened,
+/// because that would wait for its other end.
+pub(crate) fn inspect(path: &Path) -> Result<Found, Error> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
-        // A link to nothing stays an error: what is built aside could never take its name.
+        // A dangling link is an error: a catalog built aside could never take its name.
         Err(e) if e.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
             return Ok(Found::Nothing);
         }
@@ -80,7 +81,7 @@ fn found(header: &[u8]) -> Option<Found> {
     let is_untouched = [SCHEMA_COOKIE, USER_VERSION, APPLICATION_ID].map(number) == [0; 3];
     match number(APPLICATION_ID) {
         APPLICATION => Some(Found::Catalog),
-        // What a log has may be anything.
+        // A write-ahead log may contain anything.
         _ if is_untouched && header[WRITE_VERSION] == 1 => Some(Found::Empty),
         _ => None,
     }

@@ -1,57 +1,59 @@
-//! What lop remembers of files between runs, in a `SQLite` database.
+//! The catalog: what lop remembers of files between runs, in a `SQLite` database.
 //!
-//! [`Catalog`] answers questions; [`Writer`] holds the catalog's lock for a whole scan. Both
-//! speak in the terms of a walk: [`Recall`] attaches what is known to the files of a
-//! [`walk::Tree`], and remembered files are added to such a tree, so that the engines need to
-//! know nothing of databases.
+//! [`Catalog`] answers questions. [`Writer`] holds the catalog's lock for a whole scan and changes it.
+//! Both speak in the terms of a walk: [`TreeMatch`] attaches what the catalog knows to the files of a
+//! [`walk::Tree`], and remembered files can be added to such a tree. So the engines that compare files
+//! need to know nothing of databases, and this crate reads no file contents.
 //!
-//! # One piece
+//! | Module     | What it does                                                                   |
+//! |------------|--------------------------------------------------------------------------------|
+//! | `error`    | the errors, with the path of the catalog                                       |
+//! | `state`    | whether a remembered file can be relied on                                     |
+//! | `header`   | recognizes a catalog by its first bytes, before `SQLite` opens it              |
+//! | `schema`   | the tables and their migrations                                                |
+//! | `open`     | opens catalogs: to ask questions, or to write under a lock                     |
+//! | `tables`   | access to the rows of each table                                               |
+//! | `placer`   | adds remembered directories and files to a tree                                |
+//! | `read`     | answers questions about files, directories and the whole catalog               |
+//! | `matching` | matches the rows with the files of a scanned tree                              |
+//! | `write`    | commits scans and other changes, each in one transaction                       |
 //!
-//! A scan's result is committed in one transaction, and a new catalog is built aside and renamed
-//! into place when it is whole. Whatever kills the process, the catalog is the old one or the new
-//! one.
+//! # Atomicity
+//!
+//! A scan's result is committed in one transaction. A new catalog is built under another name and
+//! renamed into place when it is complete. Whatever kills the process, the catalog is either the old
+//! one or the new one.
 //!
 //! # Trust
 //!
 //! What is remembered of a file holds only for the same inode of the same file system with the
-//! same size, mtime and ctime. A file whose ctime is so recent that a further change could have
-//! left it as it is has nothing remembered.
+//! same size, mtime and ctime. Nothing is remembered of a file whose ctime is so recent that a further
+//! change could leave it the same.
 //!
-//! The tables are in `docs/catalog.md` for people with a `sqlite3` shell.
+//! `docs/catalog.md` describes the tables for users of the `sqlite3` shell.
 
-mod away;
-mod commit;
-mod delta;
-mod dirs;
 mod error;
-mod follow;
-mod forget;
 mod header;
-mod holdings;
-mod insert;
-mod load;
-mod marks;
+mod matching;
 mod open;
-mod outside;
-mod overview;
-mod question;
-mod recall;
-mod rows;
+mod placer;
+mod read;
+mod schema;
 mod state;
-mod totals;
-mod upkeep;
-mod volumes;
+mod tables;
+mod write;
 
-pub use commit::{Copies, Findings, ScanRecord};
 pub use error::Error;
-pub use follow::{Deed, Live, Status, Version};
-pub use holdings::{Held, Holdings};
-pub use load::{Doubt, Loaded, Rows};
-pub use marks::{Mark, Marker};
+pub use matching::{RowMap, Suspect, TreeMatch};
 pub use open::{Catalog, Writer};
-pub use overview::{Disk, Overview, Scanned, Tally};
-pub use question::{Doubts, Entry, Known, Record};
-pub use recall::{Memory, Recall, Suspect};
+pub use read::content_index::{ContentIndex, DigestedFile};
+pub use read::load::{Loaded, Rows, UnreliableFile};
+pub use read::lookup::{Entry, FileMatch, KnownFile};
+pub use read::overview::{Overview, ScannedRoot, Tally, VolumeSummary};
+pub use read::totals::Totals;
+pub use read::unreliable::UnreliableCounts;
 pub use state::FileState;
-pub use totals::Totals;
-pub use upkeep::{Change, Now};
+pub use write::changes::{CurrentMetadata, FileChange};
+pub use write::findings::{CopyCount, Findings, ScanRecord};
+pub use write::marks::{Mark, Marker};
+pub use write::operation::{CtimeCause, FileOperation, LiveFile, Version};

@@ -1,21 +1,23 @@
-//! Opens catalogs: to ask, or to write under a lock.
+//! Opens catalogs: to ask questions, or to write under a lock.
 //!
 //! # Journals
 //!
-//! A catalog has a rollback journal, and no write-ahead log: the index of such a log is a file in shared
-//! memory, and on a full disk whoever touches a page of it that has no block is killed by `SIGBUS`.
-//! Between commits, a catalog is one file that questions never have to write to.
+//! A catalog has a rollback journal and no write-ahead log. The index of a write-ahead log is a
+//! file in shared memory, and on a full disk a process that touches an unallocated page of it is
+//! killed by `SIGBUS`. Between commits a catalog is a single file, to which questions never have to
+//! write.
 //!
-//! A writer keeps the pages it changes in memory until it commits (`cache_spill` is off): about 110 bytes for a
-//! changed file, and never more than the size of the catalog. A bound would cost more than it saves: with a
-//! rollback journal, `SQLite` locks readers out from the first page that it spills to the end of the commit.
-//! With 4 million changed files and a bound of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took
-//! 66 s of processor time instead of 49, and questions gave up after [`PATIENCE`]; without a bound they waited 0.6 s.
+//! A writer keeps changed pages in memory until it commits (`cache_spill` is off): about 110 bytes
+//! for a changed file, and never more than the size of the catalog. A bound would cost more than it
+//! saves: with a rollback journal, `SQLite` locks readers out from the first page that it spills to
+//! the end of the commit. With 4 million changed files and a bound of 128 MiB, the process peaked
+//! at 868 MB instead of 1,141, the commit took 66 s of processor time instead of 49, and questions
+//! gave up after [`QUESTION_TIMEOUT`]; without a bound they waited 0.6 s.
 //!
 //! # Locks
 //!
-//! The lock file keeps writers apart and is there only while somebody writes. Who holds it removes it, and
-//! nobody else may: that is what [`Lock::take`] relies on.
+//! The lock file keeps writers apart and exists only while a writer is open. Only the process that
+//! holds the lock may remove the file: [`Lock::take`] relies on that.
 
 use std::ffi::OsString;
 use std::io;
@@ -28,22 +30,17 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
-use crate::header::{APPLICATION, Found, look};
+use crate::header::{APPLICATION, Found, inspect};
+use crate::schema::{INDEXES, MIGRATIONS, VERSION};
 
-/// `user_version` of the catalogs this version writes: one more than the last migration.
-const VERSION: i64 = 2;
+/// The suffix of the lock file's name. No other program takes such a file for its own lock.
+const LOCK_SUFFIX: &str = ".lop-lock";
 
-/// Steps from one format to the next, by the version they start from. Append only.
-pub(crate) const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
-pub(crate) const INDEXES: &str = include_str!("schema_index.sql");
-
-/// What the lock file's name ends in: nothing that another program would take for its own lock.
-const LOCK: &str = ".lop-lock";
-
-/// How long a question waits for a commit to be written out.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a commit waits for those who ask: what a scan of many hours found is at stake.
-const LONG_PATIENCE: Duration = Duration::from_secs(3600);
+/// How long a question waits for a commit to finish.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a commit waits for open questions. It is long because the results of a scan of many
+/// hours are at stake.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A catalog open for questions.
 #[derive(Debug)]
@@ -52,19 +49,19 @@ pub struct Catalog {
     pub(crate) path: PathBuf,
 }
 
-/// A catalog open to be changed; no other process can change it meanwhile.
+/// A catalog open for changes. No other process can change it meanwhile.
 #[derive(Debug)]
 pub struct Writer {
     pub(crate) catalog: Catalog,
-    /// Where a new catalog is built, until it is whole.
+    /// The file in which a new catalog is built until it is complete.
     pub(crate) building: Option<Building>,
-    /// Whether the database has to be opened again before it is of any use.
-    spoilt: bool,
-    /// Last, so that the others are closed under it.
+    /// Whether the database has to be opened again before it can be used.
+    needs_reopen: bool,
+    /// The last field, so that the lock is released after the others are closed.
     _lock: LockFile,
 }
 
-/// A file that is removed unless it was given its final name.
+/// A file that is removed on drop, unless it got its final name.
 #[derive(Debug)]
 pub(crate) struct Building(pub(crate) PathBuf);
 
@@ -75,71 +72,80 @@ impl Drop for Building {
     }
 }
 
-/// The lock of a catalog; its file is removed with it.
+/// The lock of a catalog; dropping it removes its file.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
-    /// Let go of after the file was removed.
+    /// Released after the file was removed.
     _lock: Lock,
 }
 
 impl LockFile {
     fn take(catalog: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<LockFile, fsops::Error> {
-        let path = with_suffix(catalog, LOCK);
+        let path = with_suffix(catalog, LOCK_SUFFIX);
         Ok(LockFile { _lock: Lock::take(&path, waiting)?, path })
     }
 }
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // One that stays does no harm: the next writer locks it.
+        // A file left behind does no harm: the next writer locks it.
         drop(fsops::remove_file(&self.path));
     }
 }
 
 impl Catalog {
-    /// Returns the paths of all files that a catalog at `path` may have: it changes while its own
-    /// directory is scanned.
+    /// Returns the paths of all files that a catalog at `path` may have. They change while a scan
+    /// reads their directory.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK, ".new"];
+        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
-    /// Returns the paths of everything that belongs to a catalog at `path`: its files and the folder with the journals.
-    /// For a symbolic link, `SQLite` may use files beside the link or beside its target. Both sets are returned.
-    pub fn own(path: &Path) -> Vec<PathBuf> {
+    /// Returns the paths of everything that belongs to a catalog at `path`: its files and the
+    /// folder with the journals of runs. For a symbolic link, `SQLite` may use files beside the
+    /// link or beside its target, so both sets are returned.
+    pub fn own_paths(path: &Path) -> Vec<PathBuf> {
         let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
         let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();
-        all.flat_map(|path| [Catalog::files(&path), vec![Catalog::runs(&path)]].concat()).collect()
+        all.flat_map(|path| [Catalog::files(&path), vec![Catalog::runs_dir(&path)]].concat())
+            .collect()
     }
 
-    /// Returns the folder for the journals of what was done with files of a catalog at `path`.
-    pub fn runs(path: &Path) -> PathBuf {
+    /// Returns the folder for the journals of the runs that changed files of a catalog at `path`.
+    pub fn runs_dir(path: &Path) -> PathBuf {
         with_suffix(path, ".runs")
     }
 
     /// Opens the catalog at `path` for questions.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no catalog, if the file is not a catalog or is damaged, if its format is
+    /// older or newer than this version's, or if it cannot be read. Nothing has changed, except
+    /// that `SQLite` may have rolled back the commit of a process that was killed.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
-        match look(path)? {
+        match inspect(path)? {
             Found::Nothing => Err(Error::Missing(path.into())),
             Found::Empty => Err(Error::Damaged { path: path.into(), source: None }),
-            Found::Catalog => Catalog::connect(path)?.checked(),
+            Found::Catalog => Catalog::connect(path)?.with_known_format(),
         }
     }
 
-    /// Opens a database. Who may write to it can take back what a process that was killed had begun;
-    /// `SQLite` does without where it may not.
+    /// Opens a database. With write access, `SQLite` rolls back the commit of a process that was
+    /// killed; otherwise it opens the database read-only.
     fn connect(path: &Path) -> Result<Catalog, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;
-        db.busy_timeout(PATIENCE).at(path)?;
-        // SQLite would plan a statement anew for each value of a parameter, as another one might not suit a partial index.
+        db.busy_timeout(QUESTION_TIMEOUT).at(path)?;
+        // Without this, SQLite would plan a statement anew for each value of a parameter, as a
+        // value may not suit a partial index.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).at(path)?;
         Ok(Catalog { db, path: path.into() })
     }
 
-    /// Makes sure that its format is a known one.
-    fn checked(self) -> Result<Catalog, Error> {
+    /// Fails unless the catalog has the current format.
+    fn with_known_format(self) -> Result<Catalog, Error> {
         match self.version()? {
             VERSION => Ok(self),
             found if found > VERSION => {
@@ -150,13 +156,16 @@ impl Catalog {
         }
     }
 
-    /// Returns the format, 0 for an empty database.
+    /// Returns the format; 0 for an empty database.
     fn version(&self) -> Result<i64, Error> {
         self.db.query_row("PRAGMA user_version", [], |row| row.get(0)).at(&self.path)
     }
 
-    /// Answers several questions from one state, whatever is committed meanwhile.
-    pub(crate) fn at_once<T>(&self, ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    /// Answers several questions from one snapshot, whatever is committed meanwhile.
+    pub(crate) fn in_one_snapshot<T>(
+        &self,
+        ask: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         if !self.db.is_autocommit() {
             return ask();
         }
@@ -170,7 +179,7 @@ impl Catalog {
         self.db.execute_batch(sql).at(&self.path)
     }
 
-    /// Brings an empty or older catalog to the current format; the caller has a transaction.
+    /// Brings an empty or older catalog to the current format. The caller has begun a transaction.
     fn migrate(&self, from: i64) -> Result<(), Error> {
         for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
             self.run(step)?;
@@ -180,24 +189,32 @@ impl Catalog {
 }
 
 impl Writer {
-    /// Opens the catalog at `path` to change it, waiting for another process that does.
+    /// Opens the catalog at `path` for changes. Waits while another process has it open for
+    /// changes.
     ///
-    /// `waiting` is told the other process's number, if it is known. A missing catalog, and the
-    /// directories it is in, are made; it appears under its name once it is committed.
+    /// If it has to wait, it calls `waiting` with the other process's id, if known. Creates a
+    /// missing catalog and its parent directories; the catalog appears under its name when it is
+    /// committed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not a catalog or is damaged, if its format is newer than this
+    /// version's, or if the directory, the lock or the catalog cannot be created or written. An
+    /// older catalog is unchanged then, but missing parent directories may have been created.
     pub fn open(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Writer, Error> {
-        look(path)?;
+        inspect(path)?;
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        // Beside the file itself, whatever links lead to it.
+        // The lock is beside the file itself, whatever links lead to it.
         let real = path.canonicalize();
         let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
-        // Looked at again now that nobody else can be making it.
+        // Inspects the path again now that no other process can be creating a catalog there.
         let (catalog, building) = open_to_write(path)?;
-        Ok(Writer { catalog, building, spoilt: false, _lock: lock })
+        Ok(Writer { catalog, building, needs_reopen: false, _lock: lock })
     }
 
-    /// Returns whether there was no catalog before.
+    /// Returns whether the catalog did not exist before.
     pub fn is_new(&self) -> bool {
         self.building.is_some()
     }
@@ -208,15 +225,17 @@ impl Writer {
     }
 }
 
-/// Opens the catalog, or begins a new one aside; the caller has the lock.
+/// Opens the catalog, or starts a new one aside. The caller holds the lock.
 fn open_to_write(path: &Path) -> Result<(Catalog, Option<Building>), Error> {
-    Ok(match look(path)? {
-        Found::Nothing => fresh(path).map(|(catalog, building)| (catalog, Some(building)))?,
-        Found::Empty | Found::Catalog => (existing(path)?, None),
+    Ok(match inspect(path)? {
+        Found::Nothing => {
+            create_aside(path).map(|(catalog, building)| (catalog, Some(building)))?
+        }
+        Found::Empty | Found::Catalog => (open_existing(path)?, None),
     })
 }
 
-fn existing(path: &Path) -> Result<Catalog, Error> {
+fn open_existing(path: &Path) -> Result<Catalog, Error> {
     let catalog = Catalog::connect(path)?;
     if catalog.db.is_readonly("main").at(path)? {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
@@ -229,19 +248,20 @@ fn existing(path: &Path) -> Result<Catalog, Error> {
         catalog.run(INDEXES)?;
         catalog.run("COMMIT")?;
     }
-    let catalog = catalog.checked()?;
+    let catalog = catalog.with_known_format()?;
     catalog.run(
         "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
          PRAGMA cache_size = -8192; PRAGMA cache_spill = OFF",
     )?;
-    catalog.db.busy_timeout(LONG_PATIENCE).at(path)?;
+    catalog.db.busy_timeout(COMMIT_TIMEOUT).at(path)?;
     Ok(catalog)
 }
 
-/// Starts a new catalog aside, for its owner alone. It needs no journal: it is nothing until it is renamed.
-fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
+/// Creates a new catalog under another name, readable by its owner only. It needs no journal, as it
+/// does not count until it is renamed.
+fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
-    // A journal of a catalog that was removed without it would be taken for the new one's.
+    // The new catalog would take over a journal left by a removed one.
     for left in [".new", "-wal", "-shm", "-journal"] {
         fsops::remove_file(&with_suffix(path, left))?;
     }
@@ -257,7 +277,8 @@ fn fresh(path: &Path) -> Result<(Catalog, Building), Error> {
 }
 
 impl Writer {
-    /// Gives a new catalog its name; it has to be opened again after that ([`Writer::ready`]).
+    /// Renames a new catalog to its final name. It has to be opened again after that
+    /// ([`Writer::reopen_if_needed`]).
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         if !self.is_new() {
             return Ok(());
@@ -271,21 +292,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens the database again if that is needed: a new catalog that was given its name, or one to which writing
-    /// failed, as it has no journal to go back by.
-    pub(crate) fn ready(&mut self) -> Result<(), Error> {
-        if !self.spoilt {
+    /// Opens the database again if needed: after a new catalog got its final name, or after a write
+    /// to a new catalog failed, which has no journal to roll back.
+    pub(crate) fn reopen_if_needed(&mut self) -> Result<(), Error> {
+        if !self.needs_reopen {
             return Ok(());
         }
         let path = self.catalog.path.clone();
         (self.catalog, self.building) = open_to_write(&path)?;
-        self.spoilt = false;
+        self.needs_reopen = false;
         Ok(())
     }
 
-    /// Goes back to what was committed before, after writing failed.
-    pub(crate) fn go_back(&mut self) {
-        // If even this fails there is nothing in the database that could be made use of.
+    /// Returns to the last committed state after a write failed.
+    pub(crate) fn roll_back(&mut self) {
+        // If even the rollback fails, nothing in the database can be used.
         let undone = !self.is_new() && self.catalog.run("ROLLBACK").is_ok();
         if !undone {
             drop(self.detach());
@@ -293,23 +314,23 @@ impl Writer {
         }
     }
 
-    /// Takes the database out; what is left has to be made ready.
+    /// Takes the database out. The writer has to be reopened before it is used again.
     fn detach(&mut self) -> Result<Catalog, Error> {
-        let path = self.name();
-        let nothing = Catalog { db: Connection::open_in_memory().at(&path)?, path };
-        self.spoilt = true;
-        Ok(std::mem::replace(&mut self.catalog, nothing))
+        let path = self.final_path();
+        let placeholder = Catalog { db: Connection::open_in_memory().at(&path)?, path };
+        self.needs_reopen = true;
+        Ok(std::mem::replace(&mut self.catalog, placeholder))
     }
 
-    /// Returns where the catalog is, or will be.
-    fn name(&self) -> PathBuf {
+    /// Returns the path that the catalog has or will have.
+    fn final_path(&self) -> PathBuf {
         let path = self.catalog.path.as_os_str().as_bytes();
         let name = if self.is_new() { path.strip_suffix(b".new") } else { None };
         OsString::from_vec(name.unwrap_or(path).to_vec()).into()
     }
 
     /// Creates the indexes of a new catalog.
-    pub(crate) fn index(&self) -> Result<(), Error> {
+    pub(crate) fn create_indexes(&self) -> Result<(), Error> {
         if self.is_new() { self.catalog.run(INDEXES) } else { Ok(()) }
     }
 }

@@ -1,16 +1,17 @@
-//! How far what is remembered of a file's bytes can be relied on.
+//! Whether a remembered file can be relied on.
 
 /// What is known of the bytes of a remembered file.
 ///
-/// Questions take a file that is not [`FileState::Known`] for neither a copy nor a file without one: nobody knows until
-/// it was read again, which the next scan does.
+/// A file that is not [`FileState::Known`] counts neither as a copy nor as a file without one: that
+/// is unknown until the next scan reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FileState {
-    /// It was compared with every other file of its size, as far as that was needed.
+    /// It was compared with the other files of its size, as far as necessary.
     #[default]
     Known = 0,
-    /// It was not compared yet: the scan was interrupted, or it was out of reach when another file of its size came up.
+    /// It was not compared yet: the scan was interrupted, or the file was unreachable when another
+    /// file of its size appeared.
     Pending = 1,
     /// Its bytes are not those that were scanned, although its size and times are the same.
     Damaged = 2,
@@ -19,12 +20,13 @@ pub enum FileState {
 }
 
 impl FileState {
-    /// Returns the number that stands for it in the catalog.
+    /// Returns the number that represents the state in the catalog.
     pub(crate) fn number(self) -> i64 {
         i64::from(self as u8)
     }
 
-    /// Returns the state of a number. One that no version of lop wrote tells nothing of the file.
+    /// Returns the state that a number represents. A number that no version of lop wrote counts as
+    /// pending.
     pub(crate) fn of(number: i64) -> FileState {
         match number {
             0 => FileState::Known,
@@ -34,7 +36,7 @@ impl FileState {
         }
     }
 
-    /// Returns whether the file was read and found bad, so that nothing of it can be taken over.
+    /// Returns whether the file was read and found bad, so that nothing known of it may be used.
     pub(crate) fn is_bad(self) -> bool {
         matches!(self, FileState::Damaged | FileState::Unreadable)
     }

@@ -3,13 +3,13 @@
 use runtime::Progress;
 use walk::{FileId, FileRecord, Tree};
 
-use crate::parallel::Work;
 use crate::sets::Sets;
+use crate::work::Work;
 
-/// Sets of files of one size, in bytes.
+/// Sets of files of equal size; the value is the size in bytes.
 pub(crate) type SameSize = Sets<u64>;
 
-/// A file in the order of classes.
+/// The sort key of a file.
 #[derive(Clone, Copy)]
 struct Key {
     size: u64,
@@ -24,13 +24,15 @@ impl Key {
     }
 }
 
-/// Sorts the files of a tree by size; returns those whose size another inode (or, if names count,
-/// another name) has too. The names of an inode are neighbours. Takes 24 bytes per file while it runs,
-/// and goes through the tree once.
+/// Sorts the files of a tree by size. Returns those whose size another inode (or, if `names_count`,
+/// another name) has too.
+///
+/// The names of an inode are neighbours. Takes 24 bytes per file while it runs, and goes through
+/// the tree once.
 pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
-        // There are at most 65,536.
+        // A tree has at most 65,536 devices.
         device: u32::try_from(tree.device_index(file.dir)).unwrap_or(u32::MAX),
         inode: file.inode,
         file: FileId(id),
@@ -52,7 +54,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
     classes
 }
 
-/// Returns how many inodes the classes of more than one inode have.
+/// Returns the number of inodes in all classes that have more than one inode.
 pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
     let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
@@ -60,7 +62,8 @@ pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
 
 /// Returns the names in a class, inode by inode.
 ///
-/// The files of a large class are all over the tree, so that memory is looked at on the way.
+/// The files of a large class are scattered over the tree, so this also checks the memory bound of
+/// the process.
 pub(crate) fn inodes<'a>(
     work: &'a Work<'_>,
     class: &'a [FileId],
@@ -68,7 +71,7 @@ pub(crate) fn inodes<'a>(
     names_of_inodes(work.tree, work.progress, class)
 }
 
-/// As [`inodes`], without a search.
+/// Returns the names in a class, inode by inode, for callers without a [`Work`].
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
     progress: &'a Progress,

@@ -1,4 +1,4 @@
-//! Compares small sets of files side by side; the bytes decide.
+//! Compares small sets of files side by side, byte by byte.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,33 +11,35 @@ use runtime::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::classes::SameSize;
-use crate::parallel::Work;
+use crate::contents::record_equal;
+use crate::holes::has_huge_holes;
 use crate::sets::Set;
-use crate::sift::{is_hollow, settle};
-use crate::twins::Twins;
+use crate::shared_extents::SharedExtents;
+use crate::work::Work;
 use crate::worker::Worker;
 
-/// Compares each set; every set is small enough to be open at once.
+/// Compares each set. Every set must be small enough for all its files to be open at once.
 pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
-    // Large ones first, so that no thread is left alone with one at the end; the rest in the
-    // order of the tree.
+    // Large sets come first, so that no thread is left alone with one at the end; the others follow
+    // in tree order.
     let rank = |set: &Set<'_, u64>| {
-        let bytes = set.of.saturating_mul(set.files.len() as u64);
-        (std::cmp::Reverse(bytes / LARGE), set.files[0])
+        let bytes = set.value.saturating_mul(set.files.len() as u64);
+        (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
     sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
-    // A few at a time, for their directories; fewer if there would not be enough for everybody.
+    // A thread takes a few sets at a time, as they often share directories, but fewer if there are
+    // not enough sets for all threads.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
-        let Set { files: set, of: &size } = sets.get(number as usize);
+        let Set { files: set, value: &size } = sets.get(number as usize);
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
-            // Nothing to read, and so known for good.
+            // Empty files have nothing to read, so their content is certain.
             for file in set {
-                worker.work.facts.set_head(file.0, head_of(b""));
+                worker.work.fingerprints.set_head(file.0, head_of(b""));
             }
-            settle(worker.work.facts, set, Some(Digest::of(b"")));
+            record_equal(worker.work.fingerprints, set, Some(Digest::of(b"")));
             return Ok(());
         }
         if size == head_length(size) { small(worker, set, size) } else { large(worker, set, size) }
@@ -45,33 +47,33 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
     Ok(problems)
 }
 
-/// Sets of more bytes than this are taken first.
-const LARGE: u64 = 8 * 1024 * 1024;
+/// Sets of more bytes than this come first.
+const LARGE_SET_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Compares files that are no longer than their heads, each opened at most once.
 ///
-/// Files without a head are read first; one whose head is known is read only if another has the
-/// same.
+/// Reads the files without a known head first. A file whose head is known is read only if another
+/// file has the same head.
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
-    let facts = worker.work.facts;
+    let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let buffer = scratch.bytes(size * set.len() as u64);
     let length = buffer.len() / set.len();
     let (known, new): (Vec<_>, Vec<_>) = set
         .iter()
         .zip(buffer.chunks_exact_mut(length))
-        .partition(|(id, _)| facts.head(id.0).is_some());
+        .partition(|(id, _)| fingerprints.head(id.0).is_some());
     let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
     for (&id, chunk) in new {
         if worker.read(id, |file, _, progress| read_exact(file, chunk, 0, progress))?.is_some() {
             let head = head_of(chunk);
-            facts.set_head(id.0, head);
+            fingerprints.set_head(id.0, head);
             read.push((id, head, chunk));
         }
     }
-    let heads = |head| set.iter().filter(|f| facts.head(f.0) == Some(head)).count();
+    let heads = |head| set.iter().filter(|f| fingerprints.head(f.0) == Some(head)).count();
     for (&id, chunk) in known {
-        let Some(head) = facts.head(id.0).filter(|&head| heads(head) > 1) else {
+        let Some(head) = fingerprints.head(id.0).filter(|&head| heads(head) > 1) else {
             worker.work.done([id].into_iter(), size);
             continue;
         };
@@ -85,7 +87,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     for part in partition_bytes(read.len(), digest, same_head, |i| read[i].2) {
         let files: Vec<FileId> = part.members.iter().map(|&i| read[i].0).collect();
         if heads(read[part.members[0]].1) > 1 {
-            settle(facts, &files, part.digest);
+            record_equal(fingerprints, &files, part.digest);
         }
     }
     worker.scratch = scratch;
@@ -94,10 +96,10 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
 
 /// Compares files that are longer than their heads, all open at once.
 fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
-    let facts = worker.work.facts;
+    let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
     let mut open = Vec::with_capacity(set.len());
-    let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| facts.head(f.0).is_some());
+    let (known, new): (Vec<_>, Vec<_>) = set.iter().partition(|f| fingerprints.head(f.0).is_some());
     for id in new {
         let Some(file) = worker.open(id) else { continue };
         let head = read_head(&file, size, &mut scratch, worker.work.progress);
@@ -105,12 +107,12 @@ fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
             worker.work.done([id].into_iter(), size);
             continue;
         };
-        facts.set_head(id.0, head);
+        fingerprints.set_head(id.0, head);
         open.push((head, id, file));
     }
     for id in known {
-        let Some(head) = facts.head(id.0) else { continue };
-        if set.iter().filter(|f| facts.head(f.0) == Some(head)).count() < 2 {
+        let Some(head) = fingerprints.head(id.0) else { continue };
+        if set.iter().filter(|f| fingerprints.head(f.0) == Some(head)).count() < 2 {
             worker.work.done([id].into_iter(), size);
         } else if let Some(file) = worker.open(id) {
             open.push((head, id, file));
@@ -135,10 +137,10 @@ fn side_by_side<H>(
     scratch: &mut Scratch,
 ) -> Result<(), Interrupted> {
     let (tree, progress) = (worker.work.tree, worker.work.progress);
-    let twins = Twins::find(tree, open);
-    let leaders: Vec<&File> = twins.leaders.iter().map(|&n| &open[n].2).collect();
-    let spared = size.saturating_mul((open.len() - leaders.len()) as u64);
-    progress.bytes_done.fetch_add(spared, Relaxed);
+    let shared = SharedExtents::find(tree, open);
+    let leaders: Vec<&File> = shared.leaders.iter().map(|&n| &open[n].2).collect();
+    let saved_bytes = size.saturating_mul((open.len() - leaders.len()) as u64);
+    progress.bytes_done.fetch_add(saved_bytes, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
     let manner = Manner {
         sparse,
@@ -146,20 +148,21 @@ fn side_by_side<H>(
         quantum: worker.work.disk(open[0].1).quantum(),
     };
     let (parts, failures) = partition(&leaders, size, manner, scratch, progress)?;
-    // Their bytes were counted on the way.
+    // The comparison has already counted their bytes.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
-        drop_all(worker, open, twins.all_of(twins.leaders[failure.member]), &failure.error)?;
+        drop_all(worker, open, shared.all_of(shared.leaders[failure.member]), &failure.error)?;
     }
     for Part { members, mut digest } in parts {
-        let all = members.iter().flat_map(|&member| twins.all_of(twins.leaders[member]));
+        let all = members.iter().flat_map(|&member| shared.all_of(shared.leaders[member]));
         let positions: Vec<usize> = all.collect();
         if let [only] = members[..]
             && positions.len() > 1
             && manner.digest
-            && !is_hollow(worker.work, open[0].1)
+            && !has_huge_holes(worker.work, open[0].1)
         {
-            // The comparison counted this file as done without reading it, as it had no other to compare it with.
+            // The comparison counted this file as done without reading it, as there was no other
+            // file to compare it with.
             progress.bytes_total.fetch_add(size, Relaxed);
             let whole = Stretch { size, before: None, to: size };
             match read_on(leaders[only], whole, scratch, progress) {
@@ -176,13 +179,13 @@ fn side_by_side<H>(
             equal.extend(worker.accept(*id, file, Ok::<_, ReadError>(*id))?);
         }
         if !equal.is_empty() {
-            settle(worker.work.facts, &equal, digest);
+            record_equal(worker.work.fingerprints, &equal, digest);
         }
     }
     Ok(())
 }
 
-/// Drops files that share storage which cannot be read.
+/// Drops the files that share extents that cannot be read.
 fn drop_all<H>(
     worker: &mut Worker<'_>,
     open: &[(H, FileId, File)],
@@ -201,7 +204,7 @@ fn drop_all<H>(
     Ok(())
 }
 
-/// Returns the same error of the system once more.
+/// Returns a copy of an I/O error.
 fn copy_of(error: &std::io::Error) -> std::io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }

@@ -1,15 +1,17 @@
-//! Reads files and their copies now, and tells which files certainly have their content elsewhere.
+//! Reads files and their copies, and decides which files certainly have their content elsewhere.
 //!
-//! A catalog says from memory that files are equal. A [`Claim`] names those whose content must not be lost and
-//! the copies that would keep it. A file counts as copied if its bytes equal those of a copy to the end of both, read
-//! through descriptors that stay open meanwhile, if neither has changed since it was scanned, and if the bytes
-//! are those that were scanned, as far as a digest tells.
+//! That files are equal is only what the catalog remembers. A [`Claim`] names the files whose
+//! content must not be lost and the copies that are supposed to keep it. A file counts as copied
+//! under three conditions: its bytes equal those of a copy up to the end of both, read through
+//! descriptors that stay open meanwhile; neither file has changed since the scan; and, if the scan
+//! left a digest, the bytes are those that were scanned.
 //!
-//! Copies are tried in turn: the next one is read only if those before it did not hold. A copy is read
-//! side by side with all files of its claim, so each is read once if nothing is wrong.
+//! Copies are tried one after the other: the next copy is read only if the previous ones did not
+//! hold. A copy is read side by side with all files of its claim, so each file is read once if
+//! nothing is wrong.
 //!
-//! It looks for no copies that are not claimed, and does not take shared extents for a comparison: what the disk
-//! gives back is the question.
+//! This module looks for no copies that are not claimed. It does not accept shared extents instead
+//! of a comparison, because the question is what the disk returns.
 
 use std::cmp::Reverse;
 use std::io;
@@ -20,16 +22,16 @@ use fsops::{File, Op, is_gone};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason};
 
-use crate::parallel::Work;
 use crate::validate::{Expected, Finding, compare};
+use crate::work::Work;
 use crate::worker::Worker;
 
-/// Files that a catalog has as equal, one name of each inode.
+/// Files that are equal according to the catalog, one name of each inode.
 #[derive(Clone, Debug, Default)]
 pub struct Claim {
-    /// Those whose content must be elsewhere.
+    /// The files whose content must exist elsewhere.
     pub files: Vec<FileId>,
-    /// Those that count as elsewhere, in the order in which to try them.
+    /// The files that count as elsewhere, in the order in which to try them.
     pub copies: Vec<FileId>,
 }
 
@@ -38,11 +40,12 @@ pub struct Claim {
 pub enum Verdict {
     /// It equals a copy.
     Copied,
-    /// It has the bytes that were scanned, as far as lop can tell, and no copy has them.
+    /// It has the bytes that were scanned, as far as lop can tell, but no copy has them.
     Alone,
-    /// As [`Verdict::Alone`], but a copy changed or is gone, so its present content is unknown.
-    Unsettled,
-    /// Its metadata is that of the scan and its bytes are not.
+    /// Like [`Verdict::Alone`], but a copy changed or is gone, so what the copy contains now is
+    /// unknown.
+    Undecided,
+    /// Its metadata is that of the scan but its bytes are not.
     Damaged,
     /// It cannot be read.
     Unreadable,
@@ -53,19 +56,20 @@ pub enum Verdict {
 /// The results for all claims.
 #[derive(Debug, Default)]
 pub struct Confirmed {
-    /// By file of a claim, in no order.
+    /// The verdict on each file of a claim, in no particular order.
     pub verdicts: Vec<(FileId, Verdict)>,
-    /// Files and copies that were found damaged or unreadable, sorted by path.
+    /// Files and copies that are damaged or unreadable, sorted by path.
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files of all claims, and as many of their copies as it takes to tell of each file whether it has one.
+/// Reads the files of all claims, and as many of their copies as are needed to decide whether each
+/// file has one.
 ///
-/// `found` hears of each file or copy that is damaged or unreadable as soon as that is known.
+/// Calls `found` for each damaged or unreadable file or copy as soon as it is known.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop. Nothing on disk has changed.
 pub fn confirm(
     work: &Work<'_>,
     claims: &[Claim],
@@ -83,22 +87,25 @@ pub fn confirm(
     }
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
-    // Large ones first, so that no thread is left alone with one at the end; the rest in the order of the tree.
-    pieces.sort_by_key(|&(number, file)| (Reverse(bytes(&claims[number as usize]) / LARGE), file));
+    // Large claims come first, so that no thread is left alone with one at the end; the others
+    // follow in tree order.
+    pieces.sort_by_key(|&(number, file)| {
+        (Reverse(bytes(&claims[number as usize]) / LARGE_CLAIM_BYTES), file)
+    });
     let (lists, _) =
         work.on_threads(&pieces, 4, |worker, out: &mut Confirmed, &(number, file)| {
             let claim = &claims[number as usize];
-            let trial = Trial {
+            let check = ClaimCheck {
                 size: work.tree.file(file).size,
-                expected: Expected::of(work.facts, file),
+                expected: Expected::of(work.fingerprints, file),
                 copies: claim.copies.clone(),
-                is_unsettled: false,
+                has_unknown_copy: false,
                 unread: bytes(claim),
                 worker,
                 found,
                 out,
             };
-            trial.run(&claim.files)
+            check.run(&claim.files)
         })?;
     let mut all = Confirmed::default();
     for list in lists {
@@ -106,37 +113,37 @@ pub fn confirm(
         all.problems.extend(list.problems);
     }
     all.problems.sort_by(|a, b| a.path.cmp(&b.path));
-    // A copy may be one in several claims.
+    // A file may be a copy in several claims.
     all.problems.dedup_by(|a, b| a.path == b.path);
     Ok(all)
 }
 
-/// Claims of more bytes than this are taken first.
-const LARGE: u64 = 8 * 1024 * 1024;
+/// Claims of more bytes than this come first.
+const LARGE_CLAIM_BYTES: u64 = 8 * 1024 * 1024;
 
-/// An open file of a claim, or a copy.
+/// An open file of a claim, or an open copy.
 struct Opened {
     id: FileId,
     file: File,
     is_copy: bool,
 }
 
-/// One claim on its way to verdicts.
-struct Trial<'t, 'a> {
+/// The check of one claim.
+struct ClaimCheck<'t, 'a> {
     worker: &'t mut Worker<'a>,
     size: u64,
     expected: Expected,
-    /// Copies that may hold.
+    /// Copies that may still hold.
     copies: Vec<FileId>,
     /// Whether the present content of a copy is unknown.
-    is_unsettled: bool,
-    /// Bytes of this claim that the progress total includes and that no read has counted yet.
+    has_unknown_copy: bool,
+    /// Bytes of this claim that are in the progress total and that no read has counted yet.
     unread: u64,
     found: &'t (dyn Fn(FileId, Finding) + Sync),
     out: &'t mut Confirmed,
 }
 
-impl Trial<'_, '_> {
+impl ClaimCheck<'_, '_> {
     /// Finds a verdict for each of the claim's files.
     fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
         let most = self.worker.work.options.open_files.max(2) - 1;
@@ -150,19 +157,19 @@ impl Trial<'_, '_> {
                 let id = copy.id;
                 pending.push(copy);
                 pending = self.round(pending)?;
-                // One that did not hold is no longer in the list.
+                // A copy that did not hold is no longer in the list.
                 at += usize::from(self.copies.get(at) == Some(&id));
             }
-            let unknown = if self.is_unsettled { Verdict::Unsettled } else { Verdict::Alone };
+            let unknown = if self.has_unknown_copy { Verdict::Undecided } else { Verdict::Alone };
             for file in pending {
-                self.settle_alone(&file, [unknown; 2])?;
+                self.decide_alone(&file, [unknown; 2])?;
             }
         }
         self.worker.work.progress.bytes_done.fetch_add(self.unread, Relaxed);
         Ok(())
     }
 
-    /// Opens the first copy that can be opened, from the one at `at`.
+    /// Opens the first copy at or after index `at` that can be opened.
     fn next_copy(&mut self, at: usize) -> Option<Opened> {
         while let Some(&copy) = self.copies.get(at) {
             let open = self.open(copy, true);
@@ -190,13 +197,14 @@ impl Trial<'_, '_> {
         }
     }
 
-    /// Compares files side by side with a copy, which is the last. Returns the files that have no verdict yet.
+    /// Compares files side by side with a copy, which comes last. Returns the files that have no
+    /// verdict yet.
     fn round(&mut self, open: Vec<Opened>) -> Result<Vec<Opened>, Interrupted> {
         let (mut parts, failures) = self.compare(&open)?;
         for Failure { member, error } in failures {
-            self.settle_unread(&open[member], error)?;
+            self.decide_unread(&open[member], error)?;
         }
-        // That of the copy comes first, if it could be read.
+        // The part with the copy comes first, if the copy could be read.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
         let (mut pending, mut proven) = (Vec::new(), false);
         let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();
@@ -206,16 +214,17 @@ impl Trial<'_, '_> {
                 members.into_iter().filter_map(|member| open[member].take()).collect();
             let copy = files.pop_if(|file| file.is_copy);
             let holds = match &copy {
-                Some(copy) => self.settle_copy(copy, &files, sound)? == Verdict::Copied,
+                Some(copy) => self.decide_copy(copy, &files, sound)? == Verdict::Copied,
                 None => false,
             };
             proven |= holds && (sound == Some(true) || files.is_empty());
             for file in files {
                 if holds {
-                    self.settle(&file, Verdict::Copied);
+                    self.decide(&file, Verdict::Copied);
                 } else if proven || sound == Some(false) {
-                    // If proven, the copy has the bytes that were scanned, and these are others.
-                    self.settle(&file, Verdict::Damaged);
+                    // If `proven`, the copy has the bytes that were scanned, and these files have
+                    // others.
+                    self.decide(&file, Verdict::Damaged);
                 } else {
                     pending.push(file);
                 }
@@ -224,20 +233,21 @@ impl Trial<'_, '_> {
         Ok(pending)
     }
 
-    /// Finds the verdict of a copy that equals `files`, and with them has the bytes that were scanned or not.
-    fn settle_copy(
+    /// Decides on a copy that equals `files`. `sound` is whether they have the bytes that were
+    /// scanned, if that is known.
+    fn decide_copy(
         &mut self,
         copy: &Opened,
         files: &[Opened],
         sound: Option<bool>,
     ) -> Result<Verdict, Interrupted> {
         match sound {
-            Some(false) => Ok(self.settle(copy, Verdict::Damaged)),
-            // Where nothing tells which of two is not what was scanned, it is the copy that is not believed.
+            Some(false) => Ok(self.decide(copy, Verdict::Damaged)),
+            // If nothing tells which of the two differs from the scan, the copy is distrusted.
             None if files.is_empty() => {
-                self.settle_alone(copy, [Verdict::Copied, Verdict::Damaged])
+                self.decide_alone(copy, [Verdict::Copied, Verdict::Damaged])
             }
-            _ => Ok(self.settle(copy, Verdict::Copied)),
+            _ => Ok(self.decide(copy, Verdict::Copied)),
         }
     }
 
@@ -254,43 +264,44 @@ impl Trial<'_, '_> {
         partition(&files, self.size, manner, &mut self.worker.scratch, work.progress)
     }
 
-    /// Reads a file that equals no other file. Its verdict is the first one if its digest is that of the scan, and the
-    /// second one if the scan left no digest.
-    fn settle_alone(
+    /// Reads a file that equals no other file. The verdict is `sound` if its digest is that of the
+    /// scan, and `unknown` if the scan left no digest.
+    fn decide_alone(
         &mut self,
         one: &Opened,
         [sound, unknown]: [Verdict; 2],
     ) -> Result<Verdict, Interrupted> {
         if self.expected == Expected::default() {
-            return Ok(self.settle(one, unknown));
+            return Ok(self.decide(one, unknown));
         }
         let bytes = self.expected.bytes(self.size);
         self.begin_to_read(bytes);
         let read = compare(self.worker, &one.file, self.size, self.expected);
         if self.expected.digest.is_none() {
-            // A digest counts its bytes while they are read, a head does not.
+            // Reading for a digest counts the bytes, reading a head does not.
             self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
-            Ok(true) if self.expected.digest.is_some() => Ok(self.settle(one, sound)),
-            Ok(true) => Ok(self.settle(one, unknown)),
-            Ok(false) => Ok(self.settle(one, Verdict::Damaged)),
-            Err(error) => self.settle_unread(one, error),
+            Ok(true) if self.expected.digest.is_some() => Ok(self.decide(one, sound)),
+            Ok(true) => Ok(self.decide(one, unknown)),
+            Ok(false) => Ok(self.decide(one, Verdict::Damaged)),
+            Err(error) => self.decide_unread(one, error),
         }
     }
 
-    fn settle_unread(&mut self, one: &Opened, error: ReadError) -> Result<Verdict, Interrupted> {
+    fn decide_unread(&mut self, one: &Opened, error: ReadError) -> Result<Verdict, Interrupted> {
         match error {
             ReadError::Interrupted(stop) => Err(stop),
-            ReadError::Short => Ok(self.settle(one, Verdict::Damaged)),
+            ReadError::Short => Ok(self.decide(one, Verdict::Damaged)),
             ReadError::Io(source) => {
                 Ok(self.note_unreadable(one.id, one.is_copy, Op::Read, source))
             }
         }
     }
 
-    /// Notes a verdict of a file that was read, unless it is no longer what was scanned; returns the one that counts.
-    fn settle(&mut self, one: &Opened, verdict: Verdict) -> Verdict {
+    /// Records the verdict on a file that was read, or [`Verdict::Changed`] if the file changed
+    /// since the scan. Returns the recorded verdict.
+    fn decide(&mut self, one: &Opened, verdict: Verdict) -> Verdict {
         let tree = self.worker.work.tree;
         let unchanged = one.file.stat().is_ok_and(|now| tree.unchanged(one.id, &now))
             && one.file.ends_at(self.size).is_ok_and(|ends| ends);
@@ -312,19 +323,20 @@ impl Trial<'_, '_> {
         self.out.problems.push(Problem { path: self.worker.work.tree.path(id), reason });
     }
 
-    /// Notes a verdict. A copy that does not hold is taken out of the list.
+    /// Records a verdict. Removes a copy that does not hold from the list.
     fn note(&mut self, id: FileId, is_copy: bool, verdict: Verdict) -> Verdict {
         if !is_copy {
             self.worker.work.progress.files_done.fetch_add(1, Relaxed);
             self.out.verdicts.push((id, verdict));
         } else if verdict != Verdict::Copied {
             self.copies.retain(|&copy| copy != id);
-            self.is_unsettled |= verdict == Verdict::Changed;
+            self.has_unknown_copy |= verdict == Verdict::Changed;
         }
         verdict
     }
 
-    /// Counts bytes as a part of the progress, before they are read: those beyond what was planned add to its total.
+    /// Counts bytes as planned before they are read. Bytes beyond those planned for the claim add
+    /// to the progress total.
     fn begin_to_read(&mut self, bytes: u64) {
         let planned = bytes.min(self.unread);
         self.unread -= planned;

@@ -1,9 +1,10 @@
-//! Tells whether everything in one directory is in another one too: what a user asks who wants to
-//! delete the first.
+//! Determines whether everything in one directory is also in another one, so that a user can delete
+//! the first.
 //!
-//! A file of the first is found if the second has a file with the same content, or another name of the
-//! same inode. It is certainly not there if no file of the second has its size. A file of the second counts only if it is not in a directory of the first: what is in
-//! both, however it is reached, goes with the first.
+//! A file of the first directory is found if the second has a file with the same content, or
+//! another name of the same inode. It is certainly missing if no file of the second has its size. A
+//! file of the second counts only if it is not in a directory of the first: whatever is in both, by
+//! whatever path, is deleted with the first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,56 +13,59 @@ use walk::{DirId, FileId, Tree};
 
 use crate::folders::Layout;
 
-/// Files found by a walk, and what is remembered of them.
+/// Files found by a walk, and what is remembered of their contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Walked<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// By file, what is remembered of it as it is now.
+    /// For each file, what is remembered of its present content.
     pub contents: &'a [Content],
 }
 
-/// What is remembered of a file as it is now.
+/// What is remembered of a file's present content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing: it is new, or has changed.
+    /// Nothing: the file is new or has changed.
     Unknown,
-    /// That no file that was remembered with it has its content.
+    /// No other remembered file has the same content.
     Alone,
-    /// The number of its content.
+    /// The number of the content in the catalog.
     Known(i64),
-    /// The number of the content of a file in the second directory that may be a second path to a file in the first.
-    View(i64),
+    /// The number of the content of a file in the second directory that may be an alias of a file
+    /// in the first.
+    Alias(i64),
 }
 
 /// Where a file's content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
-    /// In a file of the second directory.
+pub enum ContentLocation {
+    /// It is in a file of the second directory.
     Copied,
-    /// In the same file, which has a name in the second directory.
+    /// It is in the same inode, which has a name in the second directory.
     Linked,
-    /// Not in the second directory.
+    /// It is not in the second directory.
     Missing,
-    /// Unknown: the file of the second directory that has it may be a second path to a file in the first.
-    View,
-    /// Nobody knows: a file of its size in the second directory is not known.
-    Unsettled,
-    /// Nobody knows: nothing is remembered of the file as it is now, and one in the second directory has its size.
+    /// Unknown: the file of the second directory that has it may be an alias of a file in the
+    /// first.
+    Alias,
+    /// Unknown: the second directory has a file of this size whose content is unknown.
+    Undecided,
+    /// Unknown: nothing is remembered of the file's present content, and a file in the second
+    /// directory has its size.
     Unknown,
 }
 
-/// Returns where the content of each file of `one` is in `other`.
-pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
-    let (mut inodes, mut contents, mut views) = (HashSet::new(), HashSet::new(), HashSet::new());
-    // By size, whether all files there that have it are known.
+/// Returns, for each file of `one`, where its content is in `other`.
+pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocation> {
+    let (mut inodes, mut contents, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
+    // For each size, whether the contents of all files of that size are known.
     let mut sizes: HashMap<u64, bool> = HashMap::new();
     for file in outside(one.tree, other.tree) {
         inodes.insert(other.tree.key(file));
         let content = other.contents[file.0 as usize];
         match content {
             Content::Known(content) => contents.insert(content),
-            Content::View(content) => views.insert(content),
+            Content::Alias(content) => aliases.insert(content),
             Content::Unknown | Content::Alone => false,
         };
         let size = other.tree.file(file).size;
@@ -70,17 +74,17 @@ pub fn whereabouts(one: Walked<'_>, other: Walked<'_>) -> Vec<Whereabouts> {
     let found = |(id, content): (u32, &Content)| {
         let file = FileId(id);
         if inodes.contains(&one.tree.key(file)) {
-            return Whereabouts::Linked;
+            return ContentLocation::Linked;
         }
         match (*content, sizes.get(&one.tree.file(file).size)) {
-            (Content::Known(content), _) if contents.contains(&content) => Whereabouts::Copied,
-            (Content::Known(content), _) if views.contains(&content) => Whereabouts::View,
-            (_, None) => Whereabouts::Missing,
-            (Content::Known(_) | Content::View(_) | Content::Alone, Some(true)) => {
-                Whereabouts::Missing
+            (Content::Known(content), _) if contents.contains(&content) => ContentLocation::Copied,
+            (Content::Known(content), _) if aliases.contains(&content) => ContentLocation::Alias,
+            (_, None) => ContentLocation::Missing,
+            (Content::Known(_) | Content::Alias(_) | Content::Alone, Some(true)) => {
+                ContentLocation::Missing
             }
-            (Content::Unknown, _) => Whereabouts::Unknown,
-            (_, Some(false)) => Whereabouts::Unsettled,
+            (Content::Unknown, _) => ContentLocation::Unknown,
+            (_, Some(false)) => ContentLocation::Undecided,
         }
     };
     (0u32..).zip(one.contents).map(found).collect()
@@ -95,7 +99,8 @@ pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
     dirs.flat_map(|dir| other.files_in(dir)).map(FileId).collect()
 }
 
-/// Returns whether the root of `other` is a directory of `one`, so that nothing in it is outside.
+/// Returns whether the root of `other` is a directory of `one`, so that nothing of `other` is
+/// outside.
 pub fn is_inside(one: &Tree, other: &Tree) -> bool {
     let gone = dirs_of(one);
     let roots = other.roots();
@@ -103,7 +108,8 @@ pub fn is_inside(one: &Tree, other: &Tree) -> bool {
         && roots.iter().all(|root| key(other, root.dir).is_some_and(|key| gone.contains(&key)))
 }
 
-/// Returns the identities of a tree's directories: a file by another path to one of them is in the tree too.
+/// Returns the identities of a tree's directories. A file reached by another path through one of
+/// them is in the tree too.
 pub fn dirs_of(tree: &Tree) -> HashSet<FileKey> {
     (0u32..).take(tree.dirs().len()).filter_map(|dir| key(tree, DirId(dir))).collect()
 }

@@ -1,45 +1,47 @@
-//! Gives files a digest that comparing with others gave none: those that no other file has the size or the
-//! beginning of, and those that were found unlike all others before they were read to their ends.
+//! Computes digests that no comparison needed: of files whose size or prefix is unique, and of
+//! files that turned out different from all others before they were read to their ends.
 
 use content::Digest;
 use runtime::Interrupted;
 use walk::{FileId, Problem};
 
-use crate::beginnings::read;
-use crate::order::{Reach, Wanted};
-use crate::parallel::Work;
+use crate::contents::known_digest;
+use crate::holes::has_holes_over;
+use crate::prefilter::MIN_BATCH_BYTES;
+use crate::prefilter::prefixes::read;
+use crate::prefilter::read_order::{ReadRequest, ReadTarget};
 use crate::sets::Sets;
-use crate::sift::{BATCH, hollow, known_digest};
 use crate::validate::inodes;
+use crate::work::Work;
 
-/// Holes beyond this are not put through a hash: it takes a quarter of an hour.
-const HOLES: u64 = 1 << 40;
+/// Files with more bytes of holes than this get no digest: hashing them takes a quarter of an hour.
+const MAX_HOLE_BYTES: u64 = 1 << 40;
 
-/// What came of giving files digests.
+/// The result of computing digests.
 #[derive(Debug, Default)]
 pub struct Digested {
     /// Files that could not be read.
     pub problems: Vec<Problem>,
-    /// Inodes with so many holes that they were left without a digest.
+    /// Inodes with so many holes that they got no digest.
     pub hollow: u64,
 }
 
-/// Reads those of the walk's files for which `wanted` says so and whose content has no digest, and
-/// notes their digests. Each inode is read once, whatever names it has.
+/// Reads those of the walk's files that are `wanted` and whose content has no digest, and records
+/// their digests. Reads each inode once, however many names it has.
 ///
-/// To be called when everything has been compared: a file without a content is then like no other.
+/// Call this after everything has been compared: a file without a content counts as unique.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop. What was noted until then stays.
+/// Fails only with [`Interrupted`], if the user asked to stop. Digests recorded until then stay.
 pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digested, Interrupted> {
     let inodes = inodes(work.tree);
     let mut digested = Digested::default();
     let is_wanted = |names: &[FileId]| {
         let file = names[0];
         work.tree.file(file).size > 0
-            && !work.facts.dropped(file.0)
-            && known_digest(work.facts, file).is_none()
+            && !work.fingerprints.dropped(file.0)
+            && known_digest(work.fingerprints, file).is_none()
             && names.iter().any(|&name| wanted(name) && !work.tree.is_remembered(name))
     };
     let mut batch = Vec::new();
@@ -49,13 +51,13 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
             continue;
         }
         let file = names.files[0];
-        if hollow(work, file, HOLES) {
+        if has_holes_over(work, file, MAX_HOLE_BYTES) {
             digested.hollow += 1;
             continue;
         }
         batch.push((number, file));
         bytes = bytes.saturating_add(work.tree.file(file).size);
-        if bytes >= BATCH {
+        if bytes >= MIN_BATCH_BYTES {
             read_batch(work, &inodes, &std::mem::take(&mut batch), &mut digested)?;
             bytes = 0;
         }
@@ -64,33 +66,35 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
     Ok(digested)
 }
 
-/// Reads files, given with the numbers of their inodes, and gives all names of each what came out.
+/// Reads files, given with the numbers of their inodes, and records the digests for all names of
+/// each inode.
 fn read_batch(
     work: &Work<'_>,
     inodes: &Sets<()>,
     batch: &[(u32, FileId)],
     digested: &mut Digested,
 ) -> Result<(), Interrupted> {
-    let (progress, facts) = (work.progress, work.facts);
+    let (progress, fingerprints) = (work.progress, work.fingerprints);
     for &(_, file) in batch {
         work.expect(&[file], work.tree.file(file).size);
     }
-    let whole = [Reach { before: None, to: u64::MAX }];
-    let wanted = batch.iter().map(|&(_, file)| Wanted { file, reach: 0 }).collect();
-    let (beginnings, problems) = read(work, &whole, wanted)?;
+    let whole = [ReadTarget { before: None, to: u64::MAX }];
+    let requests = batch.iter().map(|&(_, file)| ReadRequest { file, target: 0 }).collect();
+    let (prefixes, problems) = read(work, &whole, requests)?;
     digested.problems.extend(problems);
     for &(number, file) in batch {
         let names = inodes.get(number as usize).files;
-        let read = beginnings.binary_search_by_key(&file, |&(file, _)| file);
+        let read = prefixes.binary_search_by_key(&file, |&(file, _)| file);
         if let Ok(at) = read {
             work.done([file].into_iter(), work.tree.file(file).size);
-            let content = facts.content(file.0).unwrap_or_else(|| facts.new_content(None));
-            facts.set_digest(content, Digest::from(beginnings[at].1));
-            facts.set_content(file.0, content);
+            let content =
+                fingerprints.content(file.0).unwrap_or_else(|| fingerprints.new_content(None));
+            fingerprints.set_digest(content, Digest::from(prefixes[at].1));
+            fingerprints.set_content(file.0, content);
         }
         progress.make_room();
         for &name in &names[1..] {
-            facts.copy(file.0, name.0);
+            fingerprints.copy(file.0, name.0);
         }
     }
     Ok(())

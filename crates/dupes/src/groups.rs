@@ -1,37 +1,20 @@
-//! Turns what is known of contents into groups, in an order that does not depend on threads.
+//! Collects equal files into groups, in an order that does not depend on threads.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use content::{ContentId, Digest, Facts};
+use content::{ContentId, Facts};
 use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree};
 
 use crate::Found;
 use crate::classes::{SameSize, inodes};
-use crate::parallel::Work;
+use crate::disk_usage;
+use crate::group::Group;
 use crate::sets::{Set, Sets};
-use crate::storage;
-use crate::verify::{State, state};
+use crate::states::{State, state};
+use crate::work::Work;
 use crate::worker::Worker;
-
-/// What is said of equal files. Those are one name per inode (the first by path), or all names if
-/// names count, sorted by path.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// Size of each, in bytes.
-    pub size: u64,
-    /// The content they share; `None` if all are names of one inode.
-    pub content: Option<ContentId>,
-    /// BLAKE3 of the content; `None` if all are names of one inode, or for a file with over a
-    /// gigabyte of holes.
-    pub digest: Option<Digest>,
-    /// How many inodes the files are.
-    pub inodes: u32,
-    /// Bytes that keeping a single copy would free: hard links, shared extents and holes free
-    /// nothing.
-    pub reclaimable: u64,
-}
 
 /// Fills `found` with the groups of the walk's files.
 pub(crate) fn collect(
@@ -48,12 +31,12 @@ pub(crate) fn collect(
         found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;
     }
-    storage::measure(work, &mut found.groups)?;
+    disk_usage::measure(work, &mut found.groups)?;
     sort(work.tree, &mut found.groups, work.progress);
     Ok(())
 }
 
-/// Sorts groups by the bytes that they free, those that free most first, then by path.
+/// Sorts groups by the bytes that they would free, largest first, then by path.
 fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
@@ -72,12 +55,13 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
 #[derive(Default)]
 struct Collected {
     groups: Sets<Group>,
-    /// The files of the group at hand.
+    /// The files of the group being built.
     files: Vec<FileId>,
     elsewhere: u64,
 }
 
-/// An inode of a class by its content: where its names start in the class, and how many they are.
+/// An inode of a class: its content, the index of its first name in the class, and the number of
+/// its names.
 type Inode = (ContentId, u32, u32);
 
 fn of_class(
@@ -86,16 +70,16 @@ fn of_class(
     out: &mut Collected,
 ) -> Result<(), Interrupted> {
     let work = worker.work;
-    let (tree, facts) = (work.tree, work.facts);
+    let (tree, fingerprints) = (work.tree, work.fingerprints);
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
     for names in inodes(work, class.files) {
-        spread(facts, names);
+        copy_to_all_names(fingerprints, names);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        if let Some(content) = facts.content(names[0].0) {
+        if let Some(content) = fingerprints.content(names[0].0) {
             by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.group(work, *class.of, None, std::iter::once(names));
+            out.group(work, *class.value, None, std::iter::once(names));
         }
         start += count;
     }
@@ -105,7 +89,7 @@ fn of_class(
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().map(inode).filter(is_walked);
-        if out.group(work, *class.of, Some(equal[0].0), walked.clone()) {
+        if out.group(work, *class.value, Some(equal[0].0), walked.clone()) {
             continue;
         }
         let mut others = equal.iter().map(inode).filter(|names| !is_walked(names)).flatten();
@@ -116,19 +100,19 @@ fn of_class(
     Ok(())
 }
 
-/// Gives all names of an inode what is known of the one that was read.
-pub(crate) fn spread(facts: &Facts, names: &[FileId]) {
+/// Copies what is known of the first name of an inode to its other names.
+pub(crate) fn copy_to_all_names(fingerprints: &Facts, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
-    if facts.dropped(first) || facts.head(first).is_some() {
+    if fingerprints.dropped(first) || fingerprints.head(first).is_some() {
         for name in rest {
-            facts.copy(first, name.0);
+            fingerprints.copy(first, name.0);
         }
     }
 }
 
 impl Collected {
-    /// Makes a group of equal inodes of this size, given by their names; returns whether they are two
-    /// files or more.
+    /// Adds a group of equal inodes of this size, given by their names. Returns whether they have
+    /// at least two files.
     fn group<'a>(
         &mut self,
         work: &Work<'_>,
@@ -152,12 +136,12 @@ impl Collected {
             return false;
         }
         sort_by_path(tree, files);
-        // What is known of a lone inode depends on how it was told from others.
+        // What is known of a lone inode depends on how it was distinguished from others.
         let content = content.filter(|_| inodes > 1);
         let group = Group {
             size,
             content,
-            digest: content.and_then(|content| work.facts.digest(content)),
+            digest: content.and_then(|content| work.fingerprints.digest(content)),
             inodes,
             reclaimable: size.saturating_mul(u64::from(inodes) - 1),
         };
@@ -166,7 +150,7 @@ impl Collected {
     }
 }
 
-/// Returns the first of some files by the bytes of their paths.
+/// Returns the file whose path comes first in byte order.
 fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option<FileId> {
     let mut first = files.next()?;
     let (mut path, mut first_path) = (Vec::new(), Vec::new());
@@ -183,13 +167,13 @@ fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option
     Some(first)
 }
 
-/// Sorts files by the bytes of their paths, which are put together only as far as needed: those of
-/// the directories once, those of the files never.
+/// Sorts files by the bytes of their paths. Builds the paths of directories once each, and no paths
+/// of files.
 ///
-/// The files of a directory are sorted by their names, and the directories by their paths. What is
-/// left out of order after that are files whose names lie around that of a directory beside them
-/// (`a.b` before `a/c`); a sort that takes what is in order as it is has little to do with these.
-/// Ten million files: 2 s, and 19 s if they were sorted at once.
+/// Sorts the files of each directory by name, and the directories by path. After that, only files
+/// whose names sort around that of a sibling directory are out of order (`a.b` comes before `a/c`),
+/// and a sort that detects sorted runs has little to do. Ten million files take 2 s, instead of 19
+/// s in a single sort.
 fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     if let [a, b] = files {
         if tree.path(*b) < tree.path(*a) {
@@ -199,7 +183,7 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     }
     let dir = |file: FileId| tree.file(file).dir;
     let name = |file: FileId| tree.name(file).to_bytes();
-    // The files of a directory are neighbours.
+    // This puts the files of a directory next to each other.
     files.sort_unstable();
     let mut dirs: HashMap<DirId, Vec<u8>> = HashMap::new();
     let mut named: Vec<(&[u8], FileId)> = Vec::new();
@@ -207,8 +191,8 @@ fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
         named.clear();
         named.extend(of_dir.iter().map(|&file| (name(file), file)));
         named.sort_unstable();
-        for (place, &(_, file)) in of_dir.iter_mut().zip(&named) {
-            *place = file;
+        for (slot, &(_, file)) in of_dir.iter_mut().zip(&named) {
+            *slot = file;
         }
         let id = dir(of_dir[0]);
         let mut path = tree.dir_path(id);

@@ -1,44 +1,65 @@
 //! Groups equal files: by size, then by content, reading as little as possible.
 //!
-//! # How
+//! A search ([`find`]) runs in three stages:
 //!
-//! 1. Files are sorted by size (`classes`). A size that only one inode has is done, unread.
-//! 2. Classes of few files are compared at once, side by side, where all is cached. For others the
-//!    heads are read first, in the order of the tree, or, before an arm, up to a megabyte of each by its
-//!    place (`order`), and the class splits by them (`sift`).
-//! 3. What is still together is compared by its bytes (`compare`), or, where more files are
-//!    alike than can be held open, by BLAKE3 of growing prefixes.
+//! 1. `classes` sorts the files by size. An inode whose size no other inode has is unique and never
+//!    read.
+//! 2. `prefilter` splits large classes without holding their files open. It reads the head of each
+//!    file in tree order. On a seek-bound disk it reads up to a megabyte of each file, in the order
+//!    of the files' disk offsets. Small classes on cached disks skip this stage.
+//! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than
+//!    can be open at once are split by the BLAKE3 of growing prefixes instead.
 //!
-//! What a catalog knows of unchanged files comes in as [`Facts`] and is not read again; what is
-//! found out goes back into them.
+//! What the catalog knows of unchanged files comes in as [`Facts`] and is not read again. The
+//! search adds its results to them.
 //!
-//! What was found out also tells how directories relate ([`Folders`]), and whether all of one is in
-//! another ([`whereabouts`]).
+//! | Module           | What it does                                                             |
+//! |------------------|--------------------------------------------------------------------------|
+//! | `work`, `worker`, `parallel` | run the threads: what they share, one thread's state, lists of items |
+//! | `sets`           | sets of files in one block of memory                                     |
+//! | `classes`        | files of equal size                                                      |
+//! | `probe`          | measures before reading whether a disk is seek-bound or its data cached  |
+//! | `inline_heads`   | reads heads during the walk                                              |
+//! | `prefilter`      | splits classes by heads and by prefixes                                  |
+//! | `compare`        | compares small sets byte by byte                                         |
+//! | `shared_extents` | files that share all their extents, equal without a read                 |
+//! | `contents`, `holes` | helpers: record equal files, recognize sparse ones                    |
+//! | `group`, `groups`, `disk_usage` | the result: groups, their order, what they would free     |
+//! | `digests`        | computes digests of files that no comparison had to read                 |
+//! | `pending`        | which files an interrupted search has not compared                       |
+//! | `states`, `validate`, `confirm` | check remembered files: metadata, bytes, bytes of copies  |
+//! | `folders`        | how directories relate: equal, contained, overlapping                    |
+//! | `contains`       | whether another directory has everything that one has                    |
+//! | `aliases`        | second paths to the same files (FUSE, network, overlayfs)                |
 //!
-//! A file whose metadata is not that of the walk after its bytes were read is in no group and is
-//! reported. One that its head already told from all others is not asked again: nothing is claimed
-//! of it.
+//! The crate prints nothing and changes no file. It claims that files are equal only after it
+//! compared their bytes or BLAKE3 digests, or found that they share all extents, and only if each
+//! file's metadata after the read is still that of the walk. A file that changed meanwhile is in no
+//! group and is reported. A file that its head already distinguished from all others is not checked again,
+//! as nothing is claimed of it.
 
-mod beginnings;
+mod aliases;
 mod classes;
 mod compare;
 mod confirm;
 mod contains;
+mod contents;
 mod digests;
-mod eager;
+mod disk_usage;
 mod folders;
+mod group;
 mod groups;
-mod order;
+mod holes;
+mod inline_heads;
 mod parallel;
 mod pending;
+mod prefilter;
 mod probe;
 mod sets;
-mod sift;
-mod storage;
-mod twins;
+mod shared_extents;
+mod states;
 mod validate;
-mod verify;
-mod views;
+mod work;
 mod worker;
 
 use std::sync::Arc;
@@ -48,40 +69,43 @@ use device::{Disks, Threads};
 use runtime::{Interrupted, Progress, Stage};
 use walk::{Problem, Tree};
 
+pub use aliases::{AliasDetector, AliasKey, AliasKeyReader, aliases_among, may_have_aliases};
 pub use confirm::{Claim, Confirmed, Verdict, confirm};
-pub use contains::{Content, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts};
-pub use digests::{Digested, digest};
-pub use eager::EagerHeads;
-pub use folders::{
-    Folder, Folders, NEAR, Newcomers, PLACES, Related, Relation, Remembered, newcomers,
+pub use contains::{
+    Content, ContentLocation, Walked, dirs_of, is_inside, locate_contents, outside,
 };
-pub use groups::Group;
-pub use parallel::Work;
+pub use digests::{Digested, digest};
+pub use disk_usage::reclaimable;
+pub use folders::{
+    Folder, Folders, MAX_ALL_PAIRS_FILES, MAX_CONTAINER_CANDIDATES, Related, Relation,
+    RememberedTree, UntrackedEntries, count_untracked,
+};
+pub use group::Group;
+pub use inline_heads::InlineHeadReader;
 pub use pending::Candidates;
 pub use sets::{Set, Sets};
-pub use storage::reclaimable;
+pub use states::{Attributes, State, states, unchanged};
 pub use validate::{Expected, Finding, Validated, validate};
-pub use verify::{Attributes, State, states, unchanged};
-pub use views::{Sight, Sights, Views, may_have_views, views_among};
+pub use work::Work;
 
-/// How to compare.
+/// How to compare files.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Workers on each device.
+    /// Worker threads on each disk.
     pub threads: Threads,
-    /// The devices, and what is known of them.
+    /// The disks, and what is known of them.
     pub disks: Arc<Disks>,
-    /// Directories a worker may keep open.
+    /// Directories that a worker may keep open.
     pub open_dirs: usize,
-    /// Files a worker may keep open to compare them side by side; at least 2.
+    /// Files that a worker may keep open to compare them side by side; at least 2.
     pub open_files: usize,
-    /// Whether the digests of groups are wanted.
+    /// Whether groups get digests.
     pub digests: bool,
-    /// Whether several names of one inode are duplicates of each other.
+    /// Whether several names of one inode count as duplicates of each other.
     pub hardlinks: bool,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Groups of equal files, most reclaimable bytes first, then by path.
@@ -90,9 +114,9 @@ pub struct Found {
     pub problems: Vec<Problem>,
     /// Inodes that share their size with another.
     pub candidates: u64,
-    /// Of those, inodes about which everything was known.
+    /// Candidates whose content was known before the search.
     pub known: u64,
-    /// Files of the walk whose only equals are remembered files.
+    /// Files of the walk that equal only remembered files outside it.
     pub elsewhere: u64,
 }
 
@@ -100,23 +124,23 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// Only that `progress` asked to stop. `facts` may then hold part of what was found out, all of it
-/// true.
+/// Fails only with [`Interrupted`], if the user asked to stop. `fingerprints` then has a part of the
+/// results, all of it correct.
 pub fn find(
     tree: &Tree,
-    facts: &Facts,
+    fingerprints: &Facts,
     options: &Options,
     progress: &Progress,
 ) -> Result<Found, Interrupted> {
     progress.enter(Stage::Sort);
     let classes = classes::classes(tree, options.hardlinks, progress);
-    let work = parallel::Work::new(tree, facts, options, progress);
+    let work = Work::new(tree, fingerprints, options, progress);
     probe::run(&work, &classes)?;
     let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
-    let sifted = sift::run(&work, &classes)?;
-    found.known = found.candidates - sifted.unknown;
-    found.problems.extend(sifted.problems);
-    found.problems.extend(compare::run(&work, sifted.sets)?);
+    let prefiltered = prefilter::run(&work, &classes)?;
+    found.known = found.candidates - prefiltered.unknown;
+    found.problems.extend(prefiltered.problems);
+    found.problems.extend(compare::run(&work, prefiltered.sets)?);
     groups::collect(&work, &classes, &mut found)?;
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));
     progress.check()?;

@@ -1,125 +1,63 @@
-//! Workers over a list, in the disk of each device: each worker with its own open directories,
-//! buffers and problems.
+//! Runs workers over lists of items, on all disks at once. Each worker has its own open
+//! directories, buffers and problems.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use content::Facts;
 use device::{Disk, WaitMeter, WorkerPool};
-use runtime::{Interrupted, Progress, own_descriptor_table};
-use walk::{FileId, Problem, Tree};
+use runtime::{Interrupted, own_descriptor_table};
+use walk::{FileId, Problem};
 
-use crate::Options;
+use crate::work::Work;
 use crate::worker::Worker;
 
-/// Files, what is known of them, and how to work on them: what all workers share.
-#[derive(Debug)]
-pub struct Work<'a> {
-    /// The files.
-    pub tree: &'a Tree,
-    /// What is known of their contents.
-    pub facts: &'a Facts,
-    /// How to work.
-    pub options: &'a Options,
-    /// Progress, and the request to stop.
-    pub progress: &'a Progress,
-    /// The disks of the tree's devices, each once.
-    disks: Vec<Arc<Disk>>,
-    /// By index of a device in the tree, the index of its disk.
-    disk_of: Vec<usize>,
-}
-
-/// Something that is done in the disk of a file.
-pub(crate) trait Piece: Sync {
+/// An item of work that reads one file and so belongs to that file's disk.
+pub(crate) trait DiskItem: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
 }
 
-impl Piece for FileId {
+impl DiskItem for FileId {
     fn file(&self) -> FileId {
         *self
     }
 }
 
-impl<T: Sync> Piece for (T, FileId) {
+impl<T: Sync> DiskItem for (T, FileId) {
     fn file(&self) -> FileId {
         self.1
     }
 }
 
-impl<'a> Work<'a> {
-    /// Returns the work on the files of a tree.
-    pub fn new(
-        tree: &'a Tree,
-        facts: &'a Facts,
-        options: &'a Options,
-        progress: &'a Progress,
-    ) -> Self {
-        let mut disks: Vec<Arc<Disk>> = Vec::new();
-        let disk_of = tree.devices().iter().map(|device| {
-            let disk = options.disks.of(device.number);
-            disks.iter().position(|known| Arc::ptr_eq(known, &disk)).unwrap_or_else(|| {
-                disks.push(disk);
-                disks.len() - 1
-            })
-        });
-        let disk_of = disk_of.collect();
-        Work { tree, facts, options, progress, disks, disk_of }
-    }
-
-    /// Returns the disks of the tree's devices.
-    pub(crate) fn disks(&self) -> &[Arc<Disk>] {
-        &self.disks
-    }
-
-    /// Returns the disk of a file's device.
-    pub(crate) fn disk(&self, file: FileId) -> &Disk {
-        &self.disks[self.disk_number(file)]
-    }
-
-    /// Returns whether reading a file may move an arm.
-    pub(crate) fn moves_arm(&self, file: FileId) -> bool {
-        let disk = self.disk(file);
-        disk.is_cold() && disk.is_seek_bound()
-    }
-
-    fn disk_number(&self, file: FileId) -> usize {
-        // Mostly there is one, and no need to look where the file is.
-        if self.disks.len() == 1 {
-            return 0;
-        }
-        self.disk_of[self.tree.device_index(self.tree.file(file).dir)]
-    }
-
-    /// Runs `each` over `items` as [`Work::on_threads_ahead`] does, with nothing to prepare.
-    pub(crate) fn on_threads<T: Piece, R: Send + Default>(
+impl Work<'_> {
+    /// Runs `each` over `items` as [`Work::on_threads_with_prefetch`] does, without prefetch.
+    pub(crate) fn on_threads<T: DiskItem, R: Send + Default>(
         &self,
         items: &[T],
         step: usize,
         each: impl Fn(&mut Worker<'_>, &mut R, &T) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
         let nothing = |_: &mut Worker<'_>, _: &T| ();
-        self.on_threads_ahead(items, step, nothing, |worker, result, item, ()| {
+        self.on_threads_with_prefetch(items, step, nothing, |worker, result, item, ()| {
             each(worker, result, item)
         })
     }
 
-    /// Runs `each` over `items`, in all disks side by side; returns what the threads made of it and
-    /// their problems.
+    /// Runs `each` over `items`, on all disks at once. Returns the result and the problems of each
+    /// thread.
     ///
-    /// Threads take `step` items of a disk at a time, in the order given. Where they have to wait for
-    /// them, they take single ones, as an arm would otherwise go from one thread's to the other's,
-    /// and `prepare` some before they work on the first of those.
-    pub(crate) fn on_threads_ahead<T: Piece, P, R: Send + Default>(
+    /// Threads take `step` items of a disk at a time, in the given order. On a cold disk they take
+    /// single items, because otherwise the head would move between the items of different threads.
+    /// A thread then calls `prepare` for several items before it works on the first of them.
+    pub(crate) fn on_threads_with_prefetch<T: DiskItem, P, R: Send + Default>(
         &self,
         items: &[T],
         step: usize,
         prepare: impl Fn(&mut Worker<'_>, &T) -> P + Sync,
         each: impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
     ) -> Result<(Vec<R>, Vec<Problem>), Interrupted> {
-        let job = Job { step, prepare, each };
-        let results = match &self.disks[..] {
+        let job = ItemJob { step, prepare, each };
+        let results = match self.disks() {
             [] => Vec::new(),
             [only] => self.in_disk(only, items.len(), |n| &items[n], &job),
             disks => std::thread::scope(|scope| {
@@ -151,9 +89,9 @@ impl<'a> Work<'a> {
         Ok(all)
     }
 
-    /// Returns the numbers of the pieces of each disk, in their order.
-    fn by_disk<T: Piece>(&self, items: &[T]) -> Vec<Vec<u32>> {
-        let mut by_disk = vec![Vec::new(); self.disks.len()];
+    /// Returns the numbers of the items of each disk, in order.
+    fn by_disk<T: DiskItem>(&self, items: &[T]) -> Vec<Vec<u32>> {
+        let mut by_disk = vec![Vec::new(); self.disks().len()];
         for (number, item) in (0u32..).zip(items) {
             by_disk[self.disk_number(item.file())].push(number);
         }
@@ -165,7 +103,7 @@ impl<'a> Work<'a> {
         disk: &Disk,
         count: usize,
         item: impl Fn(usize) -> &'t T + Sync,
-        job: &Job<
+        job: &ItemJob<
             impl Fn(&mut Worker<'_>, &T) -> P + Sync,
             impl Fn(&mut Worker<'_>, &mut R, &T, P) -> Result<(), Interrupted> + Sync,
         >,
@@ -203,14 +141,14 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What is to be done with each item of a list.
-struct Job<P, E> {
+/// What to do with each item of a list.
+struct ItemJob<P, E> {
     step: usize,
     prepare: P,
     each: E,
 }
 
-/// Does the oldest of the items that have been prepared, at most `most` of them.
+/// Works on the items that were prepared first, on at most `most` of them.
 fn each_prepared<'w, T, P, R>(
     prepared: &mut VecDeque<(&T, P)>,
     most: usize,
@@ -220,36 +158,4 @@ fn each_prepared<'w, T, P, R>(
 ) -> Result<(), Interrupted> {
     let number = prepared.len().min(most);
     prepared.drain(..number).try_for_each(|(item, ready)| each(worker, result, item, ready))
-}
-
-impl Work<'_> {
-    /// Counts the files among `files` whose content is not known yet as work to do.
-    pub(crate) fn expect(&self, files: &[FileId], size: u64) {
-        let files = self.unknown(files.iter().copied());
-        self.progress.files_total.fetch_add(files, Relaxed);
-        self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
-    }
-
-    /// Counts the first `bytes` of the files among `files` whose content is not known yet as work to do
-    /// once more.
-    pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
-        let files = self.unknown(files.iter().copied());
-        self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
-    }
-
-    /// Counts the files among `files` whose content is not known yet as decided, before it is
-    /// noted.
-    pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
-        self.decided(self.unknown(files), size);
-    }
-
-    /// Counts this many files as decided.
-    pub(crate) fn decided(&self, files: u64, size: u64) {
-        self.progress.files_done.fetch_add(files, Relaxed);
-        self.progress.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
-    }
-
-    fn unknown(&self, files: impl Iterator<Item = FileId>) -> u64 {
-        files.filter(|f| self.facts.content(f.0).is_none()).count() as u64
-    }
 }

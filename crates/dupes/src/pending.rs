@@ -1,4 +1,4 @@
-//! Tells which files a search has not compared yet, while it runs or after it was stopped.
+//! Determines which files a search has not compared yet, while it runs or after it was stopped.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use runtime::Progress;
 use walk::{FileId, Tree};
 
 use crate::classes::{SameSize, classes, names_of_inodes};
-use crate::groups::spread;
+use crate::groups::copy_to_all_names;
 
 /// The files of a tree that share their size with another inode.
 #[derive(Debug)]
@@ -16,43 +16,44 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Finds them.
+    /// Finds the candidates of a tree.
     pub fn new(tree: &Tree, progress: &Progress) -> Candidates {
         Candidates { classes: classes(tree, false, progress) }
     }
 
-    /// Returns, by file, whether it is still to be compared with others of its size. What is known of
-    /// one name of an inode is noted for the others.
+    /// Returns, by file, whether it still has to be compared with others of its size. Copies what
+    /// is known of one name of an inode to its other names.
     ///
-    /// A search may be adding to `facts`: all that is there is true, and what comes later only leaves
-    /// less to do.
-    pub fn pending(&self, tree: &Tree, facts: &Facts, progress: &Progress) -> Vec<bool> {
+    /// A search may be adding to `fingerprints` meanwhile. All it adds is correct, so a later call
+    /// can only find fewer pending files.
+    pub fn pending(&self, tree: &Tree, fingerprints: &Facts, progress: &Progress) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
-                // Of the search's own file, which is the first, nothing is changed.
-                spread(facts, names);
+                // This does not change the first name, which is the one that the search uses.
+                copy_to_all_names(fingerprints, names);
             }
-            mark(facts, &inodes, &mut pending);
+            mark(fingerprints, &inodes, &mut pending);
         }
         pending
     }
 }
 
-/// Marks the files of a class that have no content yet and are not told from all others by their heads.
-fn mark(facts: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
+/// Marks the files of a class that have no content yet, except those whose head is unique in the
+/// class.
+fn mark(fingerprints: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;
-    let there = || inodes.iter().filter(|names| !facts.dropped(names[0].0));
+    let there = || inodes.iter().filter(|names| !fingerprints.dropped(names[0].0));
     for names in there() {
-        match facts.head(names[0].0) {
+        match fingerprints.head(names[0].0) {
             Some(head) => *heads.entry(head).or_default() += 1,
             None => all_read = false,
         }
     }
-    for names in there().filter(|names| facts.content(names[0].0).is_none()) {
-        let head = facts.head(names[0].0);
+    for names in there().filter(|names| fingerprints.content(names[0].0).is_none()) {
+        let head = fingerprints.head(names[0].0);
         let is_alone = head.is_some_and(|head| heads.get(&head) == Some(&1));
         if !(all_read && is_alone) {
             for name in *names {

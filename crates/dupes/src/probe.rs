@@ -1,4 +1,4 @@
-//! Finds out by reading whether a device has an arm, and whether what is to be read is cached.
+//! Measures whether a disk is seek-bound, and whether the data that a search will read is cached.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,34 +9,35 @@ use runtime::{Interrupted, own_descriptor_table};
 use walk::{FileId, Opener};
 
 use crate::classes::SameSize;
-use crate::parallel::Work;
+use crate::work::Work;
 
-/// Bytes of a read: the smallest there is, so that time is the way to it.
-const LENGTH: usize = 4096;
+/// Bytes of one read: the smallest unit, so that the seek dominates the time.
+const READ_BYTES: usize = 4096;
 
-/// Where fewer than one page in so many has to be fetched, contents are read as if none had: where
-/// memory is short some are always missing. If those take long, threads will be seen waiting.
-const MOSTLY: usize = 8;
+/// If fewer than one page in this many has to be fetched, the disk counts as cached: under memory
+/// pressure some pages are always missing. If fetching those takes long, the wait meter notices the
+/// blocked threads.
+const MIN_UNCACHED_FRACTION: usize = 8;
 
-/// Files looked at, at most, to find some that are on a disk and have to be read.
-const LOOKS: usize = 4096;
+/// The most files to inspect in search of files that are on a disk and have to be read.
+const MAX_INSPECTED_FILES: usize = 4096;
 
-/// Bytes from one spot of a large file to the next.
-const SPREAD: u64 = 8 << 20;
+/// The distance of two spots in a large file.
+const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 
-/// Looks at each disk before contents are read, at all side by side: one may not answer.
+/// Probes each disk before contents are read. Probes all disks at once, because one may not answer.
 ///
 /// # Errors
 ///
-/// Only that the work was asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop.
 pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
     match work.disks() {
-        [only] => look_at(work, classes, only),
+        [only] => probe_disk(work, classes, only),
         disks => std::thread::scope(|scope| {
             for disk in disks {
                 scope.spawn(|| {
                     own_descriptor_table();
-                    look_at(work, classes, disk);
+                    probe_disk(work, classes, disk);
                 });
             }
         }),
@@ -44,15 +45,15 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted
     work.progress.check()
 }
 
-fn look_at(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
+fn probe_disk(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     if disk.is_classified() {
         return;
     }
-    let (known, spots) = uncached(work, &scattered(work, classes, disk));
+    let (known, spots) = uncached(work, &sample_spots(work, classes, disk));
     if known == 0 {
         return;
     }
-    if spots.len() * MOSTLY < known {
+    if spots.len() * MIN_UNCACHED_FRACTION < known {
         disk.note_cached();
         return;
     }
@@ -65,45 +66,47 @@ fn look_at(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     }
 }
 
-/// A page of a file.
+/// One page of a file.
 #[derive(Clone, Copy)]
 struct Spot {
     file: FileId,
     offset: u64,
 }
 
-/// Returns places in files of one disk whose contents are to be read, from all over the tree.
-fn scattered(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
+/// Returns spots in files of one disk that have to be read, spread over the whole tree.
+fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
-            && work.facts.head(file.0).is_none()
+            && work.fingerprints.head(file.0).is_none()
             && std::ptr::eq(work.disk(*file), disk)
     };
     let all = classes.files();
     let mut turns: HashMap<FileId, u64> = HashMap::new();
     spread(all.len())
         .cycle()
-        .take(LOOKS)
+        .take(MAX_INSPECTED_FILES)
         .map(|n| all[n])
         .filter(wanted)
         .map(|file| {
-            // A large file's turn comes again where there are few; megabytes lie between the spots.
+            // If there are few files, a large file is chosen several times, with spots megabytes
+            // apart.
             let turn = turns.entry(file).or_default();
             *turn += 1;
-            Spot { file, offset: (*turn - 1) * SPREAD }
+            Spot { file, offset: (*turn - 1) * SPOT_DISTANCE_BYTES }
         })
         .filter(|spot| spot.offset < work.tree.file(spot.file).size)
         .take(4 * Probe::READS)
         .collect()
 }
 
-/// Returns of how many spots it can be told whether they have to be fetched, and those that have.
+/// Returns the number of spots for which the kernel tells whether they are cached, and those that
+/// are not cached.
 fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     let mut opener = Opener::new(work.tree, 1);
     let mut known = 0;
     let mut fetched = |&spot: &Spot| {
         let open = opener.open(spot.file).ok()?;
-        let length = (work.tree.file(spot.file).size - spot.offset).min(LENGTH as u64);
+        let length = (work.tree.file(spot.file).size - spot.offset).min(READ_BYTES as u64);
         let cached = open.is_cached(spot.offset, length)?;
         known += 1;
         (!cached && is_stored(&open, spot.offset)).then_some(spot)
@@ -112,23 +115,22 @@ fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     (known, uncached)
 }
 
-/// Returns whether there is anything to fetch at all: holes and what is inside the inode are not read
-/// from the device.
+/// Returns whether a page is stored on the device: holes, and data inside the inode, are not.
 fn is_stored(file: &File, offset: u64) -> bool {
     match file.place(offset) {
-        Ok(place) => place.is_some(),
-        // Networks, and small file systems for sticks.
+        Ok(found) => found.is_some(),
+        // Network file systems and the simple file systems of USB sticks cannot tell disk offsets.
         Err(_) => file.next_data(offset).is_ok_and(|data| data == Some(offset)),
     }
 }
 
-/// Reads a page and returns how long that took, without the opening.
+/// Reads a page and returns how long that took, without the time to open the file.
 fn read(opener: &mut Opener<'_>, spot: Spot) -> Option<Duration> {
     let open = opener.open(spot.file).ok()?;
     open.expect_single_reads();
     let start = Instant::now();
-    // One that cannot be read is told of when its turn comes.
-    let _unread = open.read_at(&mut [0; LENGTH], spot.offset);
+    // A file that cannot be read is reported later, when the search reads it.
+    let _unread = open.read_at(&mut [0; READ_BYTES], spot.offset);
     Some(start.elapsed())
 }
 
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn where_places_are_not_told_holes_still_are() {
-        // No FIEMAP in memory.
+        // tmpfs has no FIEMAP.
         let tree = TempTree::new_in(Path::new("/dev/shm"));
         TreeBuilder::new().seeded("data", 1, 8192).sparse("hole", 1 << 20, &[]).make(tree.path());
         let dir = Dir::open(tree.path()).expect("a directory");

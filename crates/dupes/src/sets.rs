@@ -1,33 +1,33 @@
-//! Sets of files, one behind the other in one block of memory.
+//! Sets of files, stored one after the other in one block of memory.
 //!
-//! There may be half as many sets as files. A vector for each would take more memory than what is in
-//! them, in pieces too small for [`runtime::memory`] to put anywhere else.
+//! There may be half as many sets as files. A vector for each set would take more memory than its
+//! files, in pieces too small for [`runtime::memory`] to move to disk.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
 
 use walk::FileId;
 
-/// Sets of files, and a `T` for each.
+/// Sets of files, each with a value.
 #[derive(Clone, Debug)]
 pub struct Sets<T> {
     files: Vec<FileId>,
-    sets: Vec<Place<T>>,
+    sets: Vec<Span<T>>,
 }
 
 /// Where the files of a set are.
 #[derive(Clone, Debug)]
-struct Place<T> {
+struct Span<T> {
     first: u32,
     count: u32,
-    of: T,
+    value: T,
 }
 
-/// One set; it can be used as its `T`.
+/// One set; it dereferences to its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a, T> {
-    /// What is said of the set.
-    pub of: &'a T,
+    /// The value of the set.
+    pub value: &'a T,
     /// The files in it.
     pub files: &'a [FileId],
 }
@@ -36,7 +36,7 @@ impl<T> Deref for Set<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.of
+        self.value
     }
 }
 
@@ -48,40 +48,40 @@ impl<T> Default for Sets<T> {
 
 impl<T> Sets<T> {
     /// Adds a set.
-    pub(crate) fn push(&mut self, files: &[FileId], of: T) {
-        self.sets.push(Place { first: number(self.files.len()), count: number(files.len()), of });
+    pub(crate) fn push(&mut self, files: &[FileId], value: T) {
+        self.sets.push(Span { first: number(self.files.len()), count: number(files.len()), value });
         self.files.extend_from_slice(files);
     }
 
-    /// Adds all sets of another.
+    /// Moves all sets of `other` into this one.
     pub(crate) fn append(&mut self, mut other: Sets<T>) {
         if self.sets.is_empty() {
             *self = other;
             return;
         }
         let shift = number(self.files.len());
-        let moved = |place: Place<T>| Place { first: place.first + shift, ..place };
+        let moved = |span: Span<T>| Span { first: span.first + shift, ..span };
         self.sets.extend(other.sets.drain(..).map(moved));
         self.files.append(&mut other.files);
     }
 
-    /// Takes out the sets from number `at` on, which were added last.
+    /// Removes and returns the sets from number `at` on.
     pub(crate) fn split_off(&mut self, at: usize) -> Sets<T> {
         let mut sets = self.sets.split_off(at);
-        let first = sets.first().map_or(number(self.files.len()), |place| place.first);
-        for place in &mut sets {
-            place.first -= first;
+        let first = sets.first().map_or(number(self.files.len()), |span| span.first);
+        for span in &mut sets {
+            span.first -= first;
         }
         Sets { files: self.files.split_off(first as usize), sets }
     }
 
-    /// Gives back memory that is kept for further sets.
+    /// Frees memory reserved for further sets.
     pub(crate) fn shrink(&mut self) {
         self.files.shrink_to_fit();
         self.sets.shrink_to_fit();
     }
 
-    /// Brings the sets into an order.
+    /// Sorts the sets.
     pub(crate) fn sort_by(&mut self, mut order: impl FnMut(&Set<'_, T>, &Set<'_, T>) -> Ordering) {
         let files = &self.files;
         self.sets.sort_unstable_by(|a, b| order(&a.set(files), &b.set(files)));
@@ -92,7 +92,7 @@ impl<T> Sets<T> {
         self.sets.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no sets.
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
@@ -102,14 +102,14 @@ impl<T> Sets<T> {
         self.sets[set].set(&self.files)
     }
 
-    /// Returns what is said of a set, to change it.
-    pub(crate) fn of_mut(&mut self, set: usize) -> &mut T {
-        &mut self.sets[set].of
+    /// Returns the value of a set, to change it.
+    pub(crate) fn value_mut(&mut self, set: usize) -> &mut T {
+        &mut self.sets[set].value
     }
 
-    /// Returns the sets in their order.
+    /// Returns the sets in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Set<'_, T>> {
-        self.sets.iter().map(|place| place.set(&self.files))
+        self.sets.iter().map(|span| span.set(&self.files))
     }
 
     /// Returns the files of all sets, in the order in which they were added.
@@ -123,13 +123,13 @@ impl<T> Sets<T> {
     }
 }
 
-impl<T> Place<T> {
+impl<T> Span<T> {
     fn set<'a>(&'a self, files: &'a [FileId]) -> Set<'a, T> {
-        Set { of: &self.of, files: &files[self.first as usize..][..self.count as usize] }
+        Set { value: &self.value, files: &files[self.first as usize..][..self.count as usize] }
     }
 }
 
-/// Returns a length as a number of 32 bits.
+/// Returns a length as a 32-bit number.
 fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer files in sets than in the tree")
 }

@@ -1,4 +1,4 @@
-//! Reads remembered files again and compares them with what is remembered of their bytes.
+//! Reads remembered files again and compares their bytes with what is remembered of them.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -7,25 +7,25 @@ use fsops::{File, Op};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason, Tree};
 
-use crate::parallel::Work;
 use crate::sets::Sets;
-use crate::verify::{State, state};
+use crate::states::{State, state};
+use crate::work::Work;
 use crate::worker::Worker;
 
-/// The head and the digest that the catalog has of a file.
+/// The head and the digest of a file according to the catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The fingerprint of its beginning.
+    /// The hash of its first bytes.
     pub head: Option<Head>,
-    /// BLAKE3 of all of it.
+    /// BLAKE3 of its content.
     pub digest: Option<Digest>,
 }
 
 impl Expected {
-    /// Returns what facts have of a file.
-    pub fn of(facts: &Facts, file: FileId) -> Expected {
-        let digest = facts.content(file.0).and_then(|content| facts.digest(content));
-        Expected { head: facts.head(file.0), digest }
+    /// Returns the head and the digest that `fingerprints` has for a file.
+    pub fn of(fingerprints: &Facts, file: FileId) -> Expected {
+        let digest = fingerprints.content(file.0).and_then(|content| fingerprints.digest(content));
+        Expected { head: fingerprints.head(file.0), digest }
     }
 
     /// Returns how many bytes have to be read of a file of this size.
@@ -43,7 +43,7 @@ impl Expected {
 pub enum Finding {
     /// All its bytes are as remembered.
     Sound,
-    /// Its metadata is unchanged and its bytes are not.
+    /// Its metadata is unchanged but its bytes are not.
     Differing,
     /// It cannot be read.
     Unreadable,
@@ -54,16 +54,16 @@ pub enum Finding {
 pub struct Validated {
     /// Files whose bytes are as remembered.
     pub matching: u64,
-    /// Files whose metadata changed since, so that nothing was to be expected of their bytes.
+    /// Files whose metadata changed since the scan, so that no particular bytes are expected.
     pub changed: Vec<FileId>,
     /// Files that are gone.
     pub gone: Vec<FileId>,
     /// Files on a disk that is not mounted.
     pub offline: u64,
-    /// Files whose metadata is unchanged and whose bytes are not: a failing disk, or a program
-    /// that covers its tracks.
+    /// Files whose metadata is unchanged but whose bytes are not: because of a failing disk, or of
+    /// a program that hides its changes.
     pub differing: Vec<FileId>,
-    /// Files without a digest in the catalog; only their heads, if any, were compared.
+    /// Files without a digest in the catalog; only their heads, if known, were compared.
     pub unchecked: u64,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
@@ -88,14 +88,14 @@ impl Validated {
     }
 }
 
-/// Reads every file of whose bytes something is expected and compares; each inode once, whatever
-/// names it has.
+/// Reads every file of which something is expected and compares it. Reads each inode once, however
+/// many names it has.
 ///
-/// `found` is told what reading an inode has shown as soon as it has, by one of its names.
+/// Calls `found` with one name of each inode as soon as the inode is read.
 ///
 /// # Errors
 ///
-/// Only that the watch asked to stop.
+/// Fails only with [`Interrupted`], if the user asked to stop. Nothing on disk has changed.
 pub fn validate(
     work: &Work<'_>,
     expected: &(dyn Fn(FileId) -> Expected + Sync),
@@ -113,7 +113,7 @@ pub fn validate(
     let (lists, problems) =
         work.on_threads(&leaders, 16, |worker, out: &mut Validated, &(number, _)| {
             let names = inodes.get(number as usize).files;
-            let same = present(worker, out, names);
+            let same = unchanged_names(worker, out, names);
             let bytes = expected(names[0]).bytes(work.tree.file(names[0]).size);
             let read = match same.first() {
                 Some(&file) => reread(worker, out, &same, expected(file), found)?,
@@ -133,7 +133,7 @@ pub fn validate(
 
 /// Returns the names of each inode, in the order of the tree.
 pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
-    // A file that is not where it was has no inode.
+    // A file that is not where it was has inode number 0.
     let own = |id: u32, inode: u64| if inode == 0 { id + 1 } else { 0 };
     let mut keys: Vec<_> = (0u32..)
         .zip(tree.files())
@@ -152,8 +152,8 @@ pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
     sets
 }
 
-/// Returns the names that are there and unchanged by their metadata; notes what the others are.
-fn present(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Vec<FileId> {
+/// Returns the names whose metadata is unchanged, and records the state of the other names.
+fn unchanged_names(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Vec<FileId> {
     let mut same = Vec::new();
     for &file in names {
         match state(worker, file) {
@@ -167,7 +167,8 @@ fn present(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId]) -> Ve
     same
 }
 
-/// Reads a file, given by names that are there, and compares. Returns how many bytes were counted as done by that.
+/// Reads a file, given by its unchanged names, and compares it. Returns how many bytes this counted
+/// as done.
 fn reread(
     worker: &mut Worker<'_>,
     out: &mut Validated,
@@ -207,11 +208,11 @@ fn reread(
             out.differing.extend(names);
         }
     }
-    // A head is not counted while it is read.
+    // Reading a head counts no bytes.
     Ok(expected.digest.map_or(0, |_| size))
 }
 
-/// Returns whether an open file has the bytes that are expected, as far as anything is.
+/// Returns whether an open file has the expected bytes, as far as any are known.
 pub(crate) fn compare(
     worker: &mut Worker<'_>,
     open: &File,
@@ -228,7 +229,7 @@ pub(crate) fn compare(
     Ok(Digest::from(grown.beginning) == digest)
 }
 
-/// Returns why a file cannot be looked at or opened, asking again for the reason.
+/// Returns why a file cannot be inspected or opened, by trying again.
 fn unreadable(worker: &mut Worker<'_>, file: FileId) -> Problem {
     let path = worker.work.tree.path(file);
     let failed = |op, source| Reason::Failed { op, source };

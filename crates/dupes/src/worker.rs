@@ -1,5 +1,5 @@
-//! One thread's state, and what it does with single files: open, read, make sure that they are what
-//! the walk saw.
+//! One thread's state, and its work on single files: it opens and reads them and checks that they
+//! are unchanged since the walk.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,7 +8,7 @@ use fsops::{File, Op, Stat, is_gone};
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Opener, Problem, Reason};
 
-use crate::parallel::Work;
+use crate::work::Work;
 
 /// One thread's state.
 pub(crate) struct Worker<'a> {
@@ -31,7 +31,7 @@ impl<'a> Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Opens a file; a failure drops it, is noted, and makes it one that is done.
+    /// Opens a file. On failure, drops the file, records the problem and counts the file as done.
     pub(crate) fn open(&mut self, id: FileId) -> Option<File> {
         match self.opener.open(id) {
             Ok(file) => {
@@ -46,8 +46,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Opens a file, reads from it, and makes sure it was unchanged from the walk until after
-    /// the read. A failure drops the file, is noted, and makes it one that is done.
+    /// Opens a file, reads from it, and checks that it was unchanged from the walk until after the
+    /// read. On failure, drops the file, records the problem and counts the file as done.
     pub(crate) fn read<T>(
         &mut self,
         id: FileId,
@@ -72,7 +72,7 @@ impl Worker<'_> {
         Ok(result)
     }
 
-    /// Reads from an open file, without asking whether it is still what the walk saw.
+    /// Reads from an open file without checking that it is unchanged since the walk.
     pub(crate) fn read_unchecked(
         &mut self,
         id: FileId,
@@ -89,8 +89,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes the result of reading a file if the file is still what the walk saw. If it is not,
-    /// counting it as done is left to the caller.
+    /// Returns the result of reading a file if the file is unchanged since the walk. Otherwise
+    /// drops the file; the caller must count it as done.
     pub(crate) fn accept<T>(
         &mut self,
         id: FileId,
@@ -116,13 +116,13 @@ impl Worker<'_> {
         Ok(None)
     }
 
-    /// Drops a file and notes why. A remembered file that is gone or changed is no problem of
-    /// this scan: the catalog learns that it knows nothing of it.
+    /// Drops a file and records why. A remembered file that is gone or changed is no problem of
+    /// this scan: the catalog forgets what it knew of it.
     pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
         if is_change(&reason) {
-            self.work.facts.drop_changed(id.0);
+            self.work.fingerprints.drop_changed(id.0);
         } else {
-            self.work.facts.drop_file(id.0);
+            self.work.fingerprints.drop_file(id.0);
         }
         if !self.work.tree.is_remembered(id) {
             self.problems.push(Problem { path: self.work.tree.path(id), reason });
@@ -134,7 +134,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether a reason says that the file is not the one that was found any more.
+/// Returns whether `reason` means that the path no longer leads to the file that the walk found.
 fn is_change(reason: &Reason) -> bool {
     match reason {
         Reason::Changed => true,

@@ -118,7 +118,7 @@ pub(crate) fn carry_out(
     let progress = Arc::new(Progress::default());
     amount.expect(&progress);
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+    let runs = refusals::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&progress, settings)?;
     let (run, outcome, ended) = runs.apply(&how, lots, &progress)?;
     let interrupted = monitor.finish();

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use action::{Deed, Kind, Runs, State, Statuses};
-use catalog::{Catalog, Live, Status, Version, Writer};
+use catalog::{Catalog, CtimeCause, LiveFile, Version, Writer};
 use fsops::Stat;
 use walk::{Device, Reach};
 
@@ -28,7 +28,7 @@ pub(crate) fn follow_run(
     statuses: &Statuses,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    let (_, deeds) = Runs::deeds(&Catalog::runs(&settings.catalog()?), run)?;
+    let (_, deeds) = Runs::deeds(&Catalog::runs_dir(&settings.catalog()?), run)?;
     let is_done = |deed: &Result<Deed, _>| !matches!(deed, Ok(deed) if deed.state != State::Done);
     follow(deeds.filter(is_done), statuses, settings)
 }
@@ -48,10 +48,10 @@ where
         return Ok(());
     }
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
-    let looked_ns = settle();
+    let inspected_ns = settle();
     let mut reach = Reach::new(OPEN_DIRS);
     let deeds = deeds.map(|deed| Ok::<_, CommandError>(told(deed?)));
-    writer.follow(deeds, |path| live(path, statuses, &mut reach), looked_ns)
+    writer.follow(deeds, |path| live(path, statuses, &mut reach), inspected_ns)
 }
 
 /// Waits until the times of files that were just changed are old enough to be trusted; returns the time, nanoseconds
@@ -63,12 +63,12 @@ pub(crate) fn settle() -> i64 {
 }
 
 /// Returns what a journal tells as the catalog takes it.
-fn told(deed: Deed) -> catalog::Deed {
+fn told(deed: Deed) -> catalog::FileOperation {
     let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
     let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
     let (was, kept_was) = (version(&was), version(&kept_was));
     let unshared = if is_shared { allocated } else { 0 };
-    catalog::Deed { path, was, allocated, kept, kept_was, digest, unshared }
+    catalog::FileOperation { path, was, allocated, kept, kept_was, digest, unshared }
 }
 
 fn version(version: &action::Version) -> Version {
@@ -77,7 +77,7 @@ fn version(version: &action::Version) -> Version {
 }
 
 /// Returns the regular file at a path.
-fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
+fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<LiveFile> {
     let (dir, name) = reach.site(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
@@ -87,14 +87,16 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
         && dir.open_file(&name).is_ok_and(|file| file.is_inline());
     let allocated = if is_inline { 0 } else { stat.allocated };
     let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
-    Some(Live { device, version, allocated, status: status(&stat, statuses) })
+    Some(LiveFile { device, version, allocated, ctime_cause: status(&stat, statuses) })
 }
 
 /// Returns who changed the status of a file.
-fn status(stat: &Stat, statuses: &Statuses) -> Status {
+fn status(stat: &Stat, statuses: &Statuses) -> CtimeCause {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
-        Some(action::Status { before_ns: Some(before_ns), .. }) => Status::Changed { before_ns },
-        Some(action::Status { before_ns: None, .. }) => Status::Made,
-        None => Status::Unknown,
+        Some(action::Status { before_ns: Some(before_ns), .. }) => {
+            CtimeCause::LopChanged { before_ns }
+        }
+        Some(action::Status { before_ns: None, .. }) => CtimeCause::LopCreated,
+        None => CtimeCause::Unknown,
     }
 }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::io;
 
 use catalog::{Entry, FileState};
-use dupes::{Sight, Sights, State, views_among};
+use dupes::{AliasKey, AliasKeyReader, State, aliases_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
 use walk::{Reach, split};
 
@@ -13,7 +13,7 @@ use crate::views::{Distinct, may_show_others};
 /// Looks at paths, keeping the directory used last open.
 pub(crate) struct Looker {
     reach: Reach,
-    sights: OnceCell<Sights>,
+    sights: OnceCell<AliasKeyReader>,
 }
 
 impl Default for Looker {
@@ -34,16 +34,16 @@ impl Looker {
     }
 
     /// Returns the metadata that a view of the file at an absolute path is recognised by.
-    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
+    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<AliasKey> {
         let volume = self.reach.dir(split(path).0)?.volume()?;
         let stat = self.stat(path)?;
-        Ok(self.sights.get_or_init(Sights::read).of_stat(&stat, &volume))
+        Ok(self.sights.get_or_init(AliasKeyReader::read).of_stat(&stat, &volume))
     }
 
     /// Returns what has become of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
         let state = match self.stat(&entry.path) {
-            Ok(now) if entry.is(&now) => return state_of(entry.state),
+            Ok(now) if entry.is_unchanged(&now) => return state_of(entry.state),
             Ok(_) => State::Changed,
             Err(e) if is_gone(&e) => State::Gone,
             Err(_) => return State::Unknown,
@@ -53,20 +53,20 @@ impl Looker {
 
     /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
     /// Files below `distinct` are not.
-    pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
-        if !entries.iter().any(|entry| may_show_others(entry.disk)) {
+    pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
+        if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];
         }
         let candidates = entries.iter().map(|entry| {
             let sight = self.sight(&entry.path).ok();
             sight.filter(|_| !distinct.has(&entry.path))
         });
-        views_among(&candidates.collect::<Vec<_>>())
+        aliases_among(&candidates.collect::<Vec<_>>())
     }
 
     /// Returns whether another file system is where a remembered file was.
     fn is_offline(&mut self, entry: &Entry) -> bool {
-        entry.disk.is_some_and(|disk| self.is_offline_at(&disk, split(&entry.path).0))
+        entry.file_system.is_some_and(|volume| self.is_offline_at(&volume, split(&entry.path).0))
     }
 
     /// Returns whether another file system is where one had a directory, given by its absolute path.

@@ -130,7 +130,7 @@ impl Planner {
         let members = self.source.members().into_iter().map(|(_, file)| file);
         let stale = members.filter(|file| self.now[file.0 as usize].is_none() && is_wanted(*file));
         let became = |file| if tree.is_offline(file) { State::Offline } else { State::Changed };
-        Unknown::of_catalog(stale.map(became), loaded.doubts())
+        Unknown::of_catalog(stale.map(became), loaded.unreliable_counts())
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Entry, Loaded};
 use content::{ContentId, Digest};
-use dupes::{Sights, State, Work, may_have_views, views_among};
+use dupes::{AliasKeyReader, State, Work, aliases_among, may_have_aliases};
 use runtime::{Interrupted, Progress};
 use walk::FileId;
 
@@ -22,7 +22,7 @@ use device::Io;
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
         use catalog::Error;
-        let (message, full, cut_off) = (error.to_string(), error.is_full(), error.is_cut_off());
+        let (message, full, cut_off) = (error.to_string(), error.is_full(), error.needs_rollback());
         let exit = if full { Exit::Failed } else { Exit::Catalog };
         let room = "its file system is full: make room there, name another place with \
                     --catalog FILE, or use --no-catalog";
@@ -132,10 +132,10 @@ impl Live {
     /// Marks files that may be second paths to a file that counts. Files below `distinct` are not marked.
     pub(crate) fn mark_views(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
-        if !may_have_views(tree) {
+        if !may_have_aliases(tree) {
             return;
         }
-        let (facts, sights) = (&self.loaded.facts, Sights::read());
+        let (facts, sights) = (&self.loaded.fingerprints, AliasKeyReader::read());
         let content = |file: &FileId| Some((facts.content(file.0)?, tree.path(*file), *file));
         let mut members: Vec<_> = self.in_state(State::Same).iter().filter_map(content).collect();
         members.sort_unstable();
@@ -143,9 +143,9 @@ impl Live {
             let sight =
                 |file| (!distinct.has(&tree.absolute_path(file))).then(|| sights.of(tree, file));
             let sights: Vec<_> = equal.iter().map(|(.., file)| sight(*file)).collect();
-            for ((.., file), is_view) in equal.iter().zip(views_among(&sights)) {
+            for ((.., file), is_view) in equal.iter().zip(aliases_among(&sights)) {
                 if is_view {
-                    self.states[file.0 as usize] = State::View;
+                    self.states[file.0 as usize] = State::Alias;
                 }
             }
         }
@@ -158,8 +158,8 @@ impl Live {
 
     /// Returns the groups, in no particular order.
     pub(crate) fn groups(&self, settings: &Settings) -> Result<Groups, CommandError> {
-        let (facts, loaded) = (&self.loaded.facts, &self.loaded);
-        let before = |file: FileId| loaded.doubt(file).and_then(|doubt| doubt.content);
+        let (facts, loaded) = (&self.loaded.fingerprints, &self.loaded);
+        let before = |file: FileId| loaded.unreliable(file).and_then(|doubt| doubt.content);
         let content = |file: FileId| facts.content(file.0).or_else(|| before(file));
         let mut members: Vec<(ContentId, FileId)> = files(&self.loaded.tree)
             .into_iter()
@@ -221,7 +221,7 @@ pub(crate) fn work_on<T>(
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let workers = Workers::new(None, Io::Auto);
-    let done = work(&Work::new(&loaded.tree, &loaded.facts, &workers.compare, &progress))?;
+    let done = work(&Work::new(&loaded.tree, &loaded.fingerprints, &workers.compare, &progress))?;
     monitor.finish()?;
     Ok(done)
 }
@@ -234,7 +234,7 @@ pub(crate) struct BlockedThread {
 
 impl BlockedThread {
     pub(crate) fn new(catalog: &Catalog) -> Result<BlockedThread, CommandError> {
-        Ok(BlockedThread { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
+        Ok(BlockedThread { sizes: (catalog.unreliable_counts()?.pending > 0).then(HashMap::new) })
     }
 
     /// Returns whether a file of this size that is there waits to be compared.
@@ -292,7 +292,7 @@ impl Sharers {
                 same.extend((state == State::Same).then_some(entry));
                 changed |= matches!(state, State::Changed | State::Unknown);
             }
-            let are_views = self.looker.views_among(&same, &self.distinct);
+            let are_views = self.looker.aliases_among(&same, &self.distinct);
             let counted = same.iter().zip(&are_views).filter(|(_, is_view)| !**is_view);
             let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
             let doubt = match (changed, are_views.contains(&true)) {
@@ -316,7 +316,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Gone => Some("gone"),
         State::Offline => Some("offline"),
         State::Unknown => Some("cannot be looked at"),
-        State::View => Some("may be the same file under another path"),
+        State::Alias => Some("may be the same file under another path"),
         State::Pending => Some("not compared yet"),
         State::Damaged => Some("damaged"),
         State::Unreadable => Some("unreadable"),

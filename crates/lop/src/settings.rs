@@ -103,7 +103,7 @@ impl Settings {
 
     /// Returns lop's own files: the catalog and its journals. There are none if there is no place for a catalog.
     pub(crate) fn own(&self) -> Own {
-        self.catalog().map(|path| Own::new(&Catalog::own(&path))).unwrap_or_default()
+        self.catalog().map(|path| Own::new(&Catalog::own_paths(&path))).unwrap_or_default()
     }
 
     /// Returns the path of the user's home, if it is known and UTF-8.

@@ -59,7 +59,7 @@ impl Source {
     /// Returns the group of a file.
     pub(crate) fn group_of(&self, file: FileId) -> Option<u32> {
         match self {
-            Source::Catalog(loaded) => number(&loaded.facts, file),
+            Source::Catalog(loaded) => number(&loaded.fingerprints, file),
             Source::Named { groups, .. } => groups.get(&file).copied(),
         }
     }
@@ -67,7 +67,7 @@ impl Source {
     /// Returns the digest of a file's content, if it is known.
     pub(crate) fn digest(&self, file: FileId) -> Option<Digest> {
         let loaded = self.loaded()?;
-        loaded.facts.content(file.0).and_then(|content| loaded.content(content).0)
+        loaded.fingerprints.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
     /// Returns the files that are in a group, with its number, in no order.
@@ -84,7 +84,7 @@ impl Source {
         settings: &Settings,
     ) -> Result<Vec<Option<Attributes>>, CommandError> {
         let none = Facts::default();
-        let facts = self.loaded().map_or(&none, |loaded| &loaded.facts);
+        let facts = self.loaded().map_or(&none, |loaded| &loaded.fingerprints);
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let workers = Workers::new(None, Io::Auto);

@@ -1,6 +1,6 @@
 //! Files of which nobody knows the answer to a question: counted, named, and told from those whose answer is no.
 
-use catalog::{Doubts, Record};
+use catalog::{FileMatch, UnreliableCounts};
 use dupes::State;
 use serde::Serialize;
 
@@ -27,11 +27,11 @@ pub(crate) enum Standing {
 
 impl Standing {
     /// Returns what a record says of the file itself.
-    pub(crate) fn of(record: &Record) -> Standing {
+    pub(crate) fn of(record: &FileMatch) -> Standing {
         match record {
-            Record::Missing => Standing::Missing,
-            Record::Changed => Standing::Is(State::Changed),
-            Record::Known(known) => Standing::Is(state_of(known.state)),
+            FileMatch::Missing => Standing::Missing,
+            FileMatch::Changed => Standing::Is(State::Changed),
+            FileMatch::Unchanged(known) => Standing::Is(state_of(known.state)),
         }
     }
 
@@ -115,7 +115,7 @@ impl Unknown {
             }
             Standing::Missing => None,
             Standing::CopiesChanged => Some(&mut self.copies_changed),
-            Standing::Is(State::View) | Standing::CopiesAreViews => Some(&mut self.views),
+            Standing::Is(State::Alias) | Standing::CopiesAreViews => Some(&mut self.views),
             Standing::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
             Standing::Is(State::Gone) => {
                 self.gone += 1;
@@ -131,7 +131,10 @@ impl Unknown {
     }
 
     /// Returns files that were in groups together with all those of a catalog of which nothing is known.
-    pub(crate) fn of_catalog(members: impl Iterator<Item = State>, doubts: &Doubts) -> Unknown {
+    pub(crate) fn of_catalog(
+        members: impl Iterator<Item = State>,
+        doubts: &UnreliableCounts,
+    ) -> Unknown {
         // Those that are in doubt are counted wherever they are.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));

@@ -81,7 +81,7 @@ impl Verified {
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let options = Workers::new(None, Io::Auto).compare;
-        let (tree, facts) = (&live.loaded.tree, &live.loaded.facts);
+        let (tree, facts) = (&live.loaded.tree, &live.loaded.fingerprints);
         let bad = Mutex::new(HashSet::new());
         let (confirmed, marked) = while_marking(settings, |marks| {
             let work = Work::new(tree, facts, &options, &progress);
@@ -105,7 +105,7 @@ impl Verified {
             *bad_by_content.entry(live.loaded.number(content)).or_default() += 1;
         }
         let lost =
-            lost.iter().flat_map(|claim| &claim.files).map(|&file| (file, Verdict::Unsettled));
+            lost.iter().flat_map(|claim| &claim.files).map(|&file| (file, Verdict::Undecided));
         let verdicts = confirmed.verdicts.into_iter().chain(lost);
         let verdicts = verdicts.map(|(file, verdict)| (tree.key(file), verdict));
         Ok(Verified {
@@ -147,7 +147,7 @@ pub(crate) fn standing(verdict: Verdict) -> Standing {
     match verdict {
         Verdict::Copied => Standing::Is(State::Same),
         Verdict::Alone => Standing::CopiesBad,
-        Verdict::Unsettled => Standing::CopiesChanged,
+        Verdict::Undecided => Standing::CopiesChanged,
         Verdict::Damaged => Standing::Is(State::Damaged),
         Verdict::Unreadable => Standing::Is(State::Unreadable),
         Verdict::Changed => Standing::Is(State::Changed),
@@ -188,7 +188,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Place
     let loaded = &live.loaded;
     let mut names: Vec<(ContentId, FileKey, Place, FileId)> = Vec::new();
     for file in files(&loaded.tree).into_iter().filter(|&file| live.state(file) == State::Same) {
-        if let Some(content) = loaded.facts.content(file.0) {
+        if let Some(content) = loaded.fingerprints.content(file.0) {
             let place = place(&loaded.tree.absolute_path(file));
             names.push((content, loaded.tree.key(file), place, file));
         }

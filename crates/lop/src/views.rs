@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use dupes::{Sight, Sights, Views};
+use dupes::{AliasDetector, AliasKey, AliasKeyReader};
 use fsops::Volume;
 use walk::{DirId, FileId, Tree};
 
@@ -33,13 +33,13 @@ pub(crate) struct Shown<'a> {
     /// Whether files of the tree may themselves be views.
     is_view: bool,
     /// The files of the tree, collected on first use.
-    views: OnceCell<Views>,
+    views: OnceCell<AliasDetector>,
 }
 
 impl<'a> Shown<'a> {
     /// Prepares to recognise files of `tree`, except for those below `distinct`.
     pub(crate) fn new(tree: &'a Tree, distinct: &'a Distinct) -> Shown<'a> {
-        let is_view = dupes::may_have_views(tree);
+        let is_view = dupes::may_have_aliases(tree);
         Shown { tree, distinct, is_view, views: OnceCell::new() }
     }
 
@@ -49,12 +49,12 @@ impl<'a> Shown<'a> {
     }
 
     /// Returns whether the file at an absolute path may be a file of the tree.
-    pub(crate) fn has(&self, path: &[u8], sight: &Sight) -> bool {
-        if !(self.is_view || sight.may_be_view()) || self.distinct.has(path) {
+    pub(crate) fn has(&self, path: &[u8], sight: &AliasKey) -> bool {
+        if !(self.is_view || sight.may_be_alias()) || self.distinct.has(path) {
             return false;
         }
         let views = self.views.get_or_init(|| {
-            let (sights, mut views) = (Sights::read(), Views::within_devices());
+            let (sights, mut views) = (AliasKeyReader::read(), AliasDetector::within_devices());
             let dirs = (0u32..).map(DirId).take(self.tree.dirs().len());
             let dirs = dirs.filter(|&dir| !self.distinct.has(&self.tree.absolute_dir_path(dir)));
             let files = dirs.flat_map(|dir| self.tree.files_in(dir)).map(FileId);

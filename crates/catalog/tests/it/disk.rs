@@ -1,4 +1,4 @@
-//! Trees on the disk: walking them, and changes that show.
+//! Trees on disk: walking them, and making changes that show.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
     walk::walk(&roots, &options, None, &Progress::default()).expect("not stopped")
 }
 
-/// Returns the numbers of all files.
+/// Returns the ids of all files.
 pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> + use<> {
     (0u32..).map(FileId).take(tree.files().len())
 }
@@ -40,7 +40,7 @@ pub(crate) fn stat(path: &Path) -> Stat {
 /// Makes sure that a change to the file at `path` shows in its ctime from now on.
 ///
 /// The kernel stamps files with the time of its last tick, so a change right after another may
-/// leave the ctime as it is. Once any file has a later stamp, all changes get one.
+/// leave the ctime the same. Once any file has a later stamp, all changes get one.
 pub(crate) fn let_the_clock_tick(path: &Path) {
     let probe = TempTree::new();
     let before = stat(path).ctime_ns;
@@ -49,8 +49,8 @@ pub(crate) fn let_the_clock_tick(path: &Path) {
     }
 }
 
-/// Two files that are alike, one of their size that is not, and one that is alone with its size: in
-/// a catalog content 1 is that of "a" and "b", content 2 that of "c".
+/// Two equal files, one file of the same size that differs, and one of a unique size. In a catalog,
+/// content 1 is that of "a" and "b", content 2 that of "c".
 pub(crate) fn pairs() -> TempTree {
     TreeBuilder::new()
         .file("a", "alike")

@@ -1,4 +1,4 @@
-//! The simplest engine there is: read everything, compare.
+//! The simplest possible engine: reads everything and compares.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,19 +6,19 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use catalog::Copies;
+use catalog::CopyCount;
 use content::{Digest, Facts, head_length, head_of};
 use fsops::{FileKey, Stat};
 use walk::{FileId, Tree};
 
 use crate::disk::ids;
 
-/// Finds out the contents of all files that share their size with another inode, and gives up those
-/// that are not what they were.
+/// Determines the contents of all files that share their size with another inode, and drops files
+/// that have changed.
 ///
-/// Keeping one of `n` copies frees 1000 bytes for each other: a number that nobody can work out
+/// Keeping one of `n` copies frees 1000 bytes for each other copy: a number that cannot be derived
 /// from sizes.
-pub(crate) fn compare(tree: &Tree, facts: &Facts) -> Vec<Copies> {
+pub(crate) fn compare(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
     let mut inodes: HashMap<u64, Vec<FileKey>> = HashMap::new();
     for id in ids(tree) {
         add(inodes.entry(tree.file(id).size).or_default(), tree.key(id));
@@ -26,42 +26,42 @@ pub(crate) fn compare(tree: &Tree, facts: &Facts) -> Vec<Copies> {
     let mut same: HashMap<Digest, Vec<FileId>> = HashMap::new();
     for id in ids(tree).filter(|id| inodes[&tree.file(*id).size].len() > 1) {
         let Some(bytes) = read(tree, id) else {
-            facts.drop_file(id.0);
+            fingerprints.drop_file(id.0);
             continue;
         };
         let head = usize::try_from(head_length(bytes.len() as u64)).expect("small");
-        facts.set_head(id.0, head_of(&bytes[..head]));
+        fingerprints.set_head(id.0, head_of(&bytes[..head]));
         same.entry(Digest::of(&bytes)).or_default().push(id);
     }
-    same.into_iter().map(|(digest, members)| number(tree, facts, digest, &members)).collect()
+    same.into_iter().map(|(digest, members)| number(tree, fingerprints, digest, &members)).collect()
 }
 
-/// Reads a file that is still what the tree says.
+/// Reads a file that is unchanged since the walk.
 fn read(tree: &Tree, id: FileId) -> Option<Vec<u8>> {
     let path = PathBuf::from(OsString::from_vec(tree.absolute_path(id)));
     let now = Stat::of_path(&path).ok().filter(|now| tree.unchanged(id, now));
     now.and_then(|_| fs::read(path).ok())
 }
 
-/// Gives equal files one number, which is that of those that have one.
-fn number(tree: &Tree, facts: &Facts, digest: Digest, members: &[FileId]) -> Copies {
-    let mut known = members.iter().filter_map(|id| facts.content(id.0));
-    let content = known.next().unwrap_or_else(|| facts.new_content(Some(digest)));
+/// Gives equal files one content number, an existing one if any of them has it.
+fn number(tree: &Tree, fingerprints: &Facts, digest: Digest, members: &[FileId]) -> CopyCount {
+    let mut known = members.iter().filter_map(|id| fingerprints.content(id.0));
+    let content = known.next().unwrap_or_else(|| fingerprints.new_content(Some(digest)));
     assert!(known.all(|other| other == content), "one content has two numbers");
-    facts.set_digest(content, digest);
+    fingerprints.set_digest(content, digest);
     let mut keys = Vec::new();
     for id in members {
-        facts.set_content(id.0, content);
+        fingerprints.set_content(id.0, content);
         add(&mut keys, tree.key(*id));
     }
     let inodes = u32::try_from(keys.len()).expect("few");
-    Copies { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
+    CopyCount { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
 }
 
-/// Notes a head for every file, and nothing of contents.
-pub(crate) fn heads(tree: &Tree, facts: &Facts) -> Vec<Copies> {
+/// Records a head for every file, and no contents.
+pub(crate) fn heads(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
     for id in ids(tree) {
-        facts.set_head(id.0, head_of(tree.name(id).to_bytes()));
+        fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));
     }
     Vec::new()
 }

@@ -5,18 +5,18 @@ use testkit::{TempTree, TreeBuilder};
 use walk::FileId;
 
 use crate::disk::{bytes, ids};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
-fn scanned() -> (Place, TempTree) {
+fn scanned() -> (Sandbox, TempTree) {
     let tree = TreeBuilder::new()
         .file("a", "alike")
         .file("d/b", "alike")
         .file("d/sub/deep/c", "alike")
         .file("d/sub/deep/single", "alone with its size")
         .make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
-    (place, tree)
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
+    (sandbox, tree)
 }
 
 fn load(writer: &Writer) -> Loaded {
@@ -28,111 +28,111 @@ fn below(loaded: &Loaded, tree: &TempTree, name: &str) -> Vec<FileId> {
     ids(&loaded.tree).filter(|id| loaded.tree.path(*id).starts_with(&path)).collect()
 }
 
-fn forget(place: &Place, tree: &TempTree, name: &str) -> Result<(), Error> {
-    let writer = place.writer();
+fn forget(sandbox: &Sandbox, tree: &TempTree, name: &str) -> Result<(), Error> {
+    let writer = sandbox.writer();
     let loaded = load(&writer);
     writer.forget(&loaded, &below(&loaded, tree, name))
 }
 
 #[test]
 fn forgotten_files_are_gone_and_the_others_are_there() {
-    let (place, tree) = scanned();
-    forget(&place, &tree, "d/sub/deep/c").expect("forgets");
-    let names = place.query("SELECT name FROM file ORDER BY name");
+    let (sandbox, tree) = scanned();
+    forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
+    let names = sandbox.query("SELECT name FROM file ORDER BY name");
     assert_eq!(names, ["a", "b", "single"]);
 }
 
 #[test]
-fn forgotten_files_are_counted_no_more() {
-    let (place, tree) = scanned();
-    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 3);
-    forget(&place, &tree, "d/sub/deep/c").expect("forgets");
-    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 2);
-    assert_eq!(place.query("SELECT reclaimable FROM content"), ["5"]);
+fn forgotten_files_are_no_longer_counted() {
+    let (sandbox, tree) = scanned();
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 3);
+    forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.query("SELECT reclaimable FROM content"), ["5"]);
 }
 
 #[test]
 fn the_last_forgotten_file_of_a_content_takes_it_along() {
-    let (place, tree) = scanned();
-    forget(&place, &tree, "").expect("forgets");
-    assert_eq!(place.query("SELECT count(*) FROM content"), ["0"]);
+    let (sandbox, tree) = scanned();
+    forget(&sandbox, &tree, "").expect("forgets");
+    assert_eq!(sandbox.query("SELECT count(*) FROM content"), ["0"]);
 }
 
 #[test]
-fn directories_left_with_nothing_are_forgotten() {
-    let (place, tree) = scanned();
-    forget(&place, &tree, "d/sub").expect("forgets");
-    let catalog = place.catalog();
+fn empty_directories_are_forgotten() {
+    let (sandbox, tree) = scanned();
+    forget(&sandbox, &tree, "d/sub").expect("forgets");
+    let catalog = sandbox.catalog();
     let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("asks");
     assert_eq!((dirs(""), dirs("d")), (vec![b"d".to_vec()], Vec::new()));
-    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
+    assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
 }
 
 #[test]
-fn a_catalog_of_nothing_is_still_one() {
-    let (place, tree) = scanned();
-    forget(&place, &tree, "").expect("forgets");
-    assert_eq!(place.query("SELECT id FROM dir"), ["1"], "the file system's root stays");
-    assert_eq!(place.scan(&[tree.path()]).known(), [""; 0]);
-    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+fn an_empty_catalog_is_still_a_catalog() {
+    let (sandbox, tree) = scanned();
+    forget(&sandbox, &tree, "").expect("forgets");
+    assert_eq!(sandbox.query("SELECT id FROM dir"), ["1"], "the file system's root stays");
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), [""; 0]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b", "c"]);
 }
 
 #[test]
 fn a_forgetting_that_fails_leaves_the_old_catalog() {
-    let (place, tree) = scanned();
-    place.run("CREATE TRIGGER no AFTER DELETE ON dir BEGIN SELECT RAISE(FAIL, 'stays'); END");
-    let before = place.rows();
-    let error = forget(&place, &tree, "d/sub").expect_err("fails");
+    let (sandbox, tree) = scanned();
+    sandbox.run("CREATE TRIGGER no AFTER DELETE ON dir BEGIN SELECT RAISE(FAIL, 'stays'); END");
+    let before = sandbox.rows();
+    let error = forget(&sandbox, &tree, "d/sub").expect_err("fails");
     assert!(matches!(error, Error::Database { .. }), "{error:?}");
-    assert_eq!(place.rows(), before);
+    assert_eq!(sandbox.rows(), before);
 }
 
 #[test]
 fn a_directory_is_forgotten_with_all_that_is_below_it() {
-    let (place, tree) = scanned();
-    let forget = |name: &str| place.writer().forget_below(&bytes(&tree.join(name)));
+    let (sandbox, tree) = scanned();
+    let forget = |name: &str| sandbox.writer().forget_below(&bytes(&tree.join(name)));
     assert_eq!(forget("d/su").expect("forgets"), 0, "a name that only begins alike");
     assert_eq!(forget("d").expect("forgets"), 3);
-    assert_eq!(place.query("SELECT name FROM file ORDER BY name"), ["a"]);
-    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('sub' AS BLOB)"), [""; 0]);
-    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 1);
+    assert_eq!(sandbox.query("SELECT name FROM file ORDER BY name"), ["a"]);
+    assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('sub' AS BLOB)"), [""; 0]);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 1);
     assert_eq!(forget("d").expect("forgets"), 0);
-    assert_eq!(place.catalog().roots().expect("asks"), [bytes(tree.path())]);
+    assert_eq!(sandbox.catalog().roots().expect("asks"), [bytes(tree.path())]);
 }
 
 #[test]
 fn a_file_is_forgotten_by_its_path() {
-    let (place, tree) = scanned();
-    let forget = |name: &str| place.writer().forget_below(&bytes(&tree.join(name)));
+    let (sandbox, tree) = scanned();
+    let forget = |name: &str| sandbox.writer().forget_below(&bytes(&tree.join(name)));
     assert_eq!(forget("d/sub/deep/c").expect("forgets"), 1);
-    assert_eq!(place.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 2);
     assert_eq!(forget("d/sub/deep/single").expect("forgets"), 1);
-    assert_eq!(place.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
+    assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
 }
 
 #[test]
 fn a_root_is_forgotten_with_its_problems_and_a_neighbour_is_not() {
     let tree = TreeBuilder::new().file("x/a", "alike").file("x.old/b", "alike").make_temp();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for root in ["x", "x.old"] {
         let path = bytes(&tree.join(root).join("p"));
         let problem = walk::Problem { path, reason: walk::Reason::Short };
-        place.try_scan(&[&tree.join(root)], &[&problem], || ()).expect("commits");
+        sandbox.try_scan(&[&tree.join(root)], &[&problem], || ()).expect("commits");
     }
-    assert_eq!(place.writer().forget_below(&bytes(&tree.join("x"))).expect("forgets"), 1);
+    assert_eq!(sandbox.writer().forget_below(&bytes(&tree.join("x"))).expect("forgets"), 1);
     let left = bytes(&tree.join("x.old"));
-    assert_eq!(place.catalog().roots().expect("asks"), [left]);
-    assert_eq!(place.query("SELECT count(*) FROM problem"), ["1"]);
-    assert!(place.entry(&tree.join("x.old/b")).is_some());
+    assert_eq!(sandbox.catalog().roots().expect("asks"), [left]);
+    assert_eq!(sandbox.query("SELECT count(*) FROM problem"), ["1"]);
+    assert!(sandbox.entry(&tree.join("x.old/b")).is_some());
 }
 
 #[test]
 fn everything_can_be_forgotten() {
-    let (place, tree) = scanned();
-    assert_eq!(place.writer().forget_below(b"/").expect("forgets"), 4);
+    let (sandbox, tree) = scanned();
+    assert_eq!(sandbox.writer().forget_below(b"/").expect("forgets"), 4);
     for (table, rows) in [("file", "0"), ("content", "0"), ("root", "0"), ("dir", "1")] {
-        assert_eq!(place.query(&format!("SELECT count(*) FROM {table}")), [rows], "{table}");
+        assert_eq!(sandbox.query(&format!("SELECT count(*) FROM {table}")), [rows], "{table}");
     }
-    assert_eq!(place.scan(&[tree.path()]).known(), [""; 0]);
-    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), [""; 0]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b", "c"]);
 }

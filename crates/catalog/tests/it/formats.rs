@@ -1,4 +1,4 @@
-//! Stored catalogs of every format there was, and what a format consists of.
+//! Stored catalogs of every format so far, and the definition of each format.
 
 use std::collections::BTreeSet;
 
@@ -6,48 +6,48 @@ use catalog::{Catalog, Rows};
 use content::{head_length, head_of};
 use testkit::TreeBuilder;
 
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
-/// Every format so far, by its number from 1. Append only.
+/// Every format so far, starting with 1. Append only.
 const STORED: [&str; 2] = [include_str!("../data/v1.sql"), include_str!("../data/v2.sql")];
 
 /// The digest of "alike", as `b3sum` prints it.
 const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";
 
-/// Makes each catalog as an older version left it.
-fn stored() -> impl Iterator<Item = Place> {
+/// Creates each catalog as an older version left it.
+fn stored() -> impl Iterator<Item = Sandbox> {
     STORED.iter().map(|sql| {
-        let place = Place::new();
-        place.make_dir();
-        place.run(sql);
-        place
+        let sandbox = Sandbox::new();
+        sandbox.make_dir();
+        sandbox.run(sql);
+        sandbox
     })
 }
 
-/// Makes each catalog as an older version left it, and brings it up to date.
-fn updated() -> impl Iterator<Item = (Place, Catalog)> {
-    stored().map(|place| {
-        drop(place.writer());
-        let catalog = place.catalog();
-        (place, catalog)
+/// Creates each catalog as an older version left it, and brings it up to date.
+fn updated() -> impl Iterator<Item = (Sandbox, Catalog)> {
+    stored().map(|sandbox| {
+        drop(sandbox.writer());
+        let catalog = sandbox.catalog();
+        (sandbox, catalog)
     })
 }
 
-/// Returns a catalog made by this version.
-fn new() -> Place {
+/// Returns a catalog created by this version.
+fn new() -> Sandbox {
     let tree = TreeBuilder::new().file("x", "alike").make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
-    place
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
+    sandbox
 }
 
-/// Returns tables, indexes and views by their definitions, whatever the spaces and comments.
-fn schema(place: &Place) -> BTreeSet<String> {
+/// Returns the definitions of tables, indexes and views, ignoring spaces and comments.
+fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
     let plain = |sql: String| {
         let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
         lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
     };
-    let rows = place.query("SELECT sql FROM sqlite_schema WHERE sql NOT NULL");
+    let rows = sandbox.query("SELECT sql FROM sqlite_schema WHERE sql NOT NULL");
     rows.into_iter().map(plain).collect()
 }
 
@@ -87,8 +87,8 @@ fn every_stored_format_is_loaded_whole() {
 
 #[test]
 fn the_views_of_every_stored_format_answer() {
-    for (place, _catalog) in updated() {
-        let files = place.query(
+    for (sandbox, _catalog) in updated() {
+        let files = sandbox.query(
             "SELECT path || '|' || modified || '|' || duplicates FROM files \
              WHERE inode = 13238267 OR path LIKE '%/a.jpg' ORDER BY path",
         );
@@ -98,19 +98,19 @@ fn the_views_of_every_stored_format_answer() {
         ];
         assert_eq!(files, expected);
         let groups = "SELECT \"group\" || size || inodes || reclaimable || digest FROM groups";
-        assert_eq!(place.query(groups), [format!("1525{ALIKE}")]);
-        assert_eq!(place.query("SELECT count(path) FROM duplicates"), ["3"]);
+        assert_eq!(sandbox.query(groups), [format!("1525{ALIKE}")]);
+        assert_eq!(sandbox.query("SELECT count(path) FROM duplicates"), ["3"]);
     }
 }
 
 #[test]
 fn every_stored_format_can_be_scanned_into() {
-    for place in stored() {
+    for sandbox in stored() {
         let tree = TreeBuilder::new().file("x", "alike").file("y", "alike").make_temp();
-        place.scan(&[tree.path()]);
-        assert_eq!(place.query("SELECT count(*) FROM file"), ["6"]);
-        // The stored files are out of reach; that they have this content is known by its digest.
-        assert_eq!(place.query("SELECT inodes FROM content"), ["4"]);
+        sandbox.scan(&[tree.path()]);
+        assert_eq!(sandbox.query("SELECT count(*) FROM file"), ["6"]);
+        // The stored files are unreachable. Their digest tells that they have this content.
+        assert_eq!(sandbox.query("SELECT inodes FROM content"), ["4"]);
     }
 }
 
@@ -127,26 +127,26 @@ fn an_old_catalog_brought_up_to_date_is_made_like_a_new_one() {
 
 #[test]
 fn a_catalog_made_of_an_empty_file_is_made_like_a_new_one() {
-    let place = Place::new();
-    place.make_dir();
-    place.run("");
-    drop(place.writer());
-    assert_eq!(schema(&place), schema(&new()));
+    let sandbox = Sandbox::new();
+    sandbox.make_dir();
+    sandbox.run("");
+    drop(sandbox.writer());
+    assert_eq!(schema(&sandbox), schema(&new()));
 }
 
 #[test]
 fn the_last_stored_format_is_the_one_written() {
-    let place = new();
-    let version = place.query("PRAGMA user_version");
+    let sandbox = new();
+    let version = sandbox.query("PRAGMA user_version");
     assert_eq!(version, [STORED.len().to_string()], "store a catalog of the new format");
-    assert_eq!(place.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
+    assert_eq!(sandbox.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
 }
 
-/// Heads are stored. A program that computes others would take equal files for unlike ones: it
-/// needs a new format, whose migration forgets the old heads.
+/// Heads are stored. A program that computes other heads would take equal files for different ones:
+/// it needs a new format, whose migration forgets the old heads.
 ///
-/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`), for the
-/// first 8 KiB of the bytes 0 to 250 over and over; each length is another branch of the algorithm.
+/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`) for the
+/// first 8 KiB of the repeated bytes 0 to 250. Each length takes another branch of the algorithm.
 #[test]
 fn heads_are_what_they_were_when_the_format_was_made() {
     let heads: [(u64, u64); 7] = [
@@ -168,8 +168,8 @@ fn heads_are_what_they_were_when_the_format_was_made() {
 #[test]
 fn a_stored_head_is_that_of_its_file() {
     let head = head_of(b"alike").0.get().cast_signed().to_string();
-    for (place, _catalog) in updated() {
+    for (sandbox, _catalog) in updated() {
         let stored = "SELECT DISTINCT head FROM file WHERE content = 1";
-        assert_eq!(place.query(stored), std::slice::from_ref(&head));
+        assert_eq!(sandbox.query(stored), std::slice::from_ref(&head));
     }
 }

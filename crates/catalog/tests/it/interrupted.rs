@@ -1,4 +1,4 @@
-//! Commits that fail, panic or are killed: the old catalog stays whole.
+//! Commits that fail, panic or are killed: the old catalog stays complete.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,28 +9,28 @@ use catalog::{Catalog, Error};
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::walked;
-use crate::place::{Place, record, refusal};
+use crate::sandbox::{Sandbox, record, refusal};
 
 fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("d/b", "alike").make_temp()
 }
 
-/// Returns a catalog, what is in it, and a tree that has changed since in every way.
-fn scanned() -> (Place, TempTree, Vec<String>) {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
+/// Returns a catalog, its rows, and a tree that has since changed in every way.
+fn scanned() -> (Sandbox, TempTree, Vec<String>) {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
     fs::remove_dir_all(tree.join("d")).expect("removed");
     fs::write(tree.join("a"), "changed").expect("written");
     fs::write(tree.join("c"), "changed").expect("written");
-    let before = place.rows();
-    (place, tree, before)
+    let before = sandbox.rows();
+    (sandbox, tree, before)
 }
 
-/// Returns a place with the files of another as they are now, as after the death of a process.
-fn as_after_a_kill(place: &Place) -> Place {
-    let copy = Place::new();
+/// Returns a sandbox with the present files of another one, as after the death of a process.
+fn as_after_a_kill(sandbox: &Sandbox) -> Sandbox {
+    let copy = Sandbox::new();
     copy.make_dir();
-    for file in Catalog::files(&place.path()).iter().filter(|file| file.exists()) {
+    for file in Catalog::files(&sandbox.path()).iter().filter(|file| file.exists()) {
         let name = file.file_name().and_then(OsStr::to_str).expect("UTF-8");
         let suffix = name.strip_prefix("lop.db").expect("the catalog's name");
         fs::copy(file, copy.beside(suffix)).expect("copied");
@@ -39,82 +39,82 @@ fn as_after_a_kill(place: &Place) -> Place {
 }
 
 #[track_caller]
-fn assert_whole(place: &Place, rows: &[String]) {
-    assert_eq!(place.query("PRAGMA integrity_check"), ["ok"]);
-    assert_eq!(place.rows(), rows);
+fn assert_whole(sandbox: &Sandbox, rows: &[String]) {
+    assert_eq!(sandbox.query("PRAGMA integrity_check"), ["ok"]);
+    assert_eq!(sandbox.rows(), rows);
 }
 
 #[test]
 fn a_catalog_has_its_name_only_once_it_is_committed() {
-    let (place, tree) = (Place::new(), tree());
-    let probe = || assert!(!place.path().exists() && place.beside(".new").exists());
-    place.try_scan(&[tree.path()], &[], probe).expect("commits");
-    assert!(place.path().exists() && !place.beside(".new").exists());
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let probe = || assert!(!sandbox.path().exists() && sandbox.beside(".new").exists());
+    sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
+    assert!(sandbox.path().exists() && !sandbox.beside(".new").exists());
 }
 
 #[test]
 fn a_new_catalog_that_is_never_committed_leaves_nothing() {
-    let place = Place::new();
-    drop(place.writer());
-    assert!(!place.path().exists() && !place.beside(".new").exists());
+    let sandbox = Sandbox::new();
+    drop(sandbox.writer());
+    assert!(!sandbox.path().exists() && !sandbox.beside(".new").exists());
 }
 
 #[test]
 fn a_commit_that_fails_leaves_the_old_catalog() {
-    let (place, tree, _) = scanned();
-    place.run(
+    let (sandbox, tree, _) = scanned();
+    sandbox.run(
         "CREATE TRIGGER no AFTER INSERT ON scan BEGIN SELECT RAISE(FAIL, 'no more scans'); END",
     );
-    let before = place.rows();
-    let error = place.try_scan(&[tree.path()], &[], || ()).expect_err("fails");
-    assert!(matches!(&error, Error::Database { path, .. } if *path == place.path()), "{error:?}");
-    assert_whole(&place, &before);
-    place.run("DROP TRIGGER no");
-    place.scan(&[tree.path()]);
-    assert_ne!(place.rows(), before, "the lock is free and the catalog can be written");
+    let before = sandbox.rows();
+    let error = sandbox.try_scan(&[tree.path()], &[], || ()).expect_err("fails");
+    assert!(matches!(&error, Error::Database { path, .. } if *path == sandbox.path()), "{error:?}");
+    assert_whole(&sandbox, &before);
+    sandbox.run("DROP TRIGGER no");
+    sandbox.scan(&[tree.path()]);
+    assert_ne!(sandbox.rows(), before, "the lock is free and the catalog can be written");
 }
 
 #[test]
 fn a_commit_that_panics_leaves_the_old_catalog() {
-    let (place, tree, before) = scanned();
-    let scan = || place.try_scan(&[tree.path()], &[], || panic!("in the middle"));
+    let (sandbox, tree, before) = scanned();
+    let scan = || sandbox.try_scan(&[tree.path()], &[], || panic!("in the middle"));
     catch_unwind(AssertUnwindSafe(scan)).expect_err("panics");
-    assert_whole(&place, &before);
+    assert_whole(&sandbox, &before);
 }
 
 #[test]
 fn a_first_commit_that_panics_leaves_nothing() {
-    let (place, tree) = (Place::new(), tree());
-    let scan = || place.try_scan(&[tree.path()], &[], || panic!("in the middle"));
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let scan = || sandbox.try_scan(&[tree.path()], &[], || panic!("in the middle"));
     catch_unwind(AssertUnwindSafe(scan)).expect_err("panics");
-    assert!(!place.path().exists() && !place.beside(".new").exists());
+    assert!(!sandbox.path().exists() && !sandbox.beside(".new").exists());
 }
 
 #[test]
 fn a_process_killed_before_its_commit_leaves_the_old_catalog() {
-    let (place, tree, before) = scanned();
+    let (sandbox, tree, before) = scanned();
     let mut killed = None;
-    let probe = || killed = Some(as_after_a_kill(&place));
-    place.try_scan(&[tree.path()], &[], probe).expect("commits");
+    let probe = || killed = Some(as_after_a_kill(&sandbox));
+    sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
     let killed = killed.expect("copies are asked for");
     assert!(killed.beside("-journal").exists(), "something was changed by then");
     assert!(killed.entry(&tree.join("d/b")).is_some());
     assert_whole(&killed, &before);
-    assert_ne!(place.rows(), before);
+    assert_ne!(sandbox.rows(), before);
 }
 
-/// Pages of the new state are in the file, and those of the old one in the journal.
+/// Pages of the new state are in the file, and those of the old state are in the journal.
 #[test]
 fn a_process_killed_while_it_writes_a_commit_out_leaves_the_old_catalog() {
-    let (place, _tree, before) = scanned();
-    let database = rusqlite::Connection::open(place.path()).expect("opens");
+    let (sandbox, _tree, before) = scanned();
+    let database = rusqlite::Connection::open(sandbox.path()).expect("opens");
     let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE;
                   UPDATE file SET size = size + 1; UPDATE content SET size = size + 1;
                   CREATE TABLE more (n); INSERT INTO more SELECT zeroblob(1 << 20)";
     database.execute_batch(change).expect("changed");
-    let killed = as_after_a_kill(&place);
+    let killed = as_after_a_kill(&sandbox);
     drop(database);
-    let (old, new) = (fs::read(place.path()), fs::read(killed.path()));
+    let (old, new) = (fs::read(sandbox.path()), fs::read(killed.path()));
     assert!(old.expect("readable") != new.expect("readable"), "something was written by then");
     let loaded = killed.catalog().load(catalog::Rows::All).expect("loads");
     assert_eq!(loaded.tree.files().len(), 2);
@@ -123,10 +123,10 @@ fn a_process_killed_while_it_writes_a_commit_out_leaves_the_old_catalog() {
 
 #[test]
 fn a_process_killed_while_it_makes_a_catalog_is_cleared_up_after() {
-    let (place, tree) = (Place::new(), tree());
+    let (sandbox, tree) = (Sandbox::new(), tree());
     let mut killed = None;
-    let probe = || killed = Some(as_after_a_kill(&place));
-    place.try_scan(&[tree.path()], &[], probe).expect("commits");
+    let probe = || killed = Some(as_after_a_kill(&sandbox));
+    sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
     let killed = killed.expect("copies are asked for");
     assert!(killed.beside(".new").exists());
     assert!(matches!(refusal(&killed.path()), Error::Missing(_)));
@@ -136,16 +136,16 @@ fn a_process_killed_while_it_makes_a_catalog_is_cleared_up_after() {
 }
 
 #[test]
-fn what_took_the_name_of_a_new_catalog_meanwhile_is_not_written_over() {
-    let (place, tree) = (Place::new(), tree());
-    let (writer, tree) = (place.writer(), walked(&[tree.path()]));
-    fs::write(place.path(), "mine").expect("written");
-    let recall = catalog::Recall::nothing(&tree);
+fn a_file_that_took_the_name_of_a_new_catalog_is_not_overwritten() {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let (writer, tree) = (sandbox.writer(), walked(&[tree.path()]));
+    fs::write(sandbox.path(), "mine").expect("written");
+    let match_tree = catalog::TreeMatch::empty(&tree);
     let record = record(SystemTime::now());
-    let error = writer.commit(&tree, recall, std::iter::empty(), &[], &record);
+    let error = writer.commit(&tree, match_tree, std::iter::empty(), &[], &record);
     let error = error.expect_err("the name is taken");
     let Error::File(error) = error else { panic!("{error:?}") };
     assert_eq!(error.source.kind(), std::io::ErrorKind::AlreadyExists);
-    assert_eq!(fs::read(place.path()).expect("readable"), b"mine");
-    assert!(!place.beside(".new").exists());
+    assert_eq!(fs::read(sandbox.path()).expect("readable"), b"mine");
+    assert!(!sandbox.beside(".new").exists());
 }

@@ -1,14 +1,14 @@
-//! Names that move, and inodes with several of them.
+//! Names that move, and inodes with several names.
 
 use std::fs;
 
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{bytes, let_the_clock_tick};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 /// Two inodes of one content, each with a name in two directories.
-fn twins() -> TempTree {
+fn two_linked_inodes() -> TempTree {
     TreeBuilder::new()
         .hard_links("alike", &["one/a", "two/a"])
         .hard_links("alike", &["one/b", "two/b"])
@@ -18,75 +18,75 @@ fn twins() -> TempTree {
 #[test]
 fn a_moved_directory_is_known_by_its_inodes() {
     let tree = TreeBuilder::new().file("a", "alike").file("d/sub/b", "alike").make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
     fs::rename(tree.join("d"), tree.join("moved")).expect("renamed");
-    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b"]);
-    assert!(place.catalog().files_in(&bytes(&tree.join("d"))).expect("asks").is_none());
-    let moved = place.entry(&tree.join("moved/sub/b")).expect("is there");
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b"]);
+    assert!(sandbox.catalog().files_in(&bytes(&tree.join("d"))).expect("asks").is_none());
+    let moved = sandbox.entry(&tree.join("moved/sub/b")).expect("is there");
     assert_eq!(moved.copies, 2);
 }
 
 #[test]
 fn a_directory_that_took_the_name_of_another_is_told_by_its_inodes() {
     let tree = TreeBuilder::new().file("x/f", "alike").file("y/f", "other").make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
     let (x, y, aside) = (tree.join("x"), tree.join("y"), tree.join("aside"));
     for (from, to) in [(&x, &aside), (&y, &x), (&aside, &y)] {
         fs::rename(from, to).expect("renamed");
     }
-    place.scan(&[tree.path()]);
-    let digest = |path: &str| place.entry(&tree.join(path)).expect("is there").digest;
+    sandbox.scan(&[tree.path()]);
+    let digest = |path: &str| sandbox.entry(&tree.join(path)).expect("is there").digest;
     assert_eq!(digest("y/f"), Some(content::Digest::of(b"alike")));
     assert_eq!(digest("x/f"), Some(content::Digest::of(b"other")));
 }
 
 #[test]
 fn further_names_of_a_known_inode_are_known() {
-    let (place, tree) = (Place::new(), twins());
-    place.scan(&[&tree.join("one")]);
-    assert_eq!(place.scan(&[&tree.join("two")]).known(), ["a", "b"]);
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
+    sandbox.scan(&[&tree.join("one")]);
+    assert_eq!(sandbox.scan(&[&tree.join("two")]).known(), ["a", "b"]);
 }
 
 #[test]
 fn further_names_of_a_changed_inode_are_not_known() {
-    let (place, tree) = (Place::new(), twins());
-    place.scan(&[&tree.join("one")]);
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
+    sandbox.scan(&[&tree.join("one")]);
     let_the_clock_tick(&tree.join("two/a"));
     fs::write(tree.join("two/a"), "Alike").expect("written");
-    assert_eq!(place.scan(&[&tree.join("two")]).known(), ["b"]);
+    assert_eq!(sandbox.scan(&[&tree.join("two")]).known(), ["b"]);
 }
 
 #[test]
 fn copies_are_inodes_and_not_names() {
-    let (place, tree) = (Place::new(), twins());
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     for scan in ["one", "two"] {
-        place.scan(&[&tree.join(scan)]);
-        let a = place.entry(&tree.join(scan).join("a")).expect("is there");
+        sandbox.scan(&[&tree.join(scan)]);
+        let a = sandbox.entry(&tree.join(scan).join("a")).expect("is there");
         assert_eq!(a.copies, 2);
     }
-    let a = place.entry(&tree.join("one/a")).expect("is there");
-    let names = place.catalog().files_with(a.content.expect("compared")).expect("asks");
+    let a = sandbox.entry(&tree.join("one/a")).expect("is there");
+    let names = sandbox.catalog().files_with(a.content.expect("compared")).expect("asks");
     assert_eq!(names.len(), 4);
 }
 
 #[test]
 fn an_inode_that_lost_a_name_is_changed() {
-    let (place, tree) = (Place::new(), twins());
-    place.scan(&[tree.path()]);
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
+    sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("two/a"));
     fs::remove_file(tree.join("one/a")).expect("removed");
-    assert_eq!(place.scan(&[tree.path()]).known(), ["b", "b"]);
-    assert_eq!(place.entry(&tree.join("two/a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["b", "b"]);
+    assert_eq!(sandbox.entry(&tree.join("two/a")).expect("is there").copies, 2);
 }
 
 #[test]
 fn an_inode_that_got_a_name_is_changed() {
-    let (place, tree) = (Place::new(), twins());
-    place.scan(&[tree.path()]);
+    let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
+    sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("one/a"));
     fs::hard_link(tree.join("one/a"), tree.join("new")).expect("linked");
-    assert_eq!(place.scan(&[tree.path()]).known(), ["b", "b"]);
-    assert_eq!(place.entry(&tree.join("new")).expect("is there").copies, 2);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["b", "b"]);
+    assert_eq!(sandbox.entry(&tree.join("new")).expect("is there").copies, 2);
 }

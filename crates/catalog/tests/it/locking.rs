@@ -5,27 +5,30 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::time::SystemTime;
 
-use catalog::{Catalog, Recall, Rows, Writer};
+use catalog::{Catalog, Rows, TreeMatch, Writer};
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{bytes, walked};
-use crate::place::{Place, record};
+use crate::sandbox::{Sandbox, record};
 
 fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp()
 }
 
 #[test]
-fn a_second_writer_waits_and_is_told_for_whom() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    let first = place.writer();
-    let (tell, told) = channel();
-    let path = place.path();
+fn a_second_writer_waits_and_learns_for_which_process() {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    let first = sandbox.writer();
+    let (sender, receiver) = channel();
+    let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |holder| tell.send(holder).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |holder| sender.send(holder).expect("heard")).expect("opens").is_new()
     });
-    assert_eq!(told.recv().expect("the second one says that it waits"), Some(std::process::id()));
+    assert_eq!(
+        receiver.recv().expect("the second writer reports that it waits"),
+        Some(std::process::id())
+    );
     assert!(!second.is_finished());
     drop(first);
     assert!(!second.join().expect("no panic"));
@@ -33,28 +36,28 @@ fn a_second_writer_waits_and_is_told_for_whom() {
 
 #[test]
 fn a_catalog_made_while_another_writer_waits_is_found_by_it() {
-    let (place, tree) = (Place::new(), tree());
-    let first = place.writer();
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let first = sandbox.writer();
     assert!(first.is_new());
-    let (tell, told) = channel();
-    let path = place.path();
+    let (sender, receiver) = channel();
+    let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |_| tell.send(()).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |_| sender.send(()).expect("heard")).expect("opens").is_new()
     });
-    told.recv().expect("the second one waits");
+    receiver.recv().expect("the second one waits");
     let tree = walked(&[tree.path()]);
-    let recall = Recall::nothing(&tree);
+    let match_tree = TreeMatch::empty(&tree);
     let record = record(SystemTime::now());
-    first.commit(&tree, recall, std::iter::empty(), &[], &record).expect("commits");
+    first.commit(&tree, match_tree, std::iter::empty(), &[], &record).expect("commits");
     assert!(!second.join().expect("no panic"), "it is no new one any more");
 }
 
-/// Each removes the lock file when it is done, under those who wait for it.
+/// Each writer removes the lock file when it is done, while others wait for it.
 #[test]
-fn writers_are_alone_although_each_removes_the_lock() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    let (path, inside) = (place.path(), AtomicU32::new(0));
+fn writers_exclude_each_other_although_each_removes_the_lock() {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    let (path, inside) = (sandbox.path(), AtomicU32::new(0));
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -68,58 +71,60 @@ fn writers_are_alone_although_each_removes_the_lock() {
             });
         }
     });
-    assert!(!place.beside(".lop-lock").exists());
+    assert!(!sandbox.beside(".lop-lock").exists());
 }
 
 #[test]
 fn questions_are_answered_while_a_writer_holds_the_lock() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    let _writer = place.writer();
-    assert!(place.entry(&tree.join("a")).is_some());
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    let _writer = sandbox.writer();
+    assert!(sandbox.entry(&tree.join("a")).is_some());
 }
 
 #[test]
 fn questions_in_the_middle_of_a_commit_get_the_old_answers() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    let before = place.rows();
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    let before = sandbox.rows();
     fs::write(tree.join("c"), "alike").expect("written");
     fs::remove_file(tree.join("b")).expect("removed");
     let asked = std::cell::Cell::new(false);
     let ask = || {
-        assert_eq!(place.rows(), before);
-        assert!(place.entry(&tree.join("b")).is_some() && place.entry(&tree.join("c")).is_none());
+        assert_eq!(sandbox.rows(), before);
+        assert!(
+            sandbox.entry(&tree.join("b")).is_some() && sandbox.entry(&tree.join("c")).is_none()
+        );
         asked.set(true);
     };
-    place.try_scan(&[tree.path()], &[], ask).expect("commits");
+    sandbox.try_scan(&[tree.path()], &[], ask).expect("commits");
     assert!(asked.get());
 }
 
 #[test]
 fn a_catalog_open_for_questions_sees_the_next_commit() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    let catalog = Catalog::open(&place.path()).expect("opens");
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    let catalog = Catalog::open(&sandbox.path()).expect("opens");
     let new = || catalog.file(&bytes(tree.path()), b"c").expect("asks");
     assert!(new().is_none());
     fs::write(tree.join("c"), "alike").expect("written");
-    place.scan(&[tree.path()]);
+    sandbox.scan(&[tree.path()]);
     assert_eq!(new().expect("is there").copies, 3);
 }
 
-/// Renames all directories and files in one commit, over and over, while others load.
+/// Renames all directories and files in one commit, repeatedly, while other threads load.
 #[test]
 fn a_catalog_is_loaded_from_one_commit() {
     let mut tree = TreeBuilder::new();
     for dir in 0..40 {
         tree = tree.file(format!("d{dir}/f1"), "alike").file(format!("d{dir}/f2"), "alike");
     }
-    let (place, tree) = (Place::new(), tree.make_temp());
-    place.scan(&[tree.path()]);
+    let (sandbox, tree) = (Sandbox::new(), tree.make_temp());
+    sandbox.scan(&[tree.path()]);
     let below = tree.path().file_name().expect("a name").to_str().expect("UTF-8");
     let rename = |to: &str| {
-        place.run(&format!(
+        sandbox.run(&format!(
             "BEGIN IMMEDIATE;
              UPDATE dir SET name = CAST('{to}' || substr(name, 2) AS BLOB)
                WHERE parent = (SELECT id FROM dir WHERE name = CAST('{below}' AS BLOB));
@@ -137,9 +142,9 @@ fn a_catalog_is_loaded_from_one_commit() {
             }
             commits
         });
-        // Ends with this closure, also by a panic.
+        // Dropped with this closure, even on a panic.
         let go_on: Sender<()> = go_on;
-        let catalog = place.catalog();
+        let catalog = sandbox.catalog();
         for _ in 0..300 {
             let loaded = catalog.load(Rows::All).expect("loads");
             let paths = loaded.tree.files().len();
@@ -165,20 +170,21 @@ fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
 
 #[test]
 fn every_file_beside_a_catalog_is_one_it_says_it_may_have() {
-    let (place, tree) = (Place::new(), tree());
-    let said = Catalog::files(&place.path());
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let said = Catalog::files(&sandbox.path());
     let assert_said = || {
-        let dir = place.path();
+        let dir = sandbox.path();
         let entries = fs::read_dir(dir.parent().expect("a directory")).expect("a directory");
         let files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
         assert!(files.iter().all(|file| said.contains(file)), "{files:?}");
         files.len()
     };
-    // A catalog that is being made, then one that is being changed: with its lock and its journal.
+    // First a catalog that is being created, then one that is being changed: with its lock and its
+    // journal.
     for during in [2, 3] {
         let seen = std::cell::Cell::new(0);
         fs::write(tree.join("c"), format!("new before {during}")).expect("written");
-        place.try_scan(&[tree.path()], &[], || seen.set(assert_said())).expect("commits");
+        sandbox.try_scan(&[tree.path()], &[], || seen.set(assert_said())).expect("commits");
         assert_eq!(seen.get(), during);
         assert_eq!(assert_said(), 1, "the catalog alone");
     }

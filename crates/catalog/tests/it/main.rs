@@ -1,25 +1,25 @@
-//! Tests of the catalog through its public interface: what is remembered, and what is not.
+//! Tests of the catalog through its public interface: what it remembers and what it does not.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "tests change the trees they made to see what the catalog makes of it"
 )]
 
-mod away;
+mod content_index;
 mod disk;
 mod engine;
 mod forgetting;
 mod formats;
-mod holdings;
-mod imagined;
 mod interrupted;
 mod linked;
 mod locking;
 mod marking;
+mod matching;
 mod opening;
-mod place;
 mod questions;
-mod recalling;
 mod roots;
+mod sandbox;
+mod synthetic;
+mod unreachable;
 mod volumes;
 mod writing;

@@ -1,4 +1,4 @@
-//! Opening what is a catalog, and what is not.
+//! Opening files that are catalogs, and files that are not.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -8,19 +8,19 @@ use std::path::Path;
 use catalog::{Catalog, Error, Rows, Writer};
 use testkit::{TempTree, TreeBuilder};
 
-use crate::place::{Place, refusal, refusals};
+use crate::sandbox::{Sandbox, refusal, refusals};
 
 fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp()
 }
 
-fn scanned() -> Place {
-    let place = Place::new();
-    place.scan(&[tree().path()]);
-    place
+fn scanned() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree().path()]);
+    sandbox
 }
 
-/// Asserts that a file is refused as damaged, by its path, and stays as it is.
+/// Asserts that a file is refused as damaged, by its path, and stays unchanged.
 #[track_caller]
 fn assert_damaged(path: &Path) {
     let dir = path.parent().expect("a directory");
@@ -46,10 +46,10 @@ fn names_in(dir: &Path) -> Vec<String> {
 
 #[test]
 fn a_missing_catalog_is_missing_and_stays_so() {
-    let place = Place::new();
-    let error = refusal(&place.path());
-    assert!(matches!(&error, Error::Missing(path) if *path == place.path()), "{error:?}");
-    assert!(!place.path().parent().expect("a directory").exists());
+    let sandbox = Sandbox::new();
+    let error = refusal(&sandbox.path());
+    assert!(matches!(&error, Error::Missing(path) if *path == sandbox.path()), "{error:?}");
+    assert!(!sandbox.path().parent().expect("a directory").exists());
 }
 
 #[test]
@@ -60,49 +60,49 @@ fn a_name_in_the_current_directory_is_a_path() {
 
 #[test]
 fn a_catalog_and_its_directories_are_made_for_the_owner_alone() {
-    let place = scanned();
+    let sandbox = scanned();
     let mode = |path: &Path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
-    assert_eq!(mode(place.path().parent().expect("a directory")), 0o700);
-    assert_eq!(mode(&place.path()), 0o600);
+    assert_eq!(mode(sandbox.path().parent().expect("a directory")), 0o700);
+    assert_eq!(mode(&sandbox.path()), 0o600);
 }
 
-/// Paths are private, also while the catalog is built, and in the journals beside it.
+/// Files are private, also while the catalog is being built, and so are its journals.
 #[test]
 fn no_file_of_a_catalog_is_ever_for_others() {
-    let (place, tree) = (Place::new(), tree());
+    let (sandbox, tree) = (Sandbox::new(), tree());
     for _ in 0..2 {
         let probe = || {
-            let files = Catalog::files(&place.path());
+            let files = Catalog::files(&sandbox.path());
             for file in files.iter().filter(|file| file.exists()) {
                 let mode = fs::metadata(file).expect("metadata").permissions().mode();
                 assert_eq!(mode & 0o777, 0o600, "{}", file.display());
             }
         };
-        place.try_scan(&[tree.path()], &[], probe).expect("commits");
+        sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
     }
 }
 
-/// Whoever shares a catalog with others goes on sharing it.
+/// A catalog that its owner shares with others stays shared.
 #[test]
 fn a_catalog_keeps_the_permissions_that_its_owner_gave_it() {
-    let (place, tree) = (scanned(), tree());
-    fs::set_permissions(place.path(), Permissions::from_mode(0o640)).expect("set");
-    place.scan(&[tree.path()]);
-    let mode = fs::metadata(place.path()).expect("metadata").permissions().mode();
+    let (sandbox, tree) = (scanned(), tree());
+    fs::set_permissions(sandbox.path(), Permissions::from_mode(0o640)).expect("set");
+    sandbox.scan(&[tree.path()]);
+    let mode = fs::metadata(sandbox.path()).expect("metadata").permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }
 
 #[test]
 fn a_database_of_somebody_else_with_a_log_is_refused_and_gets_no_files() {
-    let place = Place::new();
-    place.make_dir();
-    place.run("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
-    assert_damaged(&place.path());
-    fs::remove_file(place.path()).expect("removed");
-    // All that it has is in the log so far.
-    let database = rusqlite::Connection::open(place.path()).expect("opens");
+    let sandbox = Sandbox::new();
+    sandbox.make_dir();
+    sandbox.run("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
+    assert_damaged(&sandbox.path());
+    fs::remove_file(sandbox.path()).expect("removed");
+    // So far everything is in the write-ahead log only.
+    let database = rusqlite::Connection::open(sandbox.path()).expect("opens");
     database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (url TEXT)").expect("made");
-    assert_damaged(&place.path());
+    assert_damaged(&sandbox.path());
 }
 
 #[test]
@@ -144,15 +144,15 @@ fn a_file_that_is_no_database_is_refused_and_kept() {
 
 #[test]
 fn a_database_of_somebody_else_is_refused_and_kept() {
-    let place = Place::new();
-    place.make_dir();
+    let sandbox = Sandbox::new();
+    sandbox.make_dir();
     for sql in [
         "CREATE TABLE bookmarks (url TEXT)",
         "PRAGMA user_version = 1",
         "PRAGMA application_id = 42",
     ] {
-        place.run(sql);
-        assert_damaged(&place.path());
+        sandbox.run(sql);
+        assert_damaged(&sandbox.path());
     }
 }
 
@@ -166,92 +166,93 @@ fn an_empty_file_is_no_catalog() {
 
 #[test]
 fn an_empty_file_becomes_a_catalog() {
-    let (place, tree) = (Place::new(), tree());
-    place.make_dir();
-    fs::write(place.path(), "").expect("written");
-    place.scan(&[tree.path()]);
-    assert_eq!(place.scan(&[tree.path()]).known(), ["a", "b"]);
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.make_dir();
+    fs::write(sandbox.path(), "").expect("written");
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b"]);
 }
 
 #[test]
-fn a_catalog_cut_short_by_a_page_or_more_is_refused() {
-    let place = scanned();
-    let whole = fs::read(place.path()).expect("readable");
+fn a_truncated_catalog_is_refused() {
+    let sandbox = scanned();
+    let whole = fs::read(sandbox.path()).expect("readable");
     let page = 32 * 1024;
     assert!(whole.len() > 3 * page && whole.len().is_multiple_of(page), "{}", whole.len());
     for length in [2, 100, 4096, page, page + 1, whole.len() / 2, whole.len() - page] {
-        fs::write(place.path(), &whole[..length]).expect("written");
-        assert_damaged(&place.path());
+        fs::write(sandbox.path(), &whole[..length]).expect("written");
+        assert_damaged(&sandbox.path());
     }
 }
 
 #[test]
-fn damage_behind_the_first_page_is_found_by_who_reads_it() {
-    let place = scanned();
-    let mut bytes = fs::read(place.path()).expect("readable");
+fn damage_after_the_first_page_is_found_by_reading_it() {
+    let sandbox = scanned();
+    let mut bytes = fs::read(sandbox.path()).expect("readable");
     bytes[32 * 1024..].fill(0xa5);
-    fs::write(place.path(), bytes).expect("written");
-    let error = place.catalog().load(Rows::All).expect_err("damaged");
+    fs::write(sandbox.path(), bytes).expect("written");
+    let error = sandbox.catalog().load(Rows::All).expect_err("damaged");
     assert!(matches!(error, Error::Damaged { source: Some(_), .. }), "{error:?}");
 }
 
 #[test]
 fn a_newer_format_is_named_with_both_numbers() {
-    let place = scanned();
-    place.run("PRAGMA user_version = 77");
-    let before = fs::read(place.path()).expect("readable");
-    for error in refusals(&place.path()) {
+    let sandbox = scanned();
+    sandbox.run("PRAGMA user_version = 77");
+    let before = fs::read(sandbox.path()).expect("readable");
+    for error in refusals(&sandbox.path()) {
         assert!(matches!(error, Error::TooNew { found: 77, known: 2, .. }), "{error:?}");
         let said = "has format 77; this lop knows formats up to 2";
         assert!(error.to_string().ends_with(said), "{error}");
     }
-    assert!(fs::read(place.path()).expect("readable") == before);
+    assert!(fs::read(sandbox.path()).expect("readable") == before);
 }
 
 #[test]
 fn an_older_format_is_named_and_brought_up_to_date_by_a_scan() {
-    let place = Place::new();
-    place.make_dir();
-    place.run(include_str!("../data/v1.sql"));
-    let error = refusal(&place.path());
+    let sandbox = Sandbox::new();
+    sandbox.make_dir();
+    sandbox.run(include_str!("../data/v1.sql"));
+    let error = refusal(&sandbox.path());
     assert!(matches!(error, Error::TooOld { found: 1, known: 2, .. }), "{error:?}");
-    place.scan(&[tree().path()]);
-    assert_eq!(place.query("PRAGMA user_version"), ["2"]);
-    assert_eq!(place.catalog().load(Rows::All).expect("loads").tree.files().len(), 6);
+    sandbox.scan(&[tree().path()]);
+    assert_eq!(sandbox.query("PRAGMA user_version"), ["2"]);
+    assert_eq!(sandbox.catalog().load(Rows::All).expect("loads").tree.files().len(), 6);
 }
 
 #[test]
 fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
-    let (place, tree) = (Place::new(), tree());
-    place.make_dir();
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.make_dir();
     let left = [".new", "-wal", "-shm", "-journal"];
     for suffix in left {
-        fs::write(place.beside(suffix), "left behind").expect("written");
+        fs::write(sandbox.beside(suffix), "left behind").expect("written");
     }
-    place.scan(&[tree.path()]);
-    assert_eq!(left.map(|suffix| place.beside(suffix).exists()), [false; 4]);
-    assert_eq!(place.query("PRAGMA integrity_check"), ["ok"]);
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(left.map(|suffix| sandbox.beside(suffix).exists()), [false; 4]);
+    assert_eq!(sandbox.query("PRAGMA integrity_check"), ["ok"]);
 }
 
-/// No log, whose index would be shared memory on a disk that may be full, and nothing that stays.
+/// There is no write-ahead log, whose index would be shared memory on a disk that may be full, and
+/// no other file.
 #[test]
 fn a_catalog_at_rest_is_one_file() {
-    let (place, tree) = (Place::new(), tree());
-    let beside = || names_in(place.path().parent().expect("a directory"));
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    let beside = || names_in(sandbox.path().parent().expect("a directory"));
     for _ in 0..2 {
-        place.scan(&[tree.path()]);
-        assert_eq!(place.query("PRAGMA journal_mode"), ["delete"]);
-        place.catalog().load(Rows::All).expect("loads");
+        sandbox.scan(&[tree.path()]);
+        assert_eq!(sandbox.query("PRAGMA journal_mode"), ["delete"]);
+        sandbox.catalog().load(Rows::All).expect("loads");
         assert_eq!(beside(), ["lop.db"]);
     }
 }
 
 #[test]
 fn a_catalog_with_a_log_is_one_without_from_the_next_commit_on() {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    place.run("PRAGMA journal_mode = WAL");
-    place.scan(&[tree.path()]);
-    assert_eq!(place.query("PRAGMA journal_mode"), ["delete"]);
-    assert_eq!(names_in(place.path().parent().expect("a directory")), ["lop.db"]);
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    sandbox.run("PRAGMA journal_mode = WAL");
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.query("PRAGMA journal_mode"), ["delete"]);
+    assert_eq!(names_in(sandbox.path().parent().expect("a directory")), ["lop.db"]);
 }

@@ -1,15 +1,15 @@
-//! Answers about files and directories.
+//! Questions about files and directories.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use catalog::{Entry, Record, Rows};
+use catalog::{Entry, FileMatch, Rows};
 use content::Digest;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{bytes, ids, let_the_clock_tick, stat, walked};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 fn tree() -> TempTree {
     TreeBuilder::new()
@@ -21,13 +21,13 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// The names of [`tree`] that have the content of "a".
+/// The names in [`tree`] that have the content of "a".
 const SAME: [&str; 3] = ["a", "d/link", "d/sub/copy"];
 
-fn scanned() -> (Place, TempTree) {
-    let (place, tree) = (Place::new(), tree());
-    place.scan(&[tree.path()]);
-    (place, tree)
+fn scanned() -> (Sandbox, TempTree) {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    (sandbox, tree)
 }
 
 fn paths(entries: Vec<Entry>) -> Vec<Vec<u8>> {
@@ -36,30 +36,30 @@ fn paths(entries: Vec<Entry>) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_file_is_found_by_its_directory_and_name() {
-    let (place, tree) = scanned();
-    let copy = place.entry(&tree.join("d/sub/copy")).expect("is there");
+    let (sandbox, tree) = scanned();
+    let copy = sandbox.entry(&tree.join("d/sub/copy")).expect("is there");
     assert_eq!((copy.name(), &copy.path), (&b"copy"[..], &bytes(&tree.join("d/sub/copy"))));
     assert_eq!((copy.size, copy.copies, copy.digest), (5, 2, Some(Digest::of(b"alike"))));
 }
 
 #[test]
 fn a_file_that_was_not_compared_has_no_content() {
-    let (place, tree) = scanned();
-    let single = place.entry(&tree.join("single")).expect("is there");
+    let (sandbox, tree) = scanned();
+    let single = sandbox.entry(&tree.join("single")).expect("is there");
     assert_eq!((single.content, single.copies, single.digest), (None, 1, None));
 }
 
 #[test]
 fn names_are_bytes() {
-    let (place, tree) = scanned();
-    let odd = place.entry(&tree.join(b"d/\xff\n")).expect("is there");
+    let (sandbox, tree) = scanned();
+    let odd = sandbox.entry(&tree.join(b"d/\xff\n")).expect("is there");
     assert_eq!(odd.path, bytes(&tree.join(b"d/\xff\n")));
 }
 
 #[test]
-fn what_is_no_remembered_file_is_not_found() {
-    let (place, tree) = scanned();
-    let catalog = place.catalog();
+fn paths_of_no_remembered_file_are_not_found() {
+    let (sandbox, tree) = scanned();
+    let catalog = sandbox.catalog();
     for (dir, name) in
         [("", "A"), ("", "d"), ("nowhere", "a"), ("a", "a"), ("d/sub", ""), ("d", "a")]
     {
@@ -70,26 +70,26 @@ fn what_is_no_remembered_file_is_not_found() {
 
 #[test]
 fn an_entry_is_its_file_until_anything_changes() {
-    let (place, tree) = scanned();
-    let entry = place.entry(&tree.join("a")).expect("is there");
-    assert!(entry.is(&stat(&tree.join("a"))));
+    let (sandbox, tree) = scanned();
+    let entry = sandbox.entry(&tree.join("a")).expect("is there");
+    assert!(entry.is_unchanged(&stat(&tree.join("a"))));
     let_the_clock_tick(&tree.join("a"));
     fs::remove_file(tree.join("d/link")).expect("removed");
-    assert!(!entry.is(&stat(&tree.join("a"))), "the status change time tells");
+    assert!(!entry.is_unchanged(&stat(&tree.join("a"))), "the status change time tells");
 }
 
 #[test]
 fn an_entry_is_no_other_kind_of_file() {
-    let (place, tree) = scanned();
-    let entry = place.entry(&tree.join("a")).expect("is there");
+    let (sandbox, tree) = scanned();
+    let entry = sandbox.entry(&tree.join("a")).expect("is there");
     let file = stat(&tree.join("a"));
-    assert!(!entry.is(&fsops::Stat { kind: fsops::Kind::Symlink, ..file }));
+    assert!(!entry.is_unchanged(&fsops::Stat { kind: fsops::Kind::Symlink, ..file }));
 }
 
 #[test]
 fn a_directory_knows_its_files_by_name() {
-    let (place, tree) = scanned();
-    let catalog = place.catalog();
+    let (sandbox, tree) = scanned();
+    let catalog = sandbox.catalog();
     let files = |dir: &Path| catalog.files_in(&bytes(dir)).expect("asks").map(paths);
     let expected = vec![bytes(&tree.join("d/link")), bytes(&tree.join(b"d/\xff\n"))];
     assert_eq!(files(&tree.join("d")), Some(expected));
@@ -99,33 +99,33 @@ fn a_directory_knows_its_files_by_name() {
 
 #[test]
 fn a_directory_knows_its_directories() {
-    let (place, tree) = scanned();
-    let catalog = place.catalog();
+    let (sandbox, tree) = scanned();
+    let catalog = sandbox.catalog();
     let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("asks");
     assert_eq!(dirs("d"), [b"sub"]);
     assert!(dirs("d/sub").is_empty() && dirs("nowhere").is_empty());
 }
 
-/// The order of the paths is neither that of the scans nor that of the directories' rows.
+/// The order of the paths is neither that of the scans nor that of the directory rows.
 #[test]
 fn a_content_knows_its_files_by_path() {
     let tree = TreeBuilder::new().file("z/1", "alike").file("b/2", "alike").make_temp();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for dir in ["z", "b"] {
-        place.scan(&[&tree.join(dir)]);
+        sandbox.scan(&[&tree.join(dir)]);
     }
-    let file = place.entry(&tree.join("z/1")).expect("is there");
-    let same = place.catalog().files_with(file.content.expect("compared")).expect("asks");
+    let file = sandbox.entry(&tree.join("z/1")).expect("is there");
+    let same = sandbox.catalog().files_with(file.content.expect("compared")).expect("asks");
     assert_eq!(paths(same), ["b/2", "z/1"].map(|name| bytes(&tree.join(name))));
 }
 
 #[test]
 fn an_inode_knows_its_names() {
-    let (place, tree) = scanned();
-    let a = place.entry(&tree.join("a")).expect("is there");
+    let (sandbox, tree) = scanned();
+    let a = sandbox.entry(&tree.join("a")).expect("is there");
     let names = |inodes: &[(i64, u64)]| {
         let inodes: HashSet<(i64, u64)> = inodes.iter().copied().collect();
-        let mut names = paths(place.catalog().names_of(&inodes).expect("asks"));
+        let mut names = paths(sandbox.catalog().names_of(&inodes).expect("asks"));
         names.sort();
         names
     };
@@ -136,18 +136,18 @@ fn an_inode_knows_its_names() {
 }
 
 #[test]
-fn known_is_what_has_not_changed() {
-    let (place, tree) = scanned();
+fn only_unchanged_files_are_known() {
+    let (sandbox, tree) = scanned();
     let_the_clock_tick(&tree.join("d/sub/unlike"));
     fs::write(tree.join("d/sub/unlike"), "aLike").expect("written");
     fs::write(tree.join("new"), "new").expect("written");
     let now = walked(&[tree.path()]);
-    let known = place.catalog().known(&now).expect("asks");
+    let known = sandbox.catalog().match_files(&now).expect("asks");
     assert_eq!(known.len(), 7);
     for (id, known) in ids(&now).zip(known) {
         let name = now.name(id).to_bytes();
-        assert_eq!(known == Record::Changed, name == b"unlike", "{name:?}");
-        assert_eq!(known == Record::Missing, name == b"new", "{name:?}");
+        assert_eq!(known == FileMatch::Changed, name == b"unlike", "{name:?}");
+        assert_eq!(known == FileMatch::Missing, name == b"new", "{name:?}");
         if let Some(known) = known.known() {
             assert_eq!(known.inode, now.file(id).inode);
             let compared = [&b"a"[..], b"link", b"copy"].contains(&name);
@@ -158,15 +158,15 @@ fn known_is_what_has_not_changed() {
 
 #[test]
 fn all_files_are_loaded_with_what_is_known_of_them() {
-    let (place, tree) = scanned();
-    let all = place.catalog().load(Rows::All).expect("loads");
+    let (sandbox, tree) = scanned();
+    let all = sandbox.catalog().load(Rows::All).expect("loads");
     assert_eq!(all.tree.files().len(), 6);
     for id in ids(&all.tree) {
         let path = all.tree.path(id);
         assert!(all.tree.is_remembered(id));
         let compared = all.tree.file(id).size == 5;
-        assert_eq!(all.facts.head(id.0).is_some(), compared, "{path:?}");
-        let content = all.facts.content(id.0).map(|content| all.content(content));
+        assert_eq!(all.fingerprints.head(id.0).is_some(), compared, "{path:?}");
+        let content = all.fingerprints.content(id.0).map(|content| all.content(content));
         let alike = SAME.iter().any(|name| path == bytes(&tree.join(*name)));
         assert_eq!(content == Some((Some(Digest::of(b"alike")), 1000)), alike, "{path:?}");
     }
@@ -175,17 +175,17 @@ fn all_files_are_loaded_with_what_is_known_of_them() {
 #[test]
 fn files_of_a_directory_are_loaded_by_name() {
     let tree = TreeBuilder::new().file("c", "3").file("a", "1").file("b", "2").make_temp();
-    let place = Place::new();
-    place.scan(&[tree.path()]);
-    let loaded = place.catalog().load(Rows::All).expect("loads").tree;
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
+    let loaded = sandbox.catalog().load(Rows::All).expect("loads").tree;
     let names: Vec<&[u8]> = ids(&loaded).map(|id| loaded.name(id).to_bytes()).collect();
     assert_eq!(names, [b"a", b"b", b"c"]);
 }
 
 #[test]
 fn files_with_copies_can_be_loaded_alone() {
-    let (place, tree) = scanned();
-    let grouped = place.catalog().load(Rows::Grouped).expect("loads");
+    let (sandbox, tree) = scanned();
+    let grouped = sandbox.catalog().load(Rows::Grouped).expect("loads");
     let mut loaded: Vec<Vec<u8>> = ids(&grouped.tree).map(|id| grouped.tree.path(id)).collect();
     loaded.sort();
     assert_eq!(loaded, SAME.map(|name| bytes(&tree.join(name))));
@@ -193,10 +193,10 @@ fn files_with_copies_can_be_loaded_alone() {
 
 #[test]
 fn loaded_files_are_the_live_ones_until_they_change() {
-    let (place, tree) = scanned();
+    let (sandbox, tree) = scanned();
     let_the_clock_tick(&tree.join("d/sub/copy"));
     fs::write(tree.join("d/sub/copy"), "aLike").expect("written");
-    let loaded = place.catalog().load(Rows::Grouped).expect("loads").tree;
+    let loaded = sandbox.catalog().load(Rows::Grouped).expect("loads").tree;
     for id in ids(&loaded) {
         let path = String::from_utf8(loaded.path(id)).expect("UTF-8");
         let unchanged = loaded.unchanged(id, &stat(Path::new(&path)));

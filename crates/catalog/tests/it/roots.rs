@@ -6,7 +6,7 @@ use testkit::{TempTree, TreeBuilder};
 use walk::{Problem, Reason};
 
 use crate::disk::{bytes, ids};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 fn tree() -> TempTree {
     TreeBuilder::new()
@@ -17,20 +17,20 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-fn scanned(tree: &TempTree, scans: &[&[&str]]) -> Place {
-    let place = Place::new();
+fn scanned(tree: &TempTree, scans: &[&[&str]]) -> Sandbox {
+    let sandbox = Sandbox::new();
     for names in scans {
         let roots: Vec<_> = names.iter().map(|name| tree.join(*name)).collect();
-        place.scan(&roots.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        sandbox.scan(&roots.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     }
-    place
+    sandbox
 }
 
-/// Asserts which roots there are, below the tree.
+/// Asserts that these are the roots below the tree.
 #[track_caller]
-fn assert_roots(place: &Place, tree: &TempTree, expected: &[&str]) {
+fn assert_roots(sandbox: &Sandbox, tree: &TempTree, expected: &[&str]) {
     let expected: Vec<Vec<u8>> = expected.iter().map(|name| bytes(&tree.join(*name))).collect();
-    assert_eq!(place.catalog().roots().expect("asks"), expected);
+    assert_eq!(sandbox.catalog().roots().expect("asks"), expected);
 }
 
 #[test]
@@ -48,78 +48,78 @@ fn a_scan_of_a_root_takes_the_place_of_those_inside_it() {
 #[test]
 fn neighbours_whose_names_begin_alike_are_left() {
     let tree = tree();
-    let place = scanned(&tree, &[&["x.old", "x0"], &["x"], &["x"]]);
-    assert_roots(&place, &tree, &["x", "x.old", "x0"]);
-    assert_eq!(place.query("SELECT scan FROM root ORDER BY path"), ["3", "1", "1"]);
+    let sandbox = scanned(&tree, &[&["x.old", "x0"], &["x"], &["x"]]);
+    assert_roots(&sandbox, &tree, &["x", "x.old", "x0"]);
+    assert_eq!(sandbox.query("SELECT scan FROM root ORDER BY path"), ["3", "1", "1"]);
 }
 
 #[test]
 fn files_of_nested_roots_are_found_once() {
     let tree = tree();
-    let place = Place::new();
-    let scan = place.scan(&[&tree.join("x/inner"), &tree.join("x")]);
+    let sandbox = Sandbox::new();
+    let scan = sandbox.scan(&[&tree.join("x/inner"), &tree.join("x")]);
     assert_eq!(ids(&scan.tree).count(), 2);
-    assert_eq!(place.query("SELECT count(*) FROM file"), ["2"]);
-    assert_eq!(place.entry(&tree.join("x/inner/b")).expect("is there").copies, 2);
+    assert_eq!(sandbox.query("SELECT count(*) FROM file"), ["2"]);
+    assert_eq!(sandbox.entry(&tree.join("x/inner/b")).expect("is there").copies, 2);
 }
 
 #[test]
 fn roots_scanned_in_turn_are_known_together() {
     let tree = tree();
-    let place = scanned(&tree, &[&["x/inner"], &["x0"]]);
-    let both = place.scan(&[&tree.join("x"), &tree.join("x0")]);
+    let sandbox = scanned(&tree, &[&["x/inner"], &["x0"]]);
+    let both = sandbox.scan(&[&tree.join("x"), &tree.join("x0")]);
     assert_eq!(both.known(), ["b", "d"]);
 }
 
 #[test]
-fn what_is_gone_outside_the_roots_is_kept() {
+fn files_gone_outside_the_roots_are_kept() {
     let tree = tree();
-    let place = scanned(&tree, &[&["x", "x0"]]);
+    let sandbox = scanned(&tree, &[&["x", "x0"]]);
     for name in ["x/a", "x/inner/b", "x0/d"] {
         fs::remove_file(tree.join(name)).expect("removed");
     }
-    place.scan(&[&tree.join("x/inner")]);
-    let is_there = |name: &str| place.entry(&tree.join(name)).is_some();
+    sandbox.scan(&[&tree.join("x/inner")]);
+    let is_there = |name: &str| sandbox.entry(&tree.join(name)).is_some();
     assert_eq!(["x/a", "x/inner/b", "x0/d"].map(is_there), [true, false, true]);
 }
 
-/// Scans `root` with a problem at each of some paths.
-fn scan_with_problems(place: &Place, root: &std::path::Path, paths: &[Vec<u8>]) {
+/// Scans `root` with a problem at each of `paths`.
+fn scan_with_problems(sandbox: &Sandbox, root: &std::path::Path, paths: &[Vec<u8>]) {
     let problem = |path: &Vec<u8>| Problem { path: path.clone(), reason: Reason::Short };
     let problems: Vec<Problem> = paths.iter().map(problem).collect();
     let problems: Vec<&Problem> = problems.iter().collect();
-    place.try_scan(&[root], &problems, || ()).expect("commits");
+    sandbox.try_scan(&[root], &problems, || ()).expect("commits");
 }
 
 #[test]
 fn problems_of_a_root_are_those_of_its_last_scan() {
-    let (place, tree) = (Place::new(), tree());
+    let (sandbox, tree) = (Sandbox::new(), tree());
     let path = |name: &str| bytes(&tree.join(name));
-    let problems = || place.query("SELECT path FROM problem ORDER BY path");
-    scan_with_problems(&place, &tree.join("x0"), &[path("x0/p")]);
-    scan_with_problems(&place, &tree.join("x"), &[path("x/p"), path("x/q")]);
-    scan_with_problems(&place, &tree.join("x"), &[path("x/q")]);
+    let problems = || sandbox.query("SELECT path FROM problem ORDER BY path");
+    scan_with_problems(&sandbox, &tree.join("x0"), &[path("x0/p")]);
+    scan_with_problems(&sandbox, &tree.join("x"), &[path("x/p"), path("x/q")]);
+    scan_with_problems(&sandbox, &tree.join("x"), &[path("x/q")]);
     assert_eq!(problems(), ["x/q", "x0/p"].map(|name| tree.join(name).display().to_string()));
-    assert_eq!(place.query("SELECT problems FROM scan"), ["1", "2", "1"]);
-    assert_eq!(place.query("SELECT DISTINCT reason FROM problem"), [Reason::Short.to_string()]);
+    assert_eq!(sandbox.query("SELECT problems FROM scan"), ["1", "2", "1"]);
+    assert_eq!(sandbox.query("SELECT DISTINCT reason FROM problem"), [Reason::Short.to_string()]);
 }
 
 #[test]
 fn problems_outside_the_roots_are_noted_once() {
-    let (place, tree) = (Place::new(), tree());
+    let (sandbox, tree) = (Sandbox::new(), tree());
     for _ in 0..2 {
-        scan_with_problems(&place, &tree.join("x"), &[bytes(&tree.join("missing"))]);
+        scan_with_problems(&sandbox, &tree.join("x"), &[bytes(&tree.join("missing"))]);
     }
-    assert_eq!(place.query("SELECT scan FROM problem"), ["2"]);
+    assert_eq!(sandbox.query("SELECT scan FROM problem"), ["2"]);
 }
 
 #[test]
 fn a_root_given_through_a_link_is_remembered_where_it_is() {
     let tree = TreeBuilder::new().file("x/a", "alike").symlink("link", "x").make_temp();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let link = tree.join("link");
-    scan_with_problems(&place, &link, &[bytes(&link.join("p"))]);
-    assert_roots(&place, &tree, &["x"]);
+    scan_with_problems(&sandbox, &link, &[bytes(&link.join("p"))]);
+    assert_roots(&sandbox, &tree, &["x"]);
     let real = tree.join("x/p").display().to_string();
-    assert_eq!(place.query("SELECT path FROM problem"), [real]);
+    assert_eq!(sandbox.query("SELECT path FROM problem"), [real]);
 }

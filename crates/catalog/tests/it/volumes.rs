@@ -1,4 +1,4 @@
-//! Which file system a remembered file is on.
+//! Identifying the file system of a remembered file.
 
 use std::fs;
 use std::time::SystemTime;
@@ -10,14 +10,14 @@ use walk::{Device, FileId};
 
 use crate::disk::{ids, stat};
 use crate::engine::heads;
-use crate::imagined::{Dir, NOWHERE, file, imagined, one};
-use crate::place::Place;
+use crate::sandbox::Sandbox;
+use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
 /// Returns whether a file on `before` is known on `now`.
 fn is_same(before: Device, now: Device) -> bool {
-    let place = Place::new();
-    place.learn(one(before, file(3)), SystemTime::now(), heads);
-    !place.learn(one(now, file(3)), SystemTime::now(), heads).known().is_empty()
+    let sandbox = Sandbox::new();
+    sandbox.learn(one(before, file(3)), SystemTime::now(), heads);
+    !sandbox.learn(one(now, file(3)), SystemTime::now(), heads).known().is_empty()
 }
 
 #[test]
@@ -40,33 +40,33 @@ fn a_file_system_without_fsid_is_known_by_its_device_number() {
     assert!(!is_same(without, Device { number: without.number + 1, ..without }));
 }
 
-/// Two copies of one image: what tells them apart is where they are.
+/// Two copies of one image, which only their device numbers tell apart.
 #[test]
 fn file_systems_of_one_fsid_are_told_apart_by_their_device_numbers() {
     let copy = Device { number: NOWHERE.number + 1, ..NOWHERE };
     let tree = |inodes: [u64; 2]| {
-        imagined(&[
+        synthetic_tree(&[
             Dir { name: "a", device: NOWHERE, files: vec![("a", file(inodes[0]))] },
             Dir { name: "b", device: copy, files: vec![("b", file(inodes[1]))] },
         ])
     };
-    let place = Place::new();
-    place.learn(tree([3, 4]), SystemTime::now(), heads);
-    assert_eq!(place.query("SELECT count(*) FROM volume"), ["2"]);
-    assert_eq!(place.learn(tree([3, 4]), SystemTime::now(), heads).known(), ["a", "b"]);
+    let sandbox = Sandbox::new();
+    sandbox.learn(tree([3, 4]), SystemTime::now(), heads);
+    assert_eq!(sandbox.query("SELECT count(*) FROM volume"), ["2"]);
+    assert_eq!(sandbox.learn(tree([3, 4]), SystemTime::now(), heads).known(), ["a", "b"]);
 }
 
-/// Makes the catalog believe that what it remembers was on another file system.
+/// Makes the catalog believe that its files were on another file system.
 const ELSEWHERE: &str = "UPDATE volume SET fsid = fsid + 1";
 
 #[test]
 fn files_of_a_file_system_that_is_not_there_do_not_join() {
     let tree = TreeBuilder::new().file("one/a", "alike").file("two/b", "alike").make_temp();
     for (meanwhile, joined) in [("", 1), (ELSEWHERE, 0)] {
-        let place = Place::new();
-        place.scan(&[&tree.join("one")]);
-        place.run(meanwhile);
-        assert_eq!(place.scan(&[&tree.join("two")]).added().len(), joined, "{meanwhile:?}");
+        let sandbox = Sandbox::new();
+        sandbox.scan(&[&tree.join("one")]);
+        sandbox.run(meanwhile);
+        assert_eq!(sandbox.scan(&[&tree.join("two")]).added().len(), joined, "{meanwhile:?}");
     }
 }
 
@@ -74,21 +74,21 @@ fn files_of_a_file_system_that_is_not_there_do_not_join() {
 fn loaded_files_of_a_file_system_that_is_not_there_are_not_the_live_ones() {
     let tree = TreeBuilder::new().file("a", "alike").make_temp();
     for (meanwhile, is_live) in [("", true), (ELSEWHERE, false)] {
-        let place = Place::new();
-        place.scan(&[tree.path()]);
-        place.run(meanwhile);
-        let loaded = place.catalog().load(Rows::All).expect("loads").tree;
+        let sandbox = Sandbox::new();
+        sandbox.scan(&[tree.path()]);
+        sandbox.run(meanwhile);
+        let loaded = sandbox.catalog().load(Rows::All).expect("loads").tree;
         assert_eq!(loaded.unchanged(FileId(0), &stat(&tree.join("a"))), is_live, "{meanwhile:?}");
     }
 }
 
 #[test]
 fn a_new_device_number_is_noted() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for number in [5, 6] {
-        place.learn(one(Device { number, ..NOWHERE }, file(3)), SystemTime::now(), heads);
+        sandbox.learn(one(Device { number, ..NOWHERE }, file(3)), SystemTime::now(), heads);
     }
-    assert_eq!(place.query("SELECT device FROM volume"), ["6"]);
+    assert_eq!(sandbox.query("SELECT device FROM volume"), ["6"]);
 }
 
 #[test]
@@ -99,38 +99,39 @@ fn files_of_a_file_system_that_is_not_there_are_not_forgotten() {
         .file("x/gone/c", "alike")
         .file("x/gone/below/d", "alike");
     for (meanwhile, kept) in [("", "1"), (ELSEWHERE, "4")] {
-        let (place, tree) = (Place::new(), tree.make_temp());
-        place.scan(&[&tree.join("x")]);
-        place.run(meanwhile);
+        let (sandbox, tree) = (Sandbox::new(), tree.make_temp());
+        sandbox.scan(&[&tree.join("x")]);
+        sandbox.run(meanwhile);
         fs::remove_file(tree.join("x/a")).expect("removed");
         fs::remove_dir_all(tree.join("x/gone")).expect("removed");
         for _ in 0..2 {
-            place.scan(&[&tree.join("x")]);
-            assert_eq!(place.query("SELECT count(*) FROM file"), [kept], "{meanwhile:?}");
+            sandbox.scan(&[&tree.join("x")]);
+            assert_eq!(sandbox.query("SELECT count(*) FROM file"), [kept], "{meanwhile:?}");
         }
-        let loaded = place.catalog().load(Rows::All).expect("loads").tree;
+        let loaded = sandbox.catalog().load(Rows::All).expect("loads").tree;
         let offline = ids(&loaded).filter(|&file| loaded.is_offline(file)).count();
-        // The file that is there now has the name of another one.
+        // The file that exists now has the name of another one.
         assert_eq!(offline.to_string(), if kept == "1" { "0" } else { "3" });
     }
 }
 
-/// Other files of a directory that is gone do not keep those that were on the file system that is there.
+/// Offline files of a directory that is gone are kept, but files that were on the file system at
+/// its path are not.
 #[test]
-fn of_a_directory_that_is_gone_only_what_is_elsewhere_is_kept() {
+fn a_directory_that_is_gone_keeps_only_its_offline_files() {
     let tree =
         TreeBuilder::new().file("x/d/a", "alike").file("x/d/b", "alike").file("x/e/c", "alike");
-    let (place, tree) = (Place::new(), tree.make_temp());
-    place.scan(&[&tree.join("x")]);
-    place.run(
+    let (sandbox, tree) = (Sandbox::new(), tree.make_temp());
+    sandbox.scan(&[&tree.join("x")]);
+    sandbox.run(
         "INSERT INTO volume (id, magic, fsid, device) SELECT 9, magic, fsid + 1, 9 FROM volume;
          UPDATE file SET volume = 9 WHERE name = CAST('b' AS BLOB)",
     );
     for dir in ["x/d", "x/e"] {
         fs::remove_dir_all(tree.join(dir)).expect("removed");
     }
-    place.scan(&[&tree.join("x")]);
-    assert_eq!(place.query("SELECT CAST(name AS TEXT) FROM file"), ["b"]);
-    assert_eq!(place.query("SELECT count(*) FROM dir WHERE name = CAST('d' AS BLOB)"), ["1"]);
-    assert_eq!(place.query("SELECT count(*) FROM dir WHERE name = CAST('e' AS BLOB)"), ["0"]);
+    sandbox.scan(&[&tree.join("x")]);
+    assert_eq!(sandbox.query("SELECT CAST(name AS TEXT) FROM file"), ["b"]);
+    assert_eq!(sandbox.query("SELECT count(*) FROM dir WHERE name = CAST('d' AS BLOB)"), ["1"]);
+    assert_eq!(sandbox.query("SELECT count(*) FROM dir WHERE name = CAST('e' AS BLOB)"), ["0"]);
 }

@@ -3,15 +3,15 @@
 use std::fs;
 use std::time::SystemTime;
 
-use catalog::{Copies, Entry, FileState};
+use catalog::{CopyCount, Entry, FileState};
 use testkit::TempTree;
 
 use crate::disk::{ids, let_the_clock_tick, pairs, stat, walked};
 use crate::engine::{compare, heads};
-use crate::imagined::{Dir, NOWHERE, file, imagined};
-use crate::place::{Place, later, recall, record};
+use crate::sandbox::{Sandbox, later, match_tree, record};
+use crate::synthetic::{Dir, NOWHERE, file, synthetic_tree};
 
-/// Makes the database note every row that is written or deleted.
+/// Makes the database record every row that is written or deleted.
 const NOTE: &str = "
     CREATE TABLE noted (what TEXT);
     CREATE TRIGGER t1 AFTER INSERT ON file BEGIN
@@ -37,16 +37,16 @@ const NOTE: &str = "
 
 /// Returns the rows of [`pairs`] that a scan writes after a change.
 fn written_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    place.run(NOTE);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.run(NOTE);
     change(&tree);
-    place.scan(&[tree.path()]);
-    noted(&place)
+    sandbox.scan(&[tree.path()]);
+    noted(&sandbox)
 }
 
-fn noted(place: &Place) -> Vec<String> {
-    place.query("SELECT what FROM noted ORDER BY what")
+fn noted(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.query("SELECT what FROM noted ORDER BY what")
 }
 
 #[test]
@@ -127,109 +127,109 @@ fn a_moved_directory_is_written_anew() {
 }
 
 #[test]
-fn a_file_too_young_to_be_trusted_is_written_each_time() {
-    let (place, tree) = (Place::new(), pairs());
+fn a_file_too_recent_to_be_trusted_is_written_each_time() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
     let now = SystemTime::UNIX_EPOCH;
-    place.scan_at(&[tree.path()], now);
-    place.run(NOTE);
+    sandbox.scan_at(&[tree.path()], now);
+    sandbox.run(NOTE);
     for _ in 0..2 {
-        place.scan_at(&[tree.path()], now);
-        let files = place.query("SELECT what FROM noted WHERE what LIKE '%file%' ORDER BY what");
-        assert_eq!(files, ["+file a", "+file b", "+file c"], "nothing is doubtful of the fourth");
-        place.run("DELETE FROM noted");
+        sandbox.scan_at(&[tree.path()], now);
+        let files = sandbox.query("SELECT what FROM noted WHERE what LIKE '%file%' ORDER BY what");
+        assert_eq!(files, ["+file a", "+file b", "+file c"], "nothing is unreliable of the fourth");
+        sandbox.run("DELETE FROM noted");
     }
 }
 
 #[test]
-fn a_file_given_up_is_no_copy_any_more() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    place.learn(walked(&[tree.path()]), later(), |found, facts| {
-        let copies = compare(found, facts);
+fn a_dropped_file_is_no_longer_a_copy() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.learn(walked(&[tree.path()]), later(), |found, fingerprints| {
+        let copies = compare(found, fingerprints);
         let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
-        facts.drop_file(a.expect("is there").0);
+        fingerprints.drop_file(a.expect("is there").0);
         copies
     });
-    let [a, b] = ["a", "d/b"].map(|name| place.entry(&tree.join(name)).expect("is there"));
+    let [a, b] = ["a", "d/b"].map(|name| sandbox.entry(&tree.join(name)).expect("is there"));
     assert_eq!((a.state, b.state), (FileState::Unreadable, FileState::Known));
     assert_eq!((b.content, b.copies), (Some(1), 1), "the other one is alone");
     assert_eq!(a.content, Some(1), "what it was when it could be read is still known");
-    assert_eq!(place.query("SELECT count(*) FROM duplicates"), ["0"]);
-    let scan = place.scan(&[tree.path()]);
+    assert_eq!(sandbox.query("SELECT count(*) FROM duplicates"), ["0"]);
+    let scan = sandbox.scan(&[tree.path()]);
     assert_eq!(scan.known(), ["b", "c"], "the next scan reads it again");
-    let a = place.entry(&tree.join("a")).expect("is there");
+    let a = sandbox.entry(&tree.join("a")).expect("is there");
     assert_eq!((a.state, a.content, a.copies), (FileState::Known, Some(1), 2));
 }
 
-/// A file that was changed or removed meanwhile is no unreadable one.
+/// A file that was changed or removed meanwhile does not count as unreadable.
 #[test]
 fn a_file_that_changed_before_it_was_read_is_pending() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    place.learn(walked(&[tree.path()]), later(), |found, facts| {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.learn(walked(&[tree.path()]), later(), |found, fingerprints| {
         let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
-        facts.drop_changed(a.expect("is there").0);
+        fingerprints.drop_changed(a.expect("is there").0);
         Vec::new()
     });
-    let a = place.entry(&tree.join("a")).expect("is there");
+    let a = sandbox.entry(&tree.join("a")).expect("is there");
     assert_eq!(a.state, FileState::Pending);
 }
 
 #[test]
 fn a_digest_found_later_is_added() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    place.run(NOTE);
-    place.run("UPDATE content SET digest = NULL; DELETE FROM noted");
-    place.scan(&[tree.path()]);
-    assert_eq!(noted(&place), ["=content 1: 2", "=content 2: 1"]);
-    assert_eq!(place.query("SELECT count(digest) FROM content"), ["2"]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.run(NOTE);
+    sandbox.run("UPDATE content SET digest = NULL; DELETE FROM noted");
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(noted(&sandbox), ["=content 1: 2", "=content 2: 1"]);
+    assert_eq!(sandbox.query("SELECT count(digest) FROM content"), ["2"]);
 }
 
 #[test]
-fn what_can_be_reclaimed_is_as_it_was_counted() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
+fn reclaimable_bytes_are_those_that_were_counted() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
     fs::write(tree.join("third"), "alike").expect("written");
-    place.scan(&[tree.path()]);
-    assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// Others were counted, in a place that is not there now, or nobody counted: what all but one
-/// take is the best there is to say.
+/// If another number of copies was counted or none, the size of all copies but one is the best
+/// estimate.
 #[test]
-fn what_can_be_reclaimed_is_else_the_size_of_all_copies_but_one() {
-    let miscounted = |copies: Copies| Copies { inodes: copies.inodes + 7, ..copies };
+fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
+    let miscounted = |copies: CopyCount| CopyCount { inodes: copies.inodes + 7, ..copies };
     for counted in [0, 9] {
-        let (place, tree) = (Place::new(), pairs());
-        place.learn(walked(&[tree.path()]), later(), |tree, facts| {
-            compare(tree, facts).into_iter().take(counted).map(miscounted).collect()
+        let (sandbox, tree) = (Sandbox::new(), pairs());
+        sandbox.learn(walked(&[tree.path()]), later(), |tree, fingerprints| {
+            compare(tree, fingerprints).into_iter().take(counted).map(miscounted).collect()
         });
-        assert_eq!(place.query("SELECT reclaimable FROM content ORDER BY id"), ["5", "0"]);
+        assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["5", "0"]);
     }
 }
 
 #[test]
-fn copies_of_young_files_are_counted_afresh() {
-    let (place, tree) = (Place::new(), pairs());
+fn copies_of_recent_files_are_counted_again() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
     let behind = SystemTime::UNIX_EPOCH;
     for _ in 0..3 {
-        place.scan_at(&[tree.path()], behind);
-        assert_eq!(place.query("SELECT inodes FROM content ORDER BY size, inodes"), ["1", "2"]);
+        sandbox.scan_at(&[tree.path()], behind);
+        assert_eq!(sandbox.query("SELECT inodes FROM content ORDER BY size, inodes"), ["1", "2"]);
     }
 }
 
-/// Rows are handed over by the thousand and inserted by eights.
+/// Rows are sent by the thousand and inserted eight at a time.
 #[test]
-fn as_many_files_as_there_are_come_back() {
+fn all_of_many_files_come_back() {
     let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();
     let files = (1..).zip(&names).map(|(n, name)| (name.as_str(), file(n))).collect();
-    let tree = || imagined(&[Dir { name: "d", device: NOWHERE, files: Vec::clone(&files) }]);
-    let place = Place::new();
-    place.learn(tree(), SystemTime::now(), heads);
-    assert_eq!(place.learn(tree(), SystemTime::now(), heads).known().len(), names.len());
-    let stored = place.catalog().files_in(b"/no such directory/d").expect("asks");
+    let tree = || synthetic_tree(&[Dir { name: "d", device: NOWHERE, files: Vec::clone(&files) }]);
+    let sandbox = Sandbox::new();
+    sandbox.learn(tree(), SystemTime::now(), heads);
+    assert_eq!(sandbox.learn(tree(), SystemTime::now(), heads).known().len(), names.len());
+    let stored = sandbox.catalog().files_in(b"/no such directory/d").expect("asks");
     let mut expected: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
     expected.sort_unstable();
     let stored = stored.expect("is there");
@@ -238,36 +238,36 @@ fn as_many_files_as_there_are_come_back() {
 
 #[test]
 fn every_file_comes_back_as_it_is() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
     for name in ["a", "d/b", "d/sub/c", "single"] {
         let (entry, live) =
-            (place.entry(&tree.join(name)).expect("is there"), stat(&tree.join(name)));
-        assert!(entry.is(&live), "{name}: {entry:?} {live:?}");
+            (sandbox.entry(&tree.join(name)).expect("is there"), stat(&tree.join(name)));
+        assert!(entry.is_unchanged(&live), "{name}: {entry:?} {live:?}");
     }
 }
 
 #[test]
 fn a_scan_is_recorded() {
-    let (place, tree) = (Place::new(), pairs());
+    let (sandbox, tree) = (Sandbox::new(), pairs());
     let started = SystemTime::now();
     let expected = record(started);
-    place.scan_at(&[tree.path()], started);
-    place.scan(&[tree.path()]);
+    sandbox.scan_at(&[tree.path()], started);
+    sandbox.scan(&[tree.path()]);
     let sql = "SELECT started_ms || ' ' || finished_ms || options || ' ' || files || ' ' || bytes \
                FROM scan WHERE id = 1";
     let (from, to) = (expected.started_ms, expected.finished_ms);
-    assert_eq!(place.query(sql), [format!("{from} {to}--empty 7 70")]);
-    assert_eq!(place.query("SELECT id FROM scan"), ["1", "2"]);
+    assert_eq!(sandbox.query(sql), [format!("{from} {to}--empty 7 70")]);
+    assert_eq!(sandbox.query("SELECT id FROM scan"), ["1", "2"]);
 }
 
 #[test]
 fn a_writer_that_commits_nothing_leaves_the_catalog_as_it_is() {
-    let (place, tree) = (Place::new(), pairs());
-    place.scan(&[tree.path()]);
-    let before = fs::read(place.path()).expect("readable");
-    let writer = place.writer();
-    recall(&writer, &mut walked(&[tree.path()]));
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    let before = fs::read(sandbox.path()).expect("readable");
+    let writer = sandbox.writer();
+    match_tree(&writer, &mut walked(&[tree.path()]));
     drop(writer);
-    assert!(fs::read(place.path()).expect("readable") == before);
+    assert!(fs::read(sandbox.path()).expect("readable") == before);
 }

@@ -1,68 +1,79 @@
-//! Looks for a directory that has everything another one has.
+//! Finds a directory that has everything that another one has.
 
 use std::ops::Range;
 
-use super::holdings::Holdings;
-use super::standing::Standing;
+use super::index::FolderIndex;
+use super::remaining::Remaining;
 
-/// For each directory so many places are tried as the one that contains it: those that have the
-/// content of it with the fewest copies, in the order of their paths. And so many ways are tried from
-/// there down to the smallest that does.
+/// For each directory this many others are tried as its container: those that have its rarest
+/// content, in the order of their paths. The search for a smaller container below one that was
+/// found tries as many.
 ///
-/// With 1,000 no more was found than with 16, neither in two copies of /usr (236,000 files) nor in four
-/// snapshots of these by hard links.
-pub const PLACES: usize = 16;
+/// Trying 1,000 found no more than 16, neither in two copies of /usr (236,000 files) nor in four
+/// snapshots of these made of hard links.
+pub const MAX_CONTAINER_CANDIDATES: usize = 16;
 
-/// Returns a directory that has, in files that stand, every item of `place`, and is neither above nor
-/// below it; of those that were tried the first, made as small as it can be.
-pub(super) fn container(holdings: &Holdings, standing: &mut Standing, place: u32) -> Option<u32> {
-    let copies = |item: u32| holdings.slots(item).len();
-    let rarest = holdings.below(place).iter().map(|file| file.item).min_by_key(|&i| copies(i))?;
-    let all = 0..u32::try_from(holdings.files.len()).unwrap_or(u32::MAX);
-    let apart = |at| holdings.apart(at, place);
-    let mut found = first_with_all(holdings, standing, place, rarest, &all, apart)?;
+/// Returns a directory that has every content of `dir_number` in files that are not redundant, and
+/// that is neither above nor below it. It is the first match among those that were tried, narrowed
+/// down to its smallest subdirectory that still matches.
+pub(super) fn container(
+    index: &FolderIndex,
+    remaining: &mut Remaining,
+    dir_number: u32,
+) -> Option<u32> {
+    let copies = |content: u32| index.occurrences(content).len();
+    let rarest =
+        index.below(dir_number).iter().map(|file| file.content).min_by_key(|&i| copies(i))?;
+    let all = 0..u32::try_from(index.files.len()).unwrap_or(u32::MAX);
+    let apart = |at| index.largest_disjoint(at, dir_number);
+    let mut found = first_with_all(index, remaining, dir_number, rarest, &all, apart)?;
     loop {
-        let within = holdings.dirs[found as usize].files.clone();
-        let below = |at| (at != found).then(|| holdings.child_towards(found, at));
-        match first_with_all(holdings, standing, place, rarest, &within, below) {
+        let within = index.dirs[found as usize].files.clone();
+        let below = |at| (at != found).then(|| index.child_towards(found, at));
+        match first_with_all(index, remaining, dir_number, rarest, &within, below) {
             Some(smaller) => found = smaller,
             None => return Some(found),
         }
     }
 }
 
-/// Goes through the files of item `rarest` in a range and returns the first directory that `wanted`
-/// gives for the place of one and that has every item of `place`.
+/// Goes through the files of content `rarest` in a range. Passes the directory of each to `wanted`,
+/// and returns the first resulting directory that has every content of `dir_number`.
 fn first_with_all(
-    holdings: &Holdings,
-    standing: &mut Standing,
-    place: u32,
+    index: &FolderIndex,
+    remaining: &mut Remaining,
+    dir_number: u32,
     rarest: u32,
     within: &Range<u32>,
     wanted: impl Fn(u32) -> Option<u32>,
 ) -> Option<u32> {
-    let own = &holdings.dirs[place as usize].files;
+    let own = &index.dirs[dir_number as usize].files;
     let (mut at, mut tried) = (within.start, 0);
-    while tried < PLACES {
-        let found = standing.first_from(holdings, rarest, at).filter(|&p| p < within.end)?;
+    while tried < MAX_CONTAINER_CANDIDATES {
+        let found = remaining.first_from(index, rarest, at).filter(|&p| p < within.end)?;
         if own.contains(&found) {
             at = own.end;
             continue;
         }
         tried += 1;
-        let Some(candidate) = wanted(holdings.files[found as usize].place) else {
+        let Some(candidate) = wanted(index.files[found as usize].dir) else {
             at = found + 1;
             continue;
         };
-        if has_all(holdings, standing, place, candidate) {
+        if has_all(index, remaining, dir_number, candidate) {
             return Some(candidate);
         }
-        at = holdings.dirs[candidate as usize].files.end;
+        at = index.dirs[candidate as usize].files.end;
     }
     None
 }
 
-fn has_all(holdings: &Holdings, standing: &mut Standing, place: u32, candidate: u32) -> bool {
-    let within = &holdings.dirs[candidate as usize].files;
-    holdings.below(place).iter().all(|file| standing.has(holdings, file.item, within))
+fn has_all(
+    index: &FolderIndex,
+    remaining: &mut Remaining,
+    dir_number: u32,
+    candidate: u32,
+) -> bool {
+    let within = &index.dirs[candidate as usize].files;
+    index.below(dir_number).iter().all(|file| remaining.has(index, file.content, within))
 }

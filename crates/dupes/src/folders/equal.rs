@@ -1,25 +1,24 @@
-//! Finds equal directories: a number for each listing, from the bottom up.
+//! Finds equal directories by numbering their listings from the bottom up.
 //!
-//! The listing of a directory is its names, each with the item of the file or the shape of the directory
-//! that it stands for. Listings are compared as they are, not by a digest of them, so that equal shapes
-//! are proven.
+//! The listing of a directory has its names, each with the content of the file or the shape of the
+//! subdirectory of that name. Listings are compared in full, not by a digest, so equal shapes prove
+//! equality.
 
 use std::collections::HashMap;
 
 use runtime::{Interrupted, Progress};
 use walk::Tree;
 
-use super::holdings::{Holdings, NONE, number};
+use super::index::{FolderIndex, NONE, number};
 
-/// A name, what it stands for, and whether that is a directory.
+/// A name, the content or shape that it stands for, and whether it is a directory.
 type Entry = (u32, u32, bool);
 
-/// Returns the shape of each place: equal for equal directories, [`NONE`] for one with a file that has
-/// no like or with something that does not count. Directories have higher shapes than those below
-/// them.
+/// Returns the shape of each directory: equal for equal directories, [`NONE`] for a directory that
+/// is not whole or has a file without an equal. A directory has a higher shape than those below it.
 pub(super) fn shapes(
     tree: &Tree,
-    holdings: &Holdings,
+    index: &FolderIndex,
     progress: &Progress,
 ) -> Result<Vec<u32>, Interrupted> {
     let mut names: HashMap<&[u8], u32> = HashMap::new();
@@ -28,20 +27,20 @@ pub(super) fn shapes(
         *names.entry(bytes).or_insert(next)
     };
     let mut listings: HashMap<Box<[Entry]>, u32> = HashMap::new();
-    let mut shapes = vec![NONE; holdings.dirs.len()];
+    let mut shapes = vec![NONE; index.dirs.len()];
     let mut listing: Vec<Entry> = Vec::new();
-    for place in (0..number(holdings.dirs.len())).rev() {
+    for dir_number in (0..number(index.dirs.len())).rev() {
         progress.check()?;
-        let dir = &holdings.dirs[place as usize];
-        if !dir.may_be_spare() {
+        let dir = &index.dirs[dir_number as usize];
+        if !dir.may_be_redundant() {
             continue;
         }
         listing.clear();
-        for file in &holdings.files[dir.files.start as usize..dir.own_end as usize] {
-            listing.push((name(tree.name(file.id).to_bytes()), file.item, false));
+        for file in &index.files[dir.files.start as usize..dir.own_end as usize] {
+            listing.push((name(tree.name(file.id).to_bytes()), file.content, false));
         }
-        for child in holdings.children(place) {
-            let (id, shape) = (holdings.dirs[child as usize].id, shapes[child as usize]);
+        for child in index.children(dir_number) {
+            let (id, shape) = (index.dirs[child as usize].id, shapes[child as usize]);
             if shape != NONE {
                 let bytes = tree.dir_name(id).unwrap_or_default().to_bytes();
                 listing.push((name(bytes), shape, true));
@@ -49,7 +48,7 @@ pub(super) fn shapes(
         }
         listing.sort_unstable();
         let next = number(listings.len());
-        shapes[place as usize] = match listings.get(listing.as_slice()) {
+        shapes[dir_number as usize] = match listings.get(listing.as_slice()) {
             Some(&known) => known,
             None => *listings.entry(listing.as_slice().into()).or_insert(next),
         };

@@ -1,22 +1,23 @@
 //! The directories of a tree by parent and name.
 //!
-//! A directory whose files are on several devices has several records in the tree; here the first stands
-//! for all of them.
+//! A directory whose files are on several devices has several records in the tree. Here the first
+//! record represents them all.
 
 use std::collections::HashMap;
 
 use fsops::FileKey;
 use walk::{DirId, Tree};
 
-/// The directories of a tree without further records, and what is directly in each.
+/// The directories of a tree, one record each, with their subdirectories.
 pub(crate) struct Layout {
-    /// For each directory the record that stands for it: the first of its path.
+    /// For each record, the main record of its directory: the first one with its path.
     main: Vec<u32>,
-    /// Main records by parent and name; roots first.
+    /// Main records, sorted by parent and name; roots first.
     children: Vec<DirId>,
-    /// Where the children of a directory start, by its number plus one; roots at 0.
+    /// For each directory number plus one, the index of its first child in `children`; index 0 is
+    /// for the roots.
     starts: Vec<u32>,
-    /// Further records by their main one.
+    /// Further records, by main record.
     further: HashMap<u32, Vec<DirId>>,
 }
 
@@ -50,30 +51,29 @@ impl Layout {
         Layout { main, children, starts, further }
     }
 
-    /// Returns the directories in a directory, or the roots, by name.
+    /// Returns the subdirectories of a directory, or the roots, sorted by name.
     pub(crate) fn children_of(&self, dir: Option<DirId>) -> &[DirId] {
         let at = dir.map_or(0, |dir| dir.0 as usize + 1);
         &self.children[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// Returns the record that stands for a directory.
+    /// Returns the main record of a directory.
     pub(crate) fn main(&self, dir: DirId) -> DirId {
         DirId(self.main[dir.0 as usize])
     }
 
-    /// Returns whether a record stands for its directory.
+    /// Returns whether a record is the main record of its directory.
     pub(crate) fn is_main(&self, dir: DirId) -> bool {
         self.main[dir.0 as usize] == dir.0
     }
 
-    /// Returns the records of a directory.
+    /// Returns all records of a directory.
     pub(crate) fn records(&self, dir: DirId) -> impl Iterator<Item = DirId> {
         let further = self.further.get(&dir.0).into_iter().flatten().copied();
         std::iter::once(dir).chain(further)
     }
 
-    /// Returns for each directory whether it is, or is below, one of some absolute paths. Further
-    /// records are as their main one.
+    /// Returns, for each record, whether its directory is at or below one of the absolute `paths`.
     pub(crate) fn within(&self, tree: &Tree, paths: &[Vec<u8>]) -> Vec<bool> {
         let mut within = vec![false; tree.dirs().len()];
         for path in paths {
@@ -98,7 +98,7 @@ impl Layout {
         Some(children[at])
     }
 
-    /// Returns for each directory whether it is reached by a shorter or an earlier path too.
+    /// Returns, for each directory, whether a shorter or earlier path leads to it too.
     pub(crate) fn aliases(&self, tree: &Tree) -> Vec<bool> {
         let mut listed: Vec<(FileKey, usize, usize, DirId)> = Vec::new();
         let roots = self.children_of(None).iter().rev();
@@ -125,7 +125,7 @@ impl Layout {
     }
 }
 
-/// Returns a directory's name, or the path of a root.
+/// Returns the name of a directory, or the path of a root.
 fn name_of(tree: &Tree, dir: DirId) -> &[u8] {
     match tree.dir_name(dir) {
         Some(name) => name.to_bytes(),

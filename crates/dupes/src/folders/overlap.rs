@@ -1,39 +1,41 @@
-//! Finds pairs of directories that have much in common, from copies that are near each other.
+//! Finds pairs of directories that have many contents in common, from copies that are near each
+//! other in tree order.
 //!
-//! Two files of one item are a hint for the two largest directories that have one of them each. All
-//! hints for such a pair are looked at together. Going down on one side, the first directory is taken
-//! of which half is found on the other side; it and the other one are made as small as they can
-//! be without losing a file that they share. Then the same from the other side. A hint goes down the tree once on
-//! either side, so the work is the number of hints times the depth of the tree.
+//! Two files of one content are a hint: they suggest that the two largest disjoint directories with
+//! one of the files each overlap. All hints for such a pair are evaluated together. The search goes
+//! down on one side to the first directory of which half is found on the other side, and narrows
+//! both directories as far as possible without losing a shared file. Then it does the same from the
+//! other side. A hint goes down the tree once on either side, so the work is the number of hints
+//! times the depth of the tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use runtime::{Interrupted, Progress};
 
-use super::figures::shared;
-use super::holdings::{Holdings, NONE, number};
-use super::standing::Standing;
+use super::index::{FolderIndex, NONE, number};
+use super::remaining::Remaining;
+use super::summary::shared;
 
-/// Among so many files with one content all pairs are hints; of a content with more, each file and the
-/// next one in the order of their paths. So a content that n files have gives less than 3n hints.
-pub const NEAR: usize = 6;
+/// If a content has at most this many files, all pairs of them are hints. If it has more, each file
+/// and the next one in tree order are. So a content with n files gives fewer than 3n hints.
+pub const MAX_ALL_PAIRS_FILES: usize = 6;
 
-/// Two positions with one item, and the pair of directories they are a hint for.
+/// Two file numbers with one content, and the pair of directories that they suggest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hint {
     dirs: (u32, u32),
     at: (u32, u32),
 }
 
-/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither is
-/// spare, and no pair is below another on both sides.
+/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither
+/// is redundant, and no pair is below another one on both sides.
 pub(super) fn pairs(
-    holdings: &Holdings,
-    standing: &Standing,
+    index: &FolderIndex,
+    remaining: &Remaining,
     progress: &Progress,
 ) -> Result<Vec<(u32, u32)>, Interrupted> {
-    let mut hints = hints(holdings, standing, progress)?;
+    let mut hints = hints(index, remaining, progress)?;
     hints.sort_unstable_by(|a, b| progress.compare(a, b));
     hints.dedup();
     let mut found = Vec::new();
@@ -41,7 +43,7 @@ pub(super) fn pairs(
     while let Some(dirs) = hints.get(start).map(|hint| hint.dirs) {
         progress.check()?;
         let end = start + hints[start..].partition_point(|hint| hint.dirs == dirs);
-        let search = Search { holdings, standing };
+        let search = Search { index, remaining };
         found.extend(search.both_ways(dirs, &mut hints[start..end]));
         start = end;
     }
@@ -49,75 +51,80 @@ pub(super) fn pairs(
 }
 
 fn hints(
-    holdings: &Holdings,
-    standing: &Standing,
+    index: &FolderIndex,
+    remaining: &Remaining,
     progress: &Progress,
 ) -> Result<Vec<Hint>, Interrupted> {
     let mut hints = Vec::new();
-    let mut hint = |one: u32, other: u32| hints.extend(hint(holdings, one, other));
-    let mut standing_files = Vec::new();
-    for item in 0..holdings.items() {
+    let mut hint = |one: u32, other: u32| hints.extend(hint(index, one, other));
+    let mut remaining_files = Vec::new();
+    for content in 0..index.content_count() {
         progress.check()?;
-        let slots = holdings.slots(item);
-        let near = if slots.len() <= NEAR { NEAR } else { 2 };
-        for slot in slots.clone() {
-            for next in slot + 1..slots.end.min(slot + number(near)) {
-                hint(holdings.position(slot), holdings.position(next));
+        let occurrences = index.occurrences(content);
+        let near = if occurrences.len() <= MAX_ALL_PAIRS_FILES { MAX_ALL_PAIRS_FILES } else { 2 };
+        for occurrence in occurrences.clone() {
+            for next in occurrence + 1..occurrences.end.min(occurrence + number(near)) {
+                hint(index.file_at(occurrence), index.file_at(next));
             }
         }
         if near == 2 {
-            // The next copy may be in a directory that is spare, of which nothing is said.
-            let positions = slots.map(|slot| holdings.position(slot));
-            standing_files.clear();
-            standing_files.extend(positions.filter(|&position| !standing.is_gone(position)));
-            standing_files.windows(2).for_each(|near| hint(near[0], near[1]));
+            // The next copy may be in a redundant directory, of which nothing is reported. So the
+            // next copy outside of redundant directories is a hint too.
+            let file_numbers = occurrences.map(|occurrence| index.file_at(occurrence));
+            remaining_files.clear();
+            remaining_files
+                .extend(file_numbers.filter(|&file_number| !remaining.is_removed(file_number)));
+            remaining_files.windows(2).for_each(|near| hint(near[0], near[1]));
         }
     }
     Ok(hints)
 }
 
-/// Returns what two files are a hint for; nothing if one is directly in a directory above the other.
-fn hint(holdings: &Holdings, one: u32, other: u32) -> Option<Hint> {
-    let place = |position: u32| holdings.files[position as usize].place;
-    let dirs =
-        (holdings.apart(place(one), place(other))?, holdings.apart(place(other), place(one))?);
+/// Returns the hint that two files give; `None` if one is directly in a directory above the other.
+fn hint(index: &FolderIndex, one: u32, other: u32) -> Option<Hint> {
+    let dir_number = |file_number: u32| index.files[file_number as usize].dir;
+    let dirs = (
+        index.largest_disjoint(dir_number(one), dir_number(other))?,
+        index.largest_disjoint(dir_number(other), dir_number(one))?,
+    );
     Some(Hint { dirs, at: (one, other) })
 }
 
 struct Search<'a> {
-    holdings: &'a Holdings,
-    standing: &'a Standing,
+    index: &'a FolderIndex,
+    remaining: &'a Remaining,
 }
 
-/// A pair by the directory that half of was found in the other, and that one.
+/// Maps a directory of which half was found in another one to that other one.
 type Pairs = HashMap<u32, u32>;
 
 impl Search<'_> {
-    /// Returns the pairs below two directories, given all hints for these.
+    /// Returns the pairs below two directories, from all hints for these.
     fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
         let there = self.below(dirs.0, dirs.1, hints);
         for hint in &mut *hints {
             hint.at = (hint.at.1, hint.at.0);
         }
         let back = self.below(dirs.1, dirs.0, hints);
-        let told = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
-        // A pair that both ways lead to is kept once.
-        let kept = there.iter().filter(|&(&a, &b)| !told(b, a, &back) || back.get(&b) == Some(&a));
+        let is_covered = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
+        // Keeps a pair that both directions lead to only once.
+        let kept =
+            there.iter().filter(|&(&a, &b)| !is_covered(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
-        let rest = back.iter().filter(|&(&b, &a)| !told(a, b, &there));
+        let rest = back.iter().filter(|&(&b, &a)| !is_covered(a, b, &there));
         pairs.extend(rest.map(|(&b, &a)| (a, b)));
-        pairs.retain(|&(a, b)| !self.standing.is_spare(a) && !self.standing.is_spare(b));
+        pairs.retain(|&(a, b)| !self.remaining.is_redundant(a) && !self.remaining.is_redundant(b));
         pairs.sort_unstable();
         pairs
     }
 
-    /// Returns whether `a` and `b` are, or are below, the two directories of one of some pairs.
+    /// Returns whether `a` and `b` are at or below the two directories of one of the pairs.
     fn is_below_one(&self, mut a: u32, b: u32, pairs: &Pairs) -> bool {
         loop {
-            if pairs.get(&a).is_some_and(|&other| self.holdings.is_within(b, other)) {
+            if pairs.get(&a).is_some_and(|&other| self.index.is_within(b, other)) {
                 return true;
             }
-            a = self.holdings.dirs[a as usize].parent;
+            a = self.index.dirs[a as usize].parent;
             if a == NONE {
                 return false;
             }
@@ -125,52 +132,54 @@ impl Search<'_> {
     }
 
     /// Returns the largest directories in `top` of which at least half is among the first files of
-    /// the hints, each with the part of `other` that it shares files with; made smaller to what it
-    /// shares.
+    /// the hints, each with the part of `other` that it shares files with. Both are narrowed to
+    /// what they share.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();
         let mut waiting = vec![(top, 0..hints.len())];
-        while let Some((place, range)) = waiting.pop() {
+        while let Some((dir_number, range)) = waiting.pop() {
             let own = &hints[range.clone()];
-            if self.is_half(place, other, own) {
-                let there = self.smallest(other, place);
-                pairs.insert(self.smallest(place, there), there);
+            if self.is_half(dir_number, other, own) {
+                let there = self.smallest(other, dir_number);
+                pairs.insert(self.smallest(dir_number, there), there);
             } else {
-                waiting.extend(self.parts(place, own, range.start));
+                waiting.extend(self.parts(dir_number, own, range.start));
             }
         }
         pairs
     }
 
-    /// Returns whether half of a directory is in another one, given the hints for that, in order.
+    /// Returns whether half of a directory is in another one, from the sorted hints for that.
     ///
-    /// Of a content with many files not all are named by hints. If those that are make up an eighth, the
-    /// others are looked for. Each file is named a few times only, so few directories can have that much.
-    fn is_half(&self, place: u32, other: u32, hints: &[Hint]) -> bool {
-        let whole = u128::from(self.holdings.dirs[place as usize].bytes);
+    /// If a content has many files, hints name only some of them. If the files named make up an
+    /// eighth of the directory, this looks for the others. Each file is named only a few times, so
+    /// few directories reach an eighth.
+    fn is_half(&self, dir_number: u32, other: u32, hints: &[Hint]) -> bool {
+        let whole = u128::from(self.index.dirs[dir_number as usize].bytes);
         let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
-        let named = each.map(|same| self.holdings.files[same[0].at.0 as usize].size);
+        let named = each.map(|same| self.index.files[same[0].at.0 as usize].size);
         let named = u128::from(named.fold(0, u64::saturating_add));
         let all = || -> u128 {
-            shared(self.holdings, place, other).map(|file| u128::from(file.size)).sum()
+            shared(self.index, dir_number, other).map(|file| u128::from(file.size)).sum()
         };
         named * 2 >= whole || (named * 8 >= whole && 2 * all() >= whole)
     }
 
-    /// Returns the directories in `place` with the ranges of their hints, which begin at `start`.
-    fn parts(&self, place: u32, hints: &[Hint], mut start: usize) -> Vec<(u32, Range<usize>)> {
+    /// Returns the subdirectories of `dir_number` with the index ranges of their hints, the first
+    /// of which has index `start`.
+    fn parts(&self, dir_number: u32, hints: &[Hint], mut start: usize) -> Vec<(u32, Range<usize>)> {
         let child = |hint: &Hint| {
-            let home = self.holdings.files[hint.at.0 as usize].place;
-            (home != place).then(|| self.holdings.child_towards(place, home))
+            let home = self.index.files[hint.at.0 as usize].dir;
+            (home != dir_number).then(|| self.index.child_towards(dir_number, home))
         };
         let mut parts = Vec::new();
         let mut rest = hints;
         while let Some(first) = rest.first() {
             let end = match child(first) {
-                // Those below it are next to each other.
+                // The hints of one subdirectory are next to each other.
                 Some(child) => {
-                    let last = self.holdings.dirs[child as usize].files.end;
+                    let last = self.index.dirs[child as usize].files.end;
                     let count = rest.partition_point(|hint| hint.at.0 < last);
                     parts.push((child, start..start + count));
                     count
@@ -183,19 +192,20 @@ impl Search<'_> {
         parts
     }
 
-    /// Returns the smallest directory in `place` that has all files there with a like one in another.
-    fn smallest(&self, place: u32, other: u32) -> u32 {
-        let there = &self.holdings.dirs[other as usize].files;
-        let is_shared = |position: &u32| {
-            let item = self.holdings.files[*position as usize].item;
-            item != NONE && self.holdings.has(item, there)
+    /// Returns the smallest directory in `dir_number` that has all of its files with an equal file
+    /// in `other`.
+    fn smallest(&self, dir_number: u32, other: u32) -> u32 {
+        let there = &self.index.dirs[other as usize].files;
+        let is_shared = |file_number: &u32| {
+            let content = self.index.files[*file_number as usize].content;
+            content != NONE && self.index.has(content, there)
         };
-        let mut own = self.holdings.dirs[place as usize].files.clone();
-        let Some(first) = own.find(is_shared) else { return place };
+        let mut own = self.index.dirs[dir_number as usize].files.clone();
+        let Some(first) = own.find(is_shared) else { return dir_number };
         let last = own.rfind(is_shared).unwrap_or(first);
-        let mut smallest = self.holdings.files[first as usize].place;
-        while !self.holdings.dirs[smallest as usize].files.contains(&last) {
-            smallest = self.holdings.dirs[smallest as usize].parent;
+        let mut smallest = self.index.files[first as usize].dir;
+        while !self.index.dirs[smallest as usize].files.contains(&last) {
+            smallest = self.index.dirs[smallest as usize].parent;
         }
         smallest
     }

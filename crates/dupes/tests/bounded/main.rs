@@ -1,6 +1,6 @@
-//! A scan in less memory than its tables take: the same answer.
+//! A scan in less memory than its tables take finds the same groups.
 //!
-//! In a process of its own, as there is one allocator and one bound in each.
+//! This test has a process of its own, because a process has one allocator and one memory bound.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the tree they look at")]
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use content::Facts;
 use device::Threads;
-use dupes::EagerHeads;
+use dupes::InlineHeadReader;
 use runtime::{Progress, memory};
 use testkit::{Rules, TempTree, assert_groups, naive_truth};
 use walk::Filter;
@@ -17,7 +17,7 @@ use walk::Filter;
 #[global_allocator]
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
-/// Takes some 100 bytes each.
+/// Each takes some 100 bytes.
 const FILES: usize = 60_000;
 
 #[test]
@@ -30,7 +30,8 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         if n % 500 == 0 {
             std::fs::create_dir(&dir).expect("a directory");
         }
-        // A third is empty, the others are of 7 sizes, each content two or three times.
+        // A third of the files is empty. The others have 7 sizes, and each content exists two or
+        // three times.
         let content =
             if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
         std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");
@@ -56,12 +57,14 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         hardlinks: false,
     };
     let progress = Progress::default();
-    let eager = EagerHeads::new(&progress);
+    let inline_heads = InlineHeadReader::new(&progress);
     let roots = [tree.path().to_path_buf()];
-    let mut found = walk::walk(&roots, &options, Some(&eager), &progress).expect("not stopped");
-    let facts = Facts::new(found.files().len());
-    EagerHeads::collect(&mut found, &facts);
-    let groups = dupes::find(&found, &facts, &compare, &progress).expect("not stopped").groups;
+    let mut found =
+        walk::walk(&roots, &options, Some(&inline_heads), &progress).expect("not stopped");
+    let fingerprints = Facts::new(found.files().len());
+    InlineHeadReader::collect(&mut found, &fingerprints);
+    let groups =
+        dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;
     assert!(memory::spilled().most > 0, "nothing was put into files");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });

@@ -1,25 +1,25 @@
-//! What is cached is read as such, whoever asks.
+//! Cached files are read as such, whoever owns them.
 
 use testkit::{TempTree, TreeBuilder};
 
 use crate::child::{self, Rights};
 use crate::scan::setup;
 
-/// Of files that somebody else owns the kernel does not say whether they are cached.
+/// The kernel does not tell whether the files of other users are cached.
 #[test]
-fn files_of_others_are_not_cold_for_that() {
+fn files_of_other_users_count_as_cached() {
     let tree = TempTree::new();
     let files = (0..200).map(|n| (format!("{n}"), n / 2));
     let builder = files.fold(TreeBuilder::new(), |b, (name, seed)| b.seeded(name, seed, 10_000));
     builder.make(tree.path());
-    // What has no place yet is known to be cached.
+    // Data that has no disk offset yet is known to be cached.
     rustix::fs::sync();
-    child::run("cached::reads_what_somebody_else_owns", tree.path(), Rights::Nobody);
+    child::run("cached::reads_files_of_another_user", tree.path(), Rights::Nobody);
 }
 
 #[test]
-#[ignore = "run by files_of_others_are_not_cold_for_that"]
-fn reads_what_somebody_else_owns() {
+#[ignore = "run by files_of_other_users_count_as_cached"]
+fn reads_files_of_another_user() {
     let setup = setup();
     let scan = setup.scan_once(&[child::tree()]);
     assert_eq!(scan.groups().len(), 100);

@@ -1,4 +1,4 @@
-//! Files that change between the walk and the comparison, or all the time.
+//! Files that change between the walk and the comparison, or permanently.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -18,22 +18,22 @@ enum Change {
     Shorter,
     Emptied,
     Longer,
-    /// Another byte at the start, and the old modification time.
+    /// Its first byte changes, but not its modification time.
     First,
-    /// Another byte at the end, and the old modification time.
+    /// Its last byte changes, but not its modification time.
     Last,
     Removed,
-    /// Replaced by another file of the same bytes and modification time.
+    /// It is replaced by another file with the same bytes and modification time.
     Copy,
     Touched,
-    /// Another mode, which changes no byte but nothing else tells that.
+    /// Its mode changes, which changes no byte; only the ctime shows it.
     Mode,
     Fifo,
     Socket,
     Directory,
-    /// Replaced by a link to a file of its class.
+    /// It is replaced by a link to a file of its class.
     Link,
-    /// Moved away together with its directory.
+    /// It is moved away together with its directory.
     Moved,
 }
 
@@ -102,8 +102,8 @@ impl Change {
         }
     }
 
-    /// Returns whether the file may be told apart from its class by its beginning alone, before
-    /// anybody asks whether it is still what the walk saw. It is then in no group and rightly so.
+    /// Returns whether the head alone may tell the file from its class, before the engine checks
+    /// whether the file is still what the walk saw. The file is then rightly in no group.
     fn may_go_unnoticed(self, class: &Class) -> bool {
         class.files > 3
             && (self == Change::First
@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// Equal files of a size of their own, one of which changes.
+/// Equal files of a unique size, one of which changes.
 struct Class {
     name: String,
     files: u64,
@@ -154,11 +154,11 @@ impl Class {
 #[test]
 fn a_file_that_changed_since_the_walk_is_reported_and_the_rest_of_its_class_compared() {
     let classes = Class::all();
-    for eager in [false, true] {
+    for inline_heads in [false, true] {
         let tree = classes.iter().fold(TreeBuilder::new(), |b, c| c.build(b)).make_temp();
-        let setup = setup().open_files(6).eager(eager);
+        let setup = setup().open_files(6).inline_heads(inline_heads);
         let walked = setup.walk(&[&tree]);
-        // Longer than the clock of any file system takes to tick.
+        // Longer than a clock tick of any file system.
         thread::sleep(Duration::from_millis(30));
         for class in &classes {
             class.change.apply(&tree.join(format!("{}/d/victim", class.name)), class.size);
@@ -211,7 +211,7 @@ fn a_directory_replaced_by_a_link_to_another_is_not_followed() {
 }
 
 #[test]
-fn files_that_never_rest_do_not_disturb_those_that_do() {
+fn files_that_change_permanently_do_not_affect_the_others() {
     let mut builder = TreeBuilder::new();
     for i in 0..5 {
         builder =
@@ -233,7 +233,7 @@ fn files_that_never_rest_do_not_disturb_those_that_do() {
         });
         let mut reported = 0;
         for round in 0..60 {
-            let setup = setup().open_files([2, 32][round % 2]).eager(round % 3 == 0);
+            let setup = setup().open_files([2, 32][round % 2]).inline_heads(round % 3 == 0);
             let scan = setup.scan_once(&[&tree]);
             let together = scan.groups().into_iter().any(|group| group.is_superset(&stable));
             assert!(together, "{:?}", scan.problems());
@@ -244,7 +244,7 @@ fn files_that_never_rest_do_not_disturb_those_that_do() {
     });
 }
 
-/// Ends the other thread however this one ends.
+/// Stops the other thread, however this one ends.
 pub(crate) struct SetOnDrop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -253,7 +253,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Changes a file in every way that leaves one under its name in the end.
+/// Changes a file in every way that leaves a file of its name in the end.
 fn churn(path: &Path) {
     let bytes = fs::read(path).expect("readable");
     let open = || OpenOptions::new().write(true).open(path).expect("writable");

@@ -1,4 +1,4 @@
-//! Tests in a process of their own: with fewer rights, or fewer descriptors.
+//! Tests in a process of their own, with fewer permissions or fewer descriptors.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use testkit::{NOBODY, skipped};
 
-/// Names the tree to the test in the other process.
+/// Passes the tree to the test in the other process.
 const TREE: &str = "DUPES_TEST_TREE";
 
-/// Whose rights the other process has.
+/// The user whose permissions the other process has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
     Ours,

@@ -1,4 +1,4 @@
-//! Files and their copies, read now.
+//! Confirming copies by reading the files now.
 
 use std::fs;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use walk::FileId;
 use crate::injected::Rules;
 use crate::scan::{Scan, Setup, ids, setup};
 
-/// Of one size that has to be read in rounds, and one that has not.
+/// One size that is read at once, and one that is read in rounds.
 const SIZES: [u64; 2] = [900, 700_000];
 
 /// Five equal files, and two that a catalog might take for equal ones.
@@ -59,12 +59,12 @@ fn find(scan: &Scan, wanted: &str) -> FileId {
     ids(&scan.tree).find(|&id| name(scan, id) == wanted).expect("a known file")
 }
 
-/// Asks whether `files` are in `copies`, and checks that the progress has come to its end.
+/// Checks whether `files` are in `copies`, and that the progress is complete at the end.
 fn ask(scan: &Scan, setup: &Setup, files: &[&str], copies: &[&str]) -> Answer {
     let ids = |names: &[&str]| names.iter().map(|name| find(scan, name)).collect();
     let claim = Claim { files: ids(files), copies: ids(copies) };
     let (progress, found) = (Progress::default(), Mutex::new(Vec::new()));
-    let work = Work::new(&scan.tree, &scan.facts, &setup.find, &progress);
+    let work = Work::new(&scan.tree, &scan.fingerprints, &setup.find, &progress);
     let confirmed = confirm(&work, &[claim], &|file, finding| {
         found.lock().expect("no panic").push((name(scan, file), finding));
     });
@@ -90,14 +90,14 @@ fn each_file_and_one_copy_are_read_once() {
         let answer = ask(&scan, &setup(), &["one", "two", "three"], &["copy", "other copy"]);
         let copied = ["one", "three", "two"].map(|name| (name, Verdict::Copied));
         answer.assert(&scan, &copied, &[]);
-        // Pages from all over them are looked at first.
+        // Probing reads pages from all over the files first.
         let most = 4 * size + 4 * size / 10;
         assert!((4 * size..most).contains(&answer.bytes_read), "{}", answer.bytes_read);
     }
 }
 
 #[test]
-fn a_copy_that_differs_is_told_and_the_next_one_is_tried() {
+fn a_copy_that_differs_is_reported_and_the_next_one_is_tried() {
     for size in SIZES {
         let tree = tree(size);
         for setup in [setup(), without_digests(), setup().open_files(2)] {
@@ -119,8 +119,8 @@ fn a_damaged_file_is_no_copy_of_a_sound_one() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
-        let content = scan.facts.content(find(&scan, "one").0).expect("it was compared");
-        scan.facts.set_content(find(&scan, "late").0, content);
+        let content = scan.fingerprints.content(find(&scan, "one").0).expect("it was compared");
+        scan.fingerprints.set_content(find(&scan, "late").0, content);
         let bad = [("late", Finding::Differing)];
         let answer = ask(&scan, &setup(), &["late"], &["copy"]);
         answer.assert(&scan, &[("late", Verdict::Damaged)], &bad);
@@ -138,8 +138,8 @@ fn files_that_are_damaged_alike_are_damaged() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
-        let content = scan.facts.content(find(&scan, "one").0).expect("it was compared");
-        scan.facts.set_digest(content, Digest::of(b"what was scanned"));
+        let content = scan.fingerprints.content(find(&scan, "one").0).expect("it was compared");
+        scan.fingerprints.set_digest(content, Digest::of(b"what was scanned"));
         let answer = ask(&scan, &setup(), &["one"], &["copy"]);
         let bad = [("copy", Finding::Differing), ("one", Finding::Differing)];
         answer.assert(&scan, &[("one", Verdict::Damaged)], &bad);
@@ -147,7 +147,7 @@ fn files_that_are_damaged_alike_are_damaged() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_the_next_copy_is_tried() {
+fn an_unreadable_copy_is_reported_and_the_next_one_is_tried() {
     for size in SIZES {
         let tree = tree(size);
         TreeBuilder::new().seeded("copy on a worn disk", 1, size).make(&tree);
@@ -168,7 +168,7 @@ fn what_cannot_be_read_is_told_and_the_next_copy_is_tried() {
 }
 
 #[test]
-fn what_changed_is_neither_damaged_nor_a_copy() {
+fn a_changed_file_is_neither_damaged_nor_a_copy() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
@@ -178,7 +178,7 @@ fn what_changed_is_neither_damaged_nor_a_copy() {
         fs::remove_file(tree.join("other copy")).expect("removed");
         for copies in [&["copy"][..], &["other copy"], &["copy", "other copy"], &["two"]] {
             let answer = ask(&scan, &setup(), &["one"], copies);
-            answer.assert(&scan, &[("one", Verdict::Unsettled)], &[]);
+            answer.assert(&scan, &[("one", Verdict::Undecided)], &[]);
         }
         let answer = ask(&scan, &setup(), &["one", "two"], &["copy", "other copy", "three"]);
         answer.assert(&scan, &[("one", Verdict::Copied), ("two", Verdict::Changed)], &[]);
@@ -186,12 +186,12 @@ fn what_changed_is_neither_damaged_nor_a_copy() {
 }
 
 #[test]
-fn it_stops_on_request() {
+fn confirming_stops_on_request() {
     let tree = tree(SIZES[1]);
     let scan = setup().scan_once(&[&tree]);
     let (progress, options) = (Progress::default(), setup().find);
     progress.stop();
-    let work = Work::new(&scan.tree, &scan.facts, &options, &progress);
+    let work = Work::new(&scan.tree, &scan.fingerprints, &options, &progress);
     let claim = Claim { files: vec![find(&scan, "one")], copies: vec![find(&scan, "copy")] };
     assert!(confirm(&work, &[claim], &|_, _| ()).is_err());
 }

@@ -1,4 +1,5 @@
-//! Where the files of one directory are in another, against a look at every pair of files.
+//! Where the files of one directory are in another, compared with an oracle that checks every pair
+//! of files.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use dupes::{Content, Walked, Whereabouts, is_inside, outside, whereabouts};
+use dupes::{Content, ContentLocation, Walked, is_inside, locate_contents, outside};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use testkit::random_tree;
 use walk::{FileId, Tree};
@@ -57,7 +58,7 @@ proptest! {
         };
         let (unknown_a, unknown_b) = (unknown & unknown >> 1, unknown & unknown >> 7 & unknown >> 9);
         let (in_a, in_b) = (contents(&a.tree, unknown_a), contents(&b.tree, unknown_b));
-        let found = whereabouts(
+        let found = locate_contents(
             Walked { tree: &a.tree, contents: &in_a },
             Walked { tree: &b.tree, contents: &in_b },
         );
@@ -79,12 +80,12 @@ proptest! {
             let copied = as_large.iter().any(|(p, content)| is_known(content) && equal(p));
             let all_known = as_large.iter().all(|(_, content)| is_known(content));
             let expected = match (linked, content, copied) {
-                (true, ..) => Whereabouts::Linked,
-                _ if as_large.is_empty() => Whereabouts::Missing,
-                (_, Content::Unknown, _) => Whereabouts::Unknown,
-                (_, _, true) => Whereabouts::Copied,
-                _ if all_known => Whereabouts::Missing,
-                _ => Whereabouts::Unsettled,
+                (true, ..) => ContentLocation::Linked,
+                _ if as_large.is_empty() => ContentLocation::Missing,
+                (_, Content::Unknown, _) => ContentLocation::Unknown,
+                (_, _, true) => ContentLocation::Copied,
+                _ if all_known => ContentLocation::Missing,
+                _ => ContentLocation::Undecided,
             };
             prop_assert_eq!(place, expected, "{}", path.display());
         }

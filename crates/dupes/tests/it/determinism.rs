@@ -1,4 +1,4 @@
-//! The same tree gives the same answer in the same order, whoever was faster.
+//! The same tree gives the same groups in the same order, whichever thread is faster.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -6,7 +6,7 @@ use testkit::{TempTree, TreeBuilder, disk_space, hostile_tree, random_tree};
 
 use crate::scan::setup;
 
-/// A tree in which much is equal: hard links, holes, several groups of each size.
+/// A tree with many equal files: hard links, holes, several groups of each size.
 fn tree() -> TempTree {
     let temp = TempTree::new();
     hostile_tree(temp.join("hostile"));
@@ -24,7 +24,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn order_and_figures_depend_on_nothing_but_the_tree() {
+fn order_and_counts_depend_only_on_the_tree() {
     let tree = tree();
     for hardlinks in [false, true] {
         let first = setup().hardlinks(hardlinks).empty(true).scan(&[&tree]);
@@ -33,7 +33,7 @@ fn order_and_figures_depend_on_nothing_but_the_tree() {
         for round in 0..4 {
             for (threads, open_files) in [(1, 32), (2, 2), (8, 5)] {
                 let setup = setup().threads(threads).open_files(open_files).open_dirs(2);
-                let setup = setup.hardlinks(hardlinks).empty(true).eager(round % 2 == 1);
+                let setup = setup.hardlinks(hardlinks).empty(true).inline_heads(round % 2 == 1);
                 let scan = setup.scan(&[&tree]);
                 let now = scan.listed();
                 let differs = listed.iter().zip(&now).find(|(was, is)| was != is);

@@ -1,4 +1,4 @@
-//! Digests of files that comparing gave none.
+//! Digests of files that no comparison had to read.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
@@ -27,13 +27,13 @@ fn tree() -> TempTree {
 
 fn digested(scan: &Scan, wanted: impl Fn(FileId) -> bool) -> (Digested, u64) {
     let (options, progress) = (setup().find, Progress::default());
-    let work = Work::new(&scan.tree, &scan.facts, &options, &progress);
+    let work = Work::new(&scan.tree, &scan.fingerprints, &options, &progress);
     let digested = digest(&work, wanted).expect("not stopped");
     (digested, progress.bytes_read.load(Relaxed))
 }
 
 fn known(scan: &Scan, id: FileId) -> Option<Digest> {
-    scan.facts.content(id.0).and_then(|content| scan.facts.digest(content))
+    scan.fingerprints.content(id.0).and_then(|content| scan.fingerprints.digest(content))
 }
 
 #[test]
@@ -47,16 +47,16 @@ fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
         let name = scan.tree.name(id).to_str().expect("UTF-8");
         let bytes = fs::read(tree.join(name)).expect("readable");
         assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
-        assert!(scan.facts.head(id.0).is_some(), "{name}");
+        assert!(scan.fingerprints.head(id.0).is_some(), "{name}");
     }
-    // A new file can now be compared with them by their digests, without reading them.
+    // A new file can now be compared with them by digest, without reading them.
     let listed = scan.listed();
     let again = scan.again(&setup());
     assert!(again.listed() == listed && again.bytes_read() == 0);
 }
 
 #[test]
-fn only_what_is_wanted_is_read() {
+fn only_wanted_files_are_read() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
     let is_wanted = |id: FileId| scan.tree.name(id) == c"link";
@@ -69,7 +69,7 @@ fn only_what_is_wanted_is_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_problem() {
+fn an_unreadable_file_is_a_problem() {
     let tree = tree();
     TreeBuilder::new().seeded("with no good spot", 7, 300_000).make(&tree);
     let scan = setup().scan(&[&tree]);
@@ -78,5 +78,5 @@ fn what_cannot_be_read_is_a_problem() {
     drop(rules);
     assert_eq!(digested.problems.len(), 1);
     let bad = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"with no good spot");
-    assert!(scan.facts.unreadable(bad.expect("is there").0));
+    assert!(scan.fingerprints.unreadable(bad.expect("is there").0));
 }

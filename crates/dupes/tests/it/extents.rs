@@ -1,5 +1,5 @@
-//! Files however they are stored, and moved about meanwhile: where bytes lie is a hint for the order
-//! of reading, and must never show in the answer.
+//! Files that are stored in different ways, or moved on disk meanwhile. Disk offsets are only a
+//! hint for the order of reads and must never affect the groups.
 
 use std::fs;
 use std::io::Write;
@@ -16,10 +16,11 @@ use crate::mounts::mounted;
 use crate::reclaimable::{SHARING, reflink};
 use crate::scan::setup;
 
-/// Inside the inode, in one block, in one extent of some blocks, compressed in several pieces.
+/// Stored inside the inode, in one block, in one extent of several blocks, and compressed in
+/// several extents.
 const SIZES: [u64; 4] = [40, 3000, 70_000, 700_000];
 
-/// Writes a file of so many bytes that compress well, and differ by its number in the last only.
+/// Writes a file of `size` bytes that compress well and depend on `number` only at the end.
 fn compressible(path: &Path, number: u8, size: u64) {
     let mut bytes: Vec<u8> =
         (0..size).map(|at| u8::try_from(at / 512 % 7).expect("small")).collect();
@@ -27,13 +28,13 @@ fn compressible(path: &Path, number: u8, size: u64) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Reserves space for a file that is not written: it reads as zeros.
+/// Reserves space for a file without writing it, so it reads as zeros.
 fn preallocated(path: &Path, size: u64) {
     let made = Command::new("fallocate").arg("-l").arg(size.to_string()).arg(path).status();
     assert!(made.expect("fallocate runs").success());
 }
 
-/// Files of each size that are equal and are stored in different ways.
+/// Creates equal files of each size that are stored in different ways.
 fn fill(dir: &Path, reflinks: bool, synced: bool) {
     for size in SIZES {
         let dir = dir.join(size.to_string());
@@ -70,7 +71,7 @@ fn fill(dir: &Path, reflinks: bool, synced: bool) {
 }
 
 #[test]
-fn however_a_file_is_stored_its_bytes_count() {
+fn only_the_bytes_of_a_file_count_however_it_is_stored() {
     for kind in FileSystem::ALL {
         let Some(mount) = mounted(kind) else { continue };
         let compressed = kind == FileSystem::Btrfs && mount.remount("compress-force=zstd").is_ok();
@@ -93,7 +94,7 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         let dir = mount.path();
-        // One byte near the end tells x from y, and `turns` is the one, then the other.
+        // x and y differ in one byte near the end, and `turns` is first one, then the other.
         for (number, name) in [(1, "x"), (2, "y")] {
             compressible(&dir.join(name), number, SIZE);
             compressible(&dir.join(format!("{name} apart")), number, SIZE);
@@ -106,10 +107,10 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
             scope.spawn(|| {
                 for name in ["x", "y"].into_iter().cycle() {
                     reflink(&dir.join(name), &dir.join("turns"));
-                    // The other copy gets a new place.
+                    // The other copy gets a new location.
                     let apart = dir.join(format!("{name} apart"));
                     let copy = dir.join("copy");
-                    // Written, as a copy would share the old place.
+                    // This writes the bytes, as a copy would share the old extents.
                     let written = fs::read(&apart).and_then(|bytes| fs::write(&copy, bytes));
                     let synced = written.and_then(|()| fs::File::open(&copy)?.sync_data());
                     synced.and_then(|()| fs::rename(&copy, &apart)).expect("moved");
@@ -140,7 +141,7 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
     }
 }
 
-/// Runs a command of `xfs_io` on a path, with `input`; returns the last word it says.
+/// Runs a command of `xfs_io` on a path, with `input`. Returns the last word of its output.
 fn xfs_io(command: &str, path: &Path, input: &[u8]) -> Result<String, String> {
     let mut child = Command::new("xfs_io")
         .args(["-c", command])
@@ -183,7 +184,8 @@ fn encrypted_files_are_equal_to_plain_ones_and_without_the_key_a_problem_each() 
         let scan = setup().io(io).scan(&[mount.path()]);
         assert_groups(&naive_groups(mount.path()), &scan.groups());
     }
-    // A file that is open stays readable, and a process that another test is starting may have one for a moment.
+    // An open file stays readable, and a process that another test is starting may hold one open
+    // for a moment.
     let patience = Instant::now() + PATIENCE;
     while xfs_io(&format!("enckey_status {key}"), mount.path(), b"").as_deref() != Ok("Absent") {
         assert!(Instant::now() < patience, "some files are not locked");

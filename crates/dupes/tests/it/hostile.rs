@@ -1,4 +1,4 @@
-//! Everything that broke some duplicate finder, in one tree.
+//! One tree with everything that broke some duplicate finder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::scan::setup;
 fn the_groups_are_those_written_down_for_the_tree() {
     let tree = TempTree::new();
     let hostile = hostile_tree(&tree);
-    for eager in [false, true] {
-        let scan = setup().eager(eager).scan(&[&tree]);
+    for inline_heads in [false, true] {
+        let scan = setup().inline_heads(inline_heads).scan(&[&tree]);
         assert_groups(hostile.groups_here(), &relative_to(tree.path(), &scan.groups()));
         let problems: BTreeSet<_> = scan.problems().into_keys().collect();
         let unreadable = hostile.unreadable.iter().map(|path| path_in(tree.path(), path));
@@ -26,21 +26,21 @@ fn the_groups_are_those_written_down_for_the_tree() {
 }
 
 #[test]
-fn an_ordinary_user_gets_the_rest_and_is_told_what_is_missing() {
+fn an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing() {
     let tree = TempTree::new();
     hostile_tree(tree.join("tree"));
     child::run("hostile::finds_what_an_ordinary_user_may_read", tree.path(), Rights::Nobody);
 }
 
 #[test]
-#[ignore = "run by an_ordinary_user_gets_the_rest_and_is_told_what_is_missing"]
+#[ignore = "run by an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing"]
 fn finds_what_an_ordinary_user_may_read() {
     let home = child::tree();
-    // A second one elsewhere only to have the answer at hand.
+    // A second tree elsewhere, only to compute the expected groups.
     let hostile = hostile_tree(TempTree::new());
     let root = home.join("tree");
-    for eager in [false, true] {
-        let scan = setup().eager(eager).scan(&[&root]);
+    for inline_heads in [false, true] {
+        let scan = setup().inline_heads(inline_heads).scan(&[&root]);
         assert_groups(&hostile.groups_without_rights, &relative_to(&root, &scan.groups()));
         let problems = scan.problems();
         let expected = |path: &Vec<u8>| path_in(&root, path);

@@ -1,8 +1,8 @@
-//! Calls that are made to fail: bad blocks, files that may not be opened, directories that cannot
-//! be listed.
+//! System calls that are made to fail: bad blocks, files that cannot be opened, directories that
+//! cannot be listed.
 //!
-//! The rules are the process's, so one test at a time sets them, and only for names that no other
-//! test uses.
+//! The rules apply to the whole process, so only one test at a time sets them, and only for names
+//! that no other test uses.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::scan::{Setup, setup};
 
 static RULES: Mutex<()> = Mutex::new(());
 
-/// Rules in force until dropped; only then can others come into force.
+/// Rules that apply until they are dropped. Only then can others be set.
 pub(crate) struct Rules(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
 impl Rules {
@@ -33,7 +33,7 @@ impl Drop for Rules {
 
 const SIZES: [u64; 4] = [100, 65_536, 70_000, 1_500_000];
 
-/// Classes of several sizes, in each one file and its two names that fail.
+/// Classes of several sizes, each with one bad file that has two names.
 fn tree(files: u64) -> TreeBuilder {
     let mut builder = TreeBuilder::new();
     for size in SIZES {
@@ -51,8 +51,8 @@ fn setups() -> [Setup; 4] {
     [
         setup(),
         setup().open_files(4),
-        setup().eager(true),
-        setup().threads(8).open_files(2).eager(true),
+        setup().inline_heads(true),
+        setup().threads(8).open_files(2).inline_heads(true),
     ]
 }
 
@@ -69,7 +69,7 @@ fn check(op: Op, errno: i32, reason: &str) {
             assert_eq!(problems.len(), SIZES.len(), "{problems:?}");
             assert!(problems.keys().all(|path| path.ends_with(b"bad block")));
             assert!(problems.values().all(|r| r.contains(reason)), "{problems:?}");
-            // The disk came back: only what failed is read, and all are equal.
+            // The disk works again: only the files that failed are read, and all are equal.
             inject(Vec::new());
             let again = scan.again(&setup);
             assert_groups(&truth, &again.groups());

@@ -1,4 +1,4 @@
-//! Few descriptors are enough.
+//! The engine works with few descriptors.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
@@ -26,13 +26,13 @@ fn compares_with_few_descriptors() {
     }
     builder.make(&tree);
     let expected = naive_groups(&tree);
-    // Standard streams, what the test harness holds, and room for a worker's directory, its
-    // parent, and two files.
+    // The standard streams, the descriptors of the test harness, and room for a worker's directory,
+    // its parent and two files.
     let limit = Some(16);
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit }).expect("a lower limit");
     let setup = setup().open_dirs(1).open_files(2).threads(2);
-    for eager in [false, true] {
-        let scan = setup.clone().eager(eager).scan(&[&tree]);
+    for inline_heads in [false, true] {
+        let scan = setup.clone().inline_heads(inline_heads).scan(&[&tree]);
         assert_eq!(scan.problems().len(), 0, "{:?}", scan.problems());
         assert_groups(&expected, &scan.groups());
     }

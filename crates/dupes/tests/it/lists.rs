@@ -1,4 +1,4 @@
-//! Files named one by one instead of found by a walk.
+//! Files that are named one by one instead of found by a walk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::scan::{Scan, Setup, Walked, setup};
 fn scan(paths: impl IntoIterator<Item = PathBuf>, setup: &Setup) -> Scan {
     let tree = from_list(paths.into_iter(), &Filter::default(), &Progress::default());
     let tree = tree.expect("not stopped");
-    let facts = Facts::new(tree.files().len());
-    Walked { tree, facts }.try_find(setup, Arc::default()).ok().expect("not stopped")
+    let fingerprints = Facts::new(tree.files().len());
+    Walked { tree, fingerprints }.try_find(setup, Arc::default()).ok().expect("not stopped")
 }
 
 fn tree() -> TempTree {

@@ -1,4 +1,5 @@
-//! Tests of the duplicate engine: walk, then find, on real trees, against answers found naively.
+//! Tests of the duplicate engine on real trees: walk, find, and compare with naively computed
+//! groups.
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,10 +16,10 @@ mod digests;
 mod extents;
 mod folders;
 mod hostile;
-mod imagined;
 mod injected;
 mod limits;
 mod lists;
+mod model;
 mod mounts;
 mod properties;
 mod pseudo;
@@ -27,8 +28,8 @@ mod remembered;
 mod reuse;
 mod scale;
 mod scan;
+mod shared_extents;
 mod sizes;
 mod sparse;
 mod stopped;
-mod twins;
 mod verify;

@@ -1,4 +1,4 @@
-//! Several file systems, and one seen in several places. Needs root.
+//! Several file systems, and one that is visible in several places. Needs root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use testkit::{
 
 use crate::scan::setup;
 
-/// Makes a file system, or says why that cannot be.
+/// Mounts a new file system, or reports why that is not possible.
 pub(crate) fn mounted(kind: FileSystem) -> Option<Mount> {
     Mount::new(kind, 48 << 20)
         .map_err(|reason| skipped(format!("no {} to test on: {reason}", kind.name())))
@@ -41,8 +41,8 @@ fn every_file_system_gives_the_groups_of_the_oracle_and_of_jdupes() {
         let Some(mount) = mounted(kind) else { continue };
         content().make(&mount);
         let expected = naive_groups(&mount);
-        for (open_files, eager) in [(2, false), (32, false), (32, true)] {
-            let scan = setup().open_files(open_files).eager(eager).scan(&[&mount]);
+        for (open_files, inline_heads) in [(2, false), (32, false), (32, true)] {
+            let scan = setup().open_files(open_files).inline_heads(inline_heads).scan(&[&mount]);
             assert_groups(&expected, &scan.groups());
             assert_eq!(scan.problems().len(), 0);
         }
@@ -153,13 +153,14 @@ fn a_mounted_file_is_the_file_it_is_and_not_the_one_it_covers() {
         bind(&tree.join("near"), "covered by near"),
         bind(&other.path().join("far"), "covered by far"),
     ];
-    for eager in [false, true] {
-        let scan = setup().eager(eager).scan(&[&tree]);
+    for inline_heads in [false, true] {
+        let scan = setup().inline_heads(inline_heads).scan(&[&tree]);
         assert_groups(&naive_groups(&tree), &scan.groups());
         let expected = groups_of([["covered by near", "covered by far"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
-        // The other file system too, by its own path: the file seen before is no copy of itself.
-        let scan = setup().eager(eager).scan(&[tree.path(), other.path()]);
+        // Also scans the other file system by its own path: a file that was seen before is no copy
+        // of itself.
+        let scan = setup().inline_heads(inline_heads).scan(&[tree.path(), other.path()]);
         assert_eq!((scan.only_group().files.len(), scan.only_group().inodes), (3, 3));
         let volumes: Vec<_> = scan.tree.devices().iter().map(|d| d.volume.magic).collect();
         assert!(volumes.contains(&0x0102_1994), "tmpfs is not among {volumes:x?}");
@@ -189,7 +190,7 @@ fn subvolumes_are_walked_and_their_inode_numbers_kept_apart() {
     assert!(inside.scan(&[&mount]).tree.files().is_empty());
 }
 
-/// Runs the tool of btrfs; returns whether it worked, and says why not.
+/// Runs the tool of btrfs. Returns whether it worked, and reports why not.
 pub(crate) fn btrfs(command: &[&str], paths: &[&Path]) -> bool {
     match Command::new("btrfs").args(command).args(paths).output() {
         Ok(output) if output.status.success() => true,
@@ -226,7 +227,7 @@ fn a_tree_reached_by_its_path_and_by_a_mount_elsewhere_is_one_tree() {
 
 /// An overlay of a lower and an upper directory, unmounted on drop.
 struct Overlay {
-    // The mount point goes after the mount.
+    // Dropped after the mount.
     point: TempTree,
 }
 
@@ -267,14 +268,15 @@ fn an_overlay_is_one_tree_whatever_layer_a_file_is_on() {
     let lower = content().make_temp();
     let Some(overlay) = Overlay::new(lower.path(), upper.path()) else { return };
     let root = overlay.point.path();
-    // On the upper layer: a new copy, a changed file, a copied-up one; one is hidden.
+    // The upper layer has a new copy, a changed file and a copied-up one, and hides another.
     fs::write(root.join("new"), "linked").expect("writable");
     fs::write(root.join("0 0"), "x").expect("writable");
     fs::File::options().append(true).open(root.join("d/1 1")).expect("writable");
     fs::remove_file(root.join("d/1 2")).expect("removable");
-    for (open_files, eager) in [(2, false), (32, true)] {
+    for (open_files, inline_heads) in [(2, false), (32, true)] {
         for hardlinks in [false, true] {
-            let setup = setup().open_files(open_files).eager(eager).hardlinks(hardlinks);
+            let setup =
+                setup().open_files(open_files).inline_heads(inline_heads).hardlinks(hardlinks);
             let rules = testkit::Rules { every_link: hardlinks, empty: false };
             let expected = testkit::naive_truth(&[root], rules).groups;
             let scan = setup.scan(&[root]);

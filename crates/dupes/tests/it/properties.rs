@@ -1,4 +1,4 @@
-//! Random trees: the groups are those of the oracle, however they are looked for.
+//! Random trees: the groups are those of the oracle in every setup.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ fn setups() -> impl Strategy<Value = Setup> {
     let threads = select(vec![1, 2, 8]);
     let (open_files, open_dirs) = (select(vec![2, 3, 32]), select(vec![1, 4, 64]));
     (threads, open_files, open_dirs, any::<[bool; 3]>()).prop_map(
-        |(threads, open_files, open_dirs, [hardlinks, empty, eager])| {
+        |(threads, open_files, open_dirs, [hardlinks, empty, inline_heads])| {
             let setup = setup().threads(threads).open_files(open_files).open_dirs(open_dirs);
-            setup.hardlinks(hardlinks).empty(empty).eager(eager)
+            setup.hardlinks(hardlinks).empty(empty).inline_heads(inline_heads)
         },
     )
 }
@@ -40,7 +40,7 @@ fn check(expected: &Groups, scan: &Scan) -> Result<(), TestCaseError> {
     groups_match(expected, &scan.absolute_groups()).map_err(TestCaseError::fail)
 }
 
-/// Ways to name all of a tree.
+/// Ways to pass a tree to a scan.
 #[derive(Clone, Copy, Debug)]
 enum Naming {
     Whole,
@@ -94,7 +94,7 @@ fn entries(dir: &Path, take: impl Fn(std::fs::FileType) -> bool) -> Vec<PathBuf>
     entries.filter(|e| take(e.file_type().expect("a kind"))).map(|e| e.path()).collect()
 }
 
-/// Returns an absolute path as one relative to the working directory.
+/// Returns an absolute path relative to the working directory.
 pub(crate) fn relative(path: &Path) -> PathBuf {
     let here = std::env::current_dir().expect("a working directory");
     let mut relative: PathBuf = here.components().skip(1).map(|_| "..").collect();
@@ -147,8 +147,8 @@ proptest! {
         let first = setup.scan(&[&temp]);
         let expected = truth(&temp, &setup);
         check(&expected, &first)?;
-        let facts = part_of(&first, |id| known >> (id % 64) & 1 == 1);
-        let second = Walked { tree: first.tree, facts }.find(&setup);
+        let fingerprints = part_of(&first, |id| known >> (id % 64) & 1 == 1);
+        let second = Walked { tree: first.tree, fingerprints }.find(&setup);
         check(&expected, &second)?;
         let third = second.again(&setup);
         check(&expected, &third)?;
@@ -189,18 +189,19 @@ proptest! {
     }
 }
 
-/// Returns what a scan found out about the files that `take` chooses.
+/// Returns what a scan found out about the files that `take` selects.
 fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
-    let facts = Facts::new(scan.tree.files().len());
-    // The same numbers for the same contents, in the same order.
-    let contents: Vec<_> = (0..scan.facts.contents()).map(|_| facts.new_content(None)).collect();
+    let fingerprints = Facts::new(scan.tree.files().len());
+    // The same contents get the same numbers, in the same order.
+    let contents: Vec<_> =
+        (0..scan.fingerprints.contents()).map(|_| fingerprints.new_content(None)).collect();
     for id in ids(&scan.tree).map(|id| id.0).filter(|&id| take(id)) {
-        copy(&scan.facts, id, &facts, id, &contents);
+        copy(&scan.fingerprints, id, &fingerprints, id, &contents);
     }
-    facts
+    fingerprints
 }
 
-/// Runs `work` with a watch that another thread stops once so many files were opened.
+/// Runs `work` with a progress that another thread stops when this many files were opened.
 fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Progress>) -> T) -> T {
     let (progress, done) = (Arc::new(Progress::default()), AtomicBool::new(false));
     thread::scope(|scope| {

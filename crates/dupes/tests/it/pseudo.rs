@@ -1,4 +1,4 @@
-//! Files that are not what their metadata says: /proc and /sys.
+//! Files that do not match their metadata: /proc and /sys.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ fn files_of_proc_that_pretend_to_be_empty_are_never_equal() {
     if !root.is_dir() {
         return skipped("no /proc");
     }
-    for eager in [false, true] {
-        let scan = setup().empty(true).eager(eager).scan_once(&[root]);
+    for inline_heads in [false, true] {
+        let scan = setup().empty(true).inline_heads(inline_heads).scan_once(&[root]);
         for group in scan.found.groups.iter() {
             let filled = |&&file: &&walk::FileId| {
                 let path = String::from_utf8_lossy(&scan.tree.path(file)).into_owned();

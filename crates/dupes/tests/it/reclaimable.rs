@@ -1,4 +1,4 @@
-//! What removing copies would free: nothing where they share their storage.
+//! The bytes that removing copies would free: none if they share their extents.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::scan::setup;
 
 pub(crate) const SHARING: [FileSystem; 2] = [FileSystem::Btrfs, FileSystem::Xfs];
 
-/// Sizes below and above what fits beside an inode, on and off the boundaries of blocks.
+/// Sizes below and above what fits into an inode, on and off the boundaries of blocks.
 const SIZES: [u64; 5] = [5000, 65_536, 100_000, 1_000_001, 4 << 20];
 
-/// Copies by sharing extents.
+/// Copies a file by sharing its extents.
 pub(crate) fn reflink(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("--reflink=always").args([from, to]).status();
     assert!(copied.expect("cp runs").success(), "no reflink of {}", from.display());
@@ -24,7 +24,7 @@ fn sync(path: &Path) {
     fs::File::open(path).and_then(|file| file.sync_all()).expect("synced");
 }
 
-/// Returns what the only group below `root` is said to free.
+/// Returns the reclaimable bytes of the only group below `root`.
 fn reclaimable(root: &Path) -> u64 {
     setup().scan(&[root]).only_group().reclaimable
 }
@@ -82,7 +82,8 @@ fn copies_that_share_their_extents_free_nothing() {
                 reflink(&dir.join("a"), &dir.join(copy));
             }
             assert_eq!(reclaimable(&dir), 0, "{kind:?}, {size} bytes");
-            // An independent copy frees its own size, a second one that is shared as much again.
+            // An independent copy frees its own size. A second one that shares its extents frees no
+            // more.
             TreeBuilder::new().seeded("e", 1, size).make(&dir);
             sync(&dir.join("e"));
             assert_eq!(reclaimable(&dir), disk_space(dir.join("e")), "{kind:?}, {size} bytes");
@@ -146,7 +147,7 @@ fn holes_free_nothing() {
 }
 
 #[test]
-fn of_a_sparse_and_a_written_copy_the_written_one_is_kept_in_the_figure() {
+fn reclaimable_bytes_assume_that_the_written_copy_of_a_sparse_one_is_kept() {
     let size = 4 << 20;
     let tree =
         TreeBuilder::new().sparse("hole", size, &[]).file("zeros", vec![0; 4 << 20]).make_temp();

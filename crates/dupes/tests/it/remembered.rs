@@ -1,4 +1,4 @@
-//! Files that a catalog remembers take part without having been walked.
+//! Files that a catalog remembers are compared although the walk did not find them.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,7 +12,7 @@ use walk::{FileId, Remembered};
 
 use crate::scan::{Walked, setup};
 
-/// Adds every file directly in `dir` to the walk, as a catalog would.
+/// Adds every file directly in `dir` to the tree, as a catalog would.
 fn remember(walked: &mut Walked, dir: &Path) -> Vec<FileId> {
     let tree = &mut walked.tree;
     let mut id = tree.remember_root();
@@ -37,9 +37,9 @@ fn remember(walked: &mut Walked, dir: &Path) -> Vec<FileId> {
         };
         files.push(tree.remember_file(id, &name, file));
     }
-    let known = std::mem::take(&mut walked.facts);
-    walked.facts = known;
-    walked.facts.grow(walked.tree.files().len());
+    let known = std::mem::take(&mut walked.fingerprints);
+    walked.fingerprints = known;
+    walked.fingerprints.grow(walked.tree.files().len());
     files
 }
 
@@ -63,8 +63,8 @@ fn trees() -> (TempTree, TempTree) {
 #[test]
 fn groups_are_of_walked_files_and_copies_elsewhere_are_counted() {
     let (here, there) = trees();
-    for eager in [false, true] {
-        let setup = setup().eager(eager);
+    for inline_heads in [false, true] {
+        let setup = setup().inline_heads(inline_heads);
         let mut walked = setup.walk(&[&here]);
         let ids = remember(&mut walked, there.path());
         assert!(ids.iter().all(|&id| walked.tree.is_remembered(id)));
@@ -78,7 +78,7 @@ fn groups_are_of_walked_files_and_copies_elsewhere_are_counted() {
         let content = |name: &str| {
             let path = if name.starts_with("there") { there.join(name) } else { here.join(name) };
             let is_it = |&id: &FileId| scan.tree.path(id) == path.as_os_str().as_bytes();
-            scan.facts.content(crate::scan::ids(&scan.tree).find(is_it).expect("known").0)
+            scan.fingerprints.content(crate::scan::ids(&scan.tree).find(is_it).expect("known").0)
         };
         assert!(content("there").is_some() && content("there") == content("here and there"));
         let again = scan.again(&setup);
@@ -97,7 +97,7 @@ fn remembered_files_that_are_gone_or_changed_are_no_problem_of_this_scan() {
     let expected = groups_of([["both 1", "both 2"]]);
     assert_groups(&expected, &relative_to(here.path(), &scan.groups()));
     assert_eq!((scan.found.elsewhere, scan.problems().len()), (0, 0));
-    assert!(scan.facts.dropped(ids[0].0));
+    assert!(scan.fingerprints.dropped(ids[0].0));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn directories_that_are_gone_hold_no_file() {
     for name in [c"a", c"b"] {
         tree.remember_file(dir, name, file);
     }
-    walked.facts = Facts::new(walked.tree.files().len());
+    walked.fingerprints = Facts::new(walked.tree.files().len());
     let scan = walked.find(&setup());
     assert_eq!((scan.found.groups.len(), scan.problems().len()), (1, 0));
     drop(there);

@@ -1,4 +1,4 @@
-//! What was found out before is not read again.
+//! What is already known is not read again.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use walk::Tree;
 
 use crate::scan::{Scan, Setup, Walked, ids, setup};
 
-/// Tells a new walk what an older scan knows of the files that did not change.
+/// Copies what an older scan knows of unchanged files to a new walk.
 pub(crate) fn remember(before: &Scan, now: &Walked) {
     let contents: Vec<_> =
-        (0..before.facts.contents()).map(|_| now.facts.new_content(None)).collect();
+        (0..before.fingerprints.contents()).map(|_| now.fingerprints.new_content(None)).collect();
     let version = |tree: &Tree, id| {
         let file = tree.file(id);
         (tree.absolute_path(id), tree.key(id), file.size, file.mtime_ns, file.ctime_ns)
@@ -19,12 +19,12 @@ pub(crate) fn remember(before: &Scan, now: &Walked) {
     let old: BTreeMap<_, _> = ids(&before.tree).map(|id| (version(&before.tree, id), id)).collect();
     for id in ids(&now.tree) {
         if let Some(known) = old.get(&version(&now.tree, id)) {
-            copy(&before.facts, known.0, &now.facts, id.0, &contents);
+            copy(&before.fingerprints, known.0, &now.fingerprints, id.0, &contents);
         }
     }
 }
 
-/// Copies what is known of one file; `contents` are the new numbers of the old contents.
+/// Copies what is known of one file. `contents` maps the old content numbers to new ones.
 pub(crate) fn copy(from: &Facts, id: u32, to: &Facts, new_id: u32, contents: &[ContentId]) {
     if let Some(head) = from.head(id) {
         to.set_head(new_id, head);
@@ -38,7 +38,7 @@ pub(crate) fn copy(from: &Facts, id: u32, to: &Facts, new_id: u32, contents: &[C
     }
 }
 
-/// Scans, makes `more`, and scans again with what is known; checks the groups.
+/// Scans, creates `more`, scans again with what is known, and checks the groups.
 fn scan_twice(before: &TreeBuilder, more: &TreeBuilder, setup: &Setup) -> Scan {
     let tree = before.make_temp();
     let first = setup.scan(&[&tree]);
@@ -83,7 +83,8 @@ fn a_new_copy_of_known_files_is_the_only_file_read() {
     for size in [1000, 65_536, 70_000, 1_000_000] {
         for known in [2, 5, 50] {
             let scan = scan_twice(&same(0..known, size), &same(known..known + 1, size), &setup());
-            // Its head to find its equals, then all of it against their digest.
+            // The engine reads its head to find files like it, and then all of it to compare it
+            // with their digest.
             assert!(scan.opened() <= 2, "{} files opened", scan.opened());
             assert!(scan.bytes_read() <= size + head_length(size), "{} bytes", scan.bytes_read());
             assert_eq!(scan.only_group().files.len() as u64, known + 1);
@@ -153,7 +154,7 @@ fn a_known_file_that_changed_is_read_again() {
     let walked = setup().walk(&[&tree]);
     remember(&first, &walked);
     let id = walked.file(&changed).0;
-    assert_eq!(walked.facts.content(id), None);
+    assert_eq!(walked.fingerprints.content(id), None);
     let scan = walked.find(&setup());
     assert_groups(&naive_groups(&tree), &scan.groups());
     assert_eq!(scan.only_group().files.len(), 4);

@@ -20,8 +20,12 @@ fn a_copy_at_the_bottom_of_three_thousand_directories_is_found() {
         .make(&tree);
     let bottom = path_in(&tree, deep_path(LEVELS, "a rather long name"));
     for (threads, open_dirs) in [(1, 1), (2, 16), (8, 300)] {
-        for eager in [false, true] {
-            let scan = setup().threads(threads).open_dirs(open_dirs).eager(eager).scan(&[&tree]);
+        for inline_heads in [false, true] {
+            let scan = setup()
+                .threads(threads)
+                .open_dirs(open_dirs)
+                .inline_heads(inline_heads)
+                .scan(&[&tree]);
             assert_eq!(scan.problems().len(), 0, "{:?}", scan.problems().values().next());
             let groups = scan.groups();
             assert_eq!(groups.len(), 2);
@@ -44,7 +48,8 @@ fn large_files_at_the_bottoms_of_deep_chains_are_compared() {
     assert_eq!(scan.only_group().files.len(), 4);
 }
 
-/// A directory of so many files; half of them copies of the other half, all of one size.
+/// The number of files in the wide directory. All have one size, and half are copies of the other
+/// half.
 const WIDE: usize = 40_000;
 
 #[test]

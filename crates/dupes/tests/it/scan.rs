@@ -1,4 +1,4 @@
-//! Runs the engine as the program does, and checks what must hold of every answer.
+//! Runs the engine as the program does, and checks the invariants of every result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Facts};
 use device::{Disks, Io, Threads};
-use dupes::{EagerHeads, Found, Group, Set, find};
+use dupes::{Found, Group, InlineHeadReader, Set, find};
 use runtime::{Interrupted, Progress};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
 
-/// Files of up to this size have their digest computed again from end to end.
+/// Files of up to this size have their digest computed again from all their bytes.
 const CHECKED_SIZE: u64 = 16 << 20;
 
 /// How to scan.
@@ -21,10 +21,10 @@ pub(crate) struct Setup {
     pub(crate) walk: walk::Options,
     pub(crate) find: dupes::Options,
     /// Whether heads are read during the walk.
-    pub(crate) eager: bool,
+    pub(crate) inline_heads: bool,
 }
 
-/// Returns the setup that tests begin with: two threads, room for all that is compared.
+/// Returns the default setup: two threads, and room for all files that are compared.
 pub(crate) fn setup() -> Setup {
     Setup {
         walk: walk::Options {
@@ -44,7 +44,7 @@ pub(crate) fn setup() -> Setup {
             digests: true,
             hardlinks: false,
         },
-        eager: false,
+        inline_heads: false,
     }
 }
 
@@ -74,21 +74,21 @@ impl Setup {
         self
     }
 
-    pub(crate) fn eager(mut self, eager: bool) -> Setup {
-        self.eager = eager;
+    pub(crate) fn inline_heads(mut self, inline_heads: bool) -> Setup {
+        self.inline_heads = inline_heads;
         self
     }
 
-    /// Walks; what is done to the files afterwards happens between walk and find.
+    /// Walks. Changes that a test makes afterwards happen between walk and find.
     pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
         let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
         let progress = Progress::default();
-        let eager = self.eager.then(|| EagerHeads::new(&progress));
-        let visitor = eager.as_ref().map(|heads| heads as &dyn walk::Visitor);
+        let inline_heads = self.inline_heads.then(|| InlineHeadReader::new(&progress));
+        let visitor = inline_heads.as_ref().map(|heads| heads as &dyn walk::Visitor);
         let mut tree = walk(&roots, &self.walk, visitor, &progress).expect("not stopped");
-        let facts = Facts::new(tree.files().len());
-        EagerHeads::collect(&mut tree, &facts);
-        Walked { tree, facts }
+        let fingerprints = Facts::new(tree.files().len());
+        InlineHeadReader::collect(&mut tree, &fingerprints);
+        Walked { tree, fingerprints }
     }
 
     pub(crate) fn io(mut self, io: Io) -> Setup {
@@ -102,7 +102,7 @@ impl Setup {
         self.walk(roots).find(self)
     }
 
-    /// Walks and finds, in the way of every device; the answers must be the same.
+    /// Walks and finds with each kind of disk. The results must be the same.
     pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         let scan = self.scan_once(roots);
         for io in [Io::Hdd, Io::Ssd] {
@@ -118,7 +118,7 @@ impl Setup {
 /// A tree that was walked, and what is known of its files.
 pub(crate) struct Walked {
     pub(crate) tree: Tree,
-    pub(crate) facts: Facts,
+    pub(crate) fingerprints: Facts,
 }
 
 impl Walked {
@@ -127,20 +127,20 @@ impl Walked {
         self.try_find(setup, Arc::default()).ok().expect("not stopped")
     }
 
-    /// Finds the groups, or gives itself back, with what was found out, if `progress` was stopped.
+    /// Finds the groups. If `progress` was stopped, returns itself with what was found so far.
     pub(crate) fn try_find(
         self,
         setup: &Setup,
         progress: Arc<Progress>,
     ) -> Result<Scan, Box<Walked>> {
-        let Walked { tree, facts } = self;
-        match find(&tree, &facts, &setup.find, &progress) {
+        let Walked { tree, fingerprints } = self;
+        match find(&tree, &fingerprints, &setup.find, &progress) {
             Ok(found) => {
-                let scan = Scan { tree, facts, found, progress };
+                let scan = Scan { tree, fingerprints, found, progress };
                 scan.check(setup);
                 Ok(scan)
             }
-            Err(Interrupted) => Err(Box::new(Walked { tree, facts })),
+            Err(Interrupted) => Err(Box::new(Walked { tree, fingerprints })),
         }
     }
 
@@ -155,40 +155,39 @@ fn file_at(tree: &Tree, path: &Path) -> FileId {
     ids(tree).find(|&id| tree.path(id) == path.as_os_str().as_bytes()).expect("a file of the walk")
 }
 
-/// Returns a temporary directory in memory where there is a place for such: thousands of
-/// directories take long on disk, and the file systems of disks have tests of their own.
+/// Returns a temporary directory in memory, if there is one: thousands of directories take long on
+/// disk, and disk file systems have tests of their own.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
-/// Returns the numbers of all files.
+/// Returns the ids of all files.
 pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
     (0u32..).map(FileId).take(tree.files().len())
 }
 
-/// The answer to a scan.
+/// The result of a scan.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    pub(crate) facts: Facts,
+    pub(crate) fingerprints: Facts,
     pub(crate) found: Found,
     pub(crate) progress: Arc<Progress>,
 }
 
 impl Scan {
-    /// Returns the groups, by the paths as given.
+    /// Returns the groups, with paths as given.
     pub(crate) fn groups(&self) -> Groups {
         self.found.groups.iter().map(|g| self.paths(g.files).into_iter().collect()).collect()
     }
 
-    /// Returns the groups by absolute paths.
+    /// Returns the groups, with absolute paths.
     pub(crate) fn absolute_groups(&self) -> Groups {
         let path = |&id: &FileId| self.tree.absolute_path(id);
         self.found.groups.iter().map(|g| g.files.iter().map(path).collect()).collect()
     }
 
-    /// Returns the groups in the order found, paths in the order within each, and what is said of
-    /// them.
+    /// Returns size, reclaimable bytes, digest and paths of the groups, in the order found.
     pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<String>)> {
         let path = |p: Vec<u8>| p.escape_ascii().to_string();
         let paths = |g: Set<'_, Group>| self.paths(g.files).into_iter().map(path).collect();
@@ -196,7 +195,7 @@ impl Scan {
         self.found.groups.iter().map(line).collect()
     }
 
-    /// Returns what was not examined, and why.
+    /// Returns the files that were not examined, with reasons.
     pub(crate) fn problems(&self) -> BTreeMap<Vec<u8>, String> {
         let of = |problems: &[Problem]| {
             problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect::<Vec<_>>()
@@ -208,7 +207,7 @@ impl Scan {
         map
     }
 
-    /// Returns the one group there is.
+    /// Returns the only group.
     pub(crate) fn only_group(&self) -> Set<'_, Group> {
         assert_eq!(self.found.groups.len(), 1, "{:?}", self.groups());
         self.found.groups.get(0)
@@ -224,16 +223,16 @@ impl Scan {
         self.progress.bytes_read.load(Relaxed)
     }
 
-    /// Finds again with what was found out.
+    /// Finds again with what is known.
     pub(crate) fn again(self, setup: &Setup) -> Scan {
-        Walked { tree: self.tree, facts: self.facts }.find(setup)
+        Walked { tree: self.tree, fingerprints: self.fingerprints }.find(setup)
     }
 
     fn paths(&self, files: &[FileId]) -> Vec<Vec<u8>> {
         files.iter().map(|&f| self.tree.path(f)).collect()
     }
 
-    /// Checks what must hold of every answer, right or wrong as its groups may be.
+    /// Checks the invariants of every result, whether its groups are right or not.
     fn check(&self, setup: &Setup) {
         let mut in_groups = BTreeSet::new();
         let mut opener = Opener::new(&self.tree, 4);
@@ -260,7 +259,7 @@ impl Scan {
     }
 }
 
-/// Checks a group's digest against the bytes of its last file.
+/// Compares a group's digest with the bytes of its last file.
 fn check_digest(group: &Set<'_, Group>, opener: &mut Opener<'_>) {
     let Some(digest) = group.digest else {
         assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");

@@ -1,5 +1,5 @@
-//! Sizes around the boundaries where the engine changes its ways, classes larger than what is held
-//! open, and how much of the files is read.
+//! Sizes around the boundaries at which the engine changes its method, classes of more files than
+//! can be open, and how many bytes are read.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,14 +10,14 @@ use testkit::{PathBytes, TempTree, TreeBuilder, assert_groups, disk_space, naive
 
 use crate::scan::{Scan, setup};
 
-/// Around what is read at first (16 KiB), whole (64 KiB), per round (64 KiB to 1 MiB) and hashed at
+/// Around the sizes read first (16 KiB), whole (64 KiB), per round (64 KiB to 1 MiB) and hashed at
 /// a time (256 KiB).
 const SIZES: [u64; 16] = [
     1, 2, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 131_071, 131_073, 262_144, 262_145,
     1_048_575, 1_048_576, 1_048_577, 2_500_000,
 ];
 
-/// Returns the sizes that are read in a few steps, for trees that are made again and again.
+/// Returns the sizes that are read in a few steps, for trees that are created repeatedly.
 fn up_to_some_reads() -> impl Iterator<Item = u64> {
     SIZES.into_iter().filter(|&size| size < 1_000_000)
 }
@@ -44,8 +44,8 @@ fn every_groups_digest_is_the_one_b3sum_prints() {
     }
 }
 
-/// Adds files of one size that differ from each other in their first, a middle or their last byte,
-/// each of them twice.
+/// Adds files of one size that differ in their first, a middle or their last byte, each of them
+/// twice.
 fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
     for (name, at) in [("first", 0), ("middle", size / 2), ("last", size - 1)] {
         for variant in 1..3 {
@@ -62,11 +62,11 @@ fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
 fn files_that_differ_in_one_byte_are_told_apart_at_every_boundary() {
     let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
     let expected = naive_groups(&tree);
-    // One byte that is first, middle and last at once has two variants, of two it has four.
+    // A single byte is first, middle and last at once and has two variants; two bytes have four.
     assert_eq!(expected.len(), 2 + 4 + 6 * (SIZES.len() - 2));
     for open_files in [2, 3, 32] {
-        for eager in [false, true] {
-            let scan = setup().open_files(open_files).eager(eager).scan(&[&tree]);
+        for inline_heads in [false, true] {
+            let scan = setup().open_files(open_files).inline_heads(inline_heads).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
         }
     }
@@ -87,7 +87,7 @@ fn pairs_and_threes_are_compared_without_heads() {
     }
 }
 
-/// Files whose beginnings are equal: in `contents` contents, unlike each other from byte `at`.
+/// Creates files with equal prefixes: `contents` contents that differ from byte `at` on.
 fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
     (0..files).fold(TreeBuilder::new(), |builder, i| {
         let variant = u8::try_from(i % contents).expect("few contents");
@@ -96,7 +96,7 @@ fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
 }
 
 #[test]
-fn classes_larger_than_what_is_held_open_are_split_by_digests() {
+fn classes_with_more_files_than_can_be_open_are_split_by_digests() {
     for (files, contents, size, at) in [
         (40, 1, 70_000, 0),
         (40, 40, 200_000, 199_999),
@@ -112,7 +112,7 @@ fn classes_larger_than_what_is_held_open_are_split_by_digests() {
         for (threads, open_files) in [(2, 32), (8, 2), (1, 3)] {
             let scan = setup().threads(threads).open_files(open_files).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
-            // Heads, prefixes, and the whole: at most 1/7 more than twice the whole.
+            // Heads, prefixes and the whole files: at most 1/7 more than twice the whole files.
             let most = 2 * files * size + files * size / 7 + files * head_length(size);
             assert!(scan.bytes_read() <= most, "{} of {most} bytes read", scan.bytes_read());
         }
@@ -157,8 +157,9 @@ fn names_of_one_file_are_read_once() {
     }
 }
 
-/// Files of every fate: alone, equal, unlike early and late, in classes small and large.
-fn every_fate() -> TempTree {
+/// A tree with files of every outcome: alone, equal, different early and late, in small and large
+/// classes.
+fn every_outcome() -> TempTree {
     let mut builder = up_to_some_reads().fold(TreeBuilder::new(), variants);
     for i in 0..90 {
         builder = builder.differing(format!("many/{i}"), 5, 300_000, 150_000 * (i % 2), 1);
@@ -175,9 +176,9 @@ fn work_adds_up(scan: &Scan) {
 
 #[test]
 fn work_done_adds_up_to_the_work_there_was() {
-    let tree = every_fate();
-    for (open_files, eager) in [(2, false), (32, false), (32, true)] {
-        let setup = setup().open_files(open_files).eager(eager).empty(true);
+    let tree = every_outcome();
+    for (open_files, inline_heads) in [(2, false), (32, false), (32, true)] {
+        let setup = setup().open_files(open_files).inline_heads(inline_heads).empty(true);
         let scan = setup.scan(&[&tree]);
         work_adds_up(&scan);
         assert_eq!(scan.progress.files_done.load(Relaxed), scan.found.candidates);
@@ -187,9 +188,9 @@ fn work_done_adds_up_to_the_work_there_was() {
 
 #[test]
 fn work_done_adds_up_when_files_fail() {
-    for (open_files, eager) in [(2, true), (32, false)] {
-        let tree = every_fate();
-        let setup = setup().open_files(open_files).eager(eager);
+    for (open_files, inline_heads) in [(2, true), (32, false)] {
+        let tree = every_outcome();
+        let setup = setup().open_files(open_files).inline_heads(inline_heads);
         let walked = setup.walk(&[&tree]);
         let changed =
             ["many/7", "many/8", "65537/last 1 a", "65537/alone", "hole 1", "262144/alone"];

@@ -1,5 +1,5 @@
-//! Searches that are stopped on their way: what they know is true, what is left to do is named, and
-//! who goes on reads none of it again.
+//! Searches that are stopped: what they know is correct, the pending files are known, and a
+//! continued search reads no finished file again.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,7 +15,8 @@ use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
 
 use crate::scan::{Setup, Walked, ids, in_memory, setup};
 
-/// Classes of all kinds: few and many, small and large, alike at first and throughout.
+/// A tree with classes of all kinds: few and many files, small and large ones, equal at first and
+/// throughout.
 fn tree() -> TempTree {
     let mut tree = TreeBuilder::new();
     for size in [700, 30_000, 80_000, 1_500_000] {
@@ -35,7 +36,8 @@ fn tree() -> TempTree {
     place
 }
 
-/// Searches until about so many bytes were read; returns what is known then, if it was not done.
+/// Searches until about this many bytes were read. Returns what is known then, if the search was
+/// not finished.
 fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked>, u64> {
     let progress = Arc::new(Progress::default());
     std::thread::scope(|scope| {
@@ -55,9 +57,9 @@ fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked
     })
 }
 
-/// Asserts of all files that are not pending that what is known of them is all there is to know.
+/// Asserts that everything is known of all files that are not pending.
 fn assert_true(walked: &Walked, pending: &[bool]) {
-    let Walked { tree, facts } = walked;
+    let Walked { tree, fingerprints } = walked;
     let read = |id: walk::FileId| fs::read(OsStr::from_bytes(&tree.path(id))).expect("readable");
     let mut contents: HashMap<_, Vec<u8>> = HashMap::new();
     let mut numbers = HashMap::new();
@@ -65,20 +67,20 @@ fn assert_true(walked: &Walked, pending: &[bool]) {
     let settled: Vec<_> = settled.collect();
     for &id in &settled {
         let bytes = read(id);
-        if let Some(content) = facts.content(id.0) {
+        if let Some(content) = fingerprints.content(id.0) {
             assert_eq!(contents.entry(content).or_insert_with(|| bytes.clone()), &bytes);
             assert_eq!(*numbers.entry(bytes).or_insert(content), content, "two numbers for one");
         }
     }
-    for &id in settled.iter().filter(|id| facts.content(id.0).is_none()) {
+    for &id in settled.iter().filter(|id| fingerprints.content(id.0).is_none()) {
         let (bytes, key) = (read(id), tree.key(id));
-        let twin = ids(tree).find(|&other| tree.key(other) != key && read(other) == bytes);
-        assert_eq!(twin.map(|twin| tree.path(twin)), None, "a file is said to be alone");
+        let other = ids(tree).find(|&other| tree.key(other) != key && read(other) == bytes);
+        assert_eq!(other.map(|other| tree.path(other)), None, "a file counts as alone");
     }
 }
 
 #[test]
-fn what_is_known_is_true_and_the_rest_is_pending() {
+fn known_files_are_correct_and_the_others_are_pending() {
     let tree = tree();
     let truth = naive_groups(&tree);
     let mut stopped = 0;
@@ -90,20 +92,21 @@ fn what_is_known_is_true_and_the_rest_is_pending() {
         let Ok(walked) = stopped_after(walked, all * round / 40, &setup) else { continue };
         let progress = Progress::default();
         let candidates = Candidates::new(&walked.tree, &progress);
-        let pending = candidates.pending(&walked.tree, &walked.facts, &progress);
+        let pending = candidates.pending(&walked.tree, &walked.fingerprints, &progress);
         stopped += u32::from(pending.iter().any(|&waits| waits));
         assert_true(&walked, &pending);
         let scan = walked.find(&setup);
         assert_groups(&truth, &scan.groups());
-        let pending = candidates.pending(&scan.tree, &scan.facts, &progress);
+        let pending = candidates.pending(&scan.tree, &scan.fingerprints, &progress);
         assert!(!pending.iter().any(|&waits| waits), "nothing is left to do");
     }
     assert!(stopped > 0, "no search was stopped in time to leave anything");
 }
 
-/// A search that goes on reads no file again that an earlier part finished; files in work when it stopped are read again.
+/// A continued search reads no file again that an earlier part finished. It reads files again that
+/// were in work when it stopped.
 #[test]
-fn a_search_that_goes_on_reads_less_than_one_from_the_start() {
+fn a_continued_search_reads_less_than_one_from_the_start() {
     let tree = tree();
     let setup = setup().io(Io::Cached);
     let whole = setup.walk(&[&tree]).find(&setup).bytes_read();
@@ -117,7 +120,7 @@ fn a_search_that_goes_on_reads_less_than_one_from_the_start() {
 }
 
 #[test]
-fn of_a_tree_of_which_nothing_is_known_all_candidates_are_pending() {
+fn all_candidates_of_an_unknown_tree_are_pending() {
     let tree = TreeBuilder::new()
         .file("a", "alike")
         .file("b", "alike")
@@ -126,8 +129,11 @@ fn of_a_tree_of_which_nothing_is_known_all_candidates_are_pending() {
         .make_temp();
     let walked = setup().walk(&[&tree]);
     let progress = Progress::default();
-    let pending =
-        Candidates::new(&walked.tree, &progress).pending(&walked.tree, &walked.facts, &progress);
+    let pending = Candidates::new(&walked.tree, &progress).pending(
+        &walked.tree,
+        &walked.fingerprints,
+        &progress,
+    );
     for id in ids(&walked.tree) {
         let waits =
             [b"a", b"b"].contains(&&walked.tree.name(id).to_bytes()[..1].try_into().expect("one"));

@@ -1,4 +1,4 @@
-//! Whether files are still what is known of them.
+//! Whether files still match what is known of them.
 
 use std::fs;
 use std::path::Path;
@@ -34,17 +34,17 @@ fn tree() -> TempTree {
 
 fn with_work<T>(scan: &Scan, progress: &Progress, answer: impl FnOnce(&Work<'_>) -> T) -> T {
     let options = setup().find;
-    answer(&Work::new(&scan.tree, &scan.facts, &options, progress))
+    answer(&Work::new(&scan.tree, &scan.fingerprints, &options, progress))
 }
 
-/// Reads every file again; also returns the finding for each inode, by its first name.
+/// Reads every file again. Also returns the finding for each inode, by its first name.
 fn examined(
     scan: &Scan,
     progress: &Progress,
 ) -> Result<(Validated, Vec<(String, Finding)>), Interrupted> {
     let found = Mutex::new(Vec::new());
     let validated = with_work(scan, progress, |work| {
-        validate(work, &|file| Expected::of(&scan.facts, file), &|file, finding| {
+        validate(work, &|file| Expected::of(&scan.fingerprints, file), &|file, finding| {
             let name = scan.tree.name(file).to_string_lossy().into_owned();
             found.lock().expect("no panic").push((name, finding));
         })
@@ -83,7 +83,7 @@ fn an_unchanged_tree_matches_what_is_known_of_it() {
 }
 
 #[test]
-fn files_that_changed_or_are_gone_are_told_from_those_that_are_the_same() {
+fn changed_and_gone_files_are_distinguished_from_unchanged_ones() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
     fs::write(tree.join("small 1"), "short").expect("writable");
@@ -107,11 +107,11 @@ fn files_that_changed_or_are_gone_are_told_from_those_that_are_the_same() {
 fn bytes_that_are_not_what_was_known_are_found() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
-    // As if the disk had given other bytes the first time.
+    // This is as if the disk had returned other bytes the first time.
     let small = find(&scan, &tree.join("small 1"));
-    let content = scan.facts.content(small.0).expect("it was compared");
-    scan.facts.set_digest(content, Digest::of(b"other bytes"));
-    scan.facts.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
+    let content = scan.fingerprints.content(small.0).expect("it was compared");
+    scan.fingerprints.set_digest(content, Digest::of(b"other bytes"));
+    scan.fingerprints.set_head(find(&scan, &tree.join("head only 1")).0, head_of(b"other bytes"));
     let (answer, found) = examined(&scan, &Progress::default()).expect("not stopped");
     assert_eq!(names(&scan, &answer.differing), ["head only 1", "small 1", "small 2"]);
     assert_eq!((answer.matching, answer.unchecked), (3, 4));

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use catalog::{Catalog, FileState, Known, Record};
+use catalog::{Catalog, FileMatch, FileState, KnownFile};
 use dupes::{
-    Content, Sights, Verdict, Walked, Whereabouts, dirs_of, is_inside, outside, whereabouts,
+    AliasKeyReader, Content, ContentLocation, Verdict, Walked, dirs_of, is_inside, locate_contents,
+    outside,
 };
 use fsops::FileKey;
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     }
     let distinct = Distinct::new(&args.distinct.dirs)?;
     let views = other.mark_views_of(&one.tree, &distinct);
-    let mut found = whereabouts(one.walked(), other.walked());
+    let mut found = locate_contents(one.walked(), other.walked());
     one.note_bad_copies(&other, &found);
     let verified =
         args.verify.then(|| verify(&mut one, &other, &views, &mut found, settings)).transpose()?;
@@ -61,7 +62,7 @@ struct Side {
     tree: Tree,
     /// Number of files in quarantine; counted in the first directory only.
     stored: u64,
-    records: Vec<Record>,
+    records: Vec<FileMatch>,
     standings: Vec<Standing>,
     contents: Vec<Content>,
 }
@@ -70,12 +71,12 @@ impl Side {
     /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
     /// found damaged or unreadable.
     fn look(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
-        let records = catalog.known(&tree)?;
-        let content = |record: &Record| match record.known() {
-            Some(Known { state: FileState::Known, content, .. }) => {
+        let records = catalog.match_files(&tree)?;
+        let content = |record: &FileMatch| match record.known() {
+            Some(KnownFile { state: FileState::Known, content, .. }) => {
                 content.map_or(Content::Alone, Content::Known)
             }
-            Some(Known { state: FileState::Damaged | FileState::Unreadable, .. }) => bad,
+            Some(KnownFile { state: FileState::Damaged | FileState::Unreadable, .. }) => bad,
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();
@@ -90,11 +91,11 @@ impl Side {
     /// Marks files that may be second paths to files of `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
         let shown = Shown::new(one, distinct);
-        let (sights, mut views) = (Sights::read(), HashSet::new());
+        let (sights, mut views) = (AliasKeyReader::read(), HashSet::new());
         for (file, content) in files(&self.tree).into_iter().zip(&mut self.contents) {
             let Content::Known(number) = *content else { continue };
             if shown.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
-                *content = Content::View(number);
+                *content = Content::Alias(number);
                 views.insert(self.tree.key(file));
             }
         }
@@ -108,18 +109,18 @@ impl Side {
     /// Returns the content that a file had before it was found damaged or unreadable.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
-            Known { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
+            KnownFile { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
             _ => None,
         }
     }
 
     /// Notes which of the missing files had a copy on the other side that was found bad.
-    fn note_bad_copies(&mut self, other: &Side, found: &[Whereabouts]) {
+    fn note_bad_copies(&mut self, other: &Side, found: &[ContentLocation]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
         for ((content, standing), place) in self.contents.iter().zip(&mut self.standings).zip(found)
         {
-            if let (Content::Known(content), Whereabouts::Missing) = (content, place)
+            if let (Content::Known(content), ContentLocation::Missing) = (content, place)
                 && bad.contains(content)
             {
                 *standing = Standing::CopiesBad;
@@ -134,11 +135,11 @@ fn verify(
     one: &mut Side,
     other: &Side,
     views: &HashSet<FileKey>,
-    found: &mut Vec<Whereabouts>,
+    found: &mut Vec<ContentLocation>,
     settings: &Settings,
 ) -> Result<(Verified, Tally), CommandError> {
-    let copied = |content: &Content, place: Whereabouts| match content {
-        Content::Known(content) if place == Whereabouts::Copied => Some(*content),
+    let copied = |content: &Content, place: ContentLocation| match content {
+        Content::Known(content) if place == ContentLocation::Copied => Some(*content),
         _ => None,
     };
     let contents = one.contents.iter().zip(&*found).filter_map(|(c, &place)| copied(c, place));
@@ -157,23 +158,23 @@ fn verify(
     let verified = Verified::read(&catalog, &contents, counting, &distinct, place, settings)?;
     let mut sizes = Vec::new();
     for (at, (file, place)) in files(&one.tree).into_iter().zip(&*found).enumerate() {
-        if *place != Whereabouts::Copied {
+        if *place != ContentLocation::Copied {
             continue;
         }
         let verdict = verified.verdict(one.tree.key(file));
         one.standings[at] = standing(verdict);
         match verdict {
             Verdict::Copied => sizes.push(one.tree.file(file).size),
-            Verdict::Alone | Verdict::Unsettled => one.contents[at] = Content::Alone,
+            Verdict::Alone | Verdict::Undecided => one.contents[at] = Content::Alone,
             Verdict::Damaged | Verdict::Unreadable | Verdict::Changed => {
                 one.contents[at] = Content::Unknown;
             }
         }
     }
-    *found = whereabouts(one.walked(), other.walked());
+    *found = locate_contents(one.walked(), other.walked());
     for (place, standing) in found.iter_mut().zip(&one.standings) {
         if *standing == Standing::CopiesChanged {
-            *place = Whereabouts::Unsettled;
+            *place = ContentLocation::Undecided;
         }
     }
     let tally = verified.tally(sizes.into_iter());
@@ -181,16 +182,16 @@ fn verify(
 }
 
 /// Returns the files that are not known to be in the other directory, sorted by path.
-fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
+fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
     let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
-        Whereabouts::Copied | Whereabouts::Linked => None,
-        Whereabouts::Missing => {
+        ContentLocation::Copied | ContentLocation::Linked => None,
+        ContentLocation::Missing => {
             let bad = Some(one.standing(file)).filter(|known| *known == Standing::CopiesBad);
             Some((file, bad.and_then(Standing::mark)))
         }
-        Whereabouts::View => Some((file, Standing::CopiesAreViews.mark())),
-        Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
-        Whereabouts::Unknown => Some((file, one.standing(file).mark())),
+        ContentLocation::Alias => Some((file, Standing::CopiesAreViews.mark())),
+        ContentLocation::Undecided => Some((file, Some("a file of its size there is not known"))),
+        ContentLocation::Unknown => Some((file, one.standing(file).mark())),
     });
     let listed = |(file, state)| Listed {
         path: one.tree.path(file),
@@ -237,25 +238,25 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(one: &Side, other: &Side, found: &[Whereabouts], problems: u64) -> Summary {
+    fn new(one: &Side, other: &Side, found: &[ContentLocation], problems: u64) -> Summary {
         let number = |wanted| found.iter().filter(|&&place| place == wanted).count() as u64;
-        let with = |wanted: Whereabouts| {
+        let with = |wanted: ContentLocation| {
             let all = files(&one.tree).into_iter().zip(found);
             all.filter(move |(_, place)| **place == wanted).map(|(file, _)| file)
         };
         let there = outside(&one.tree, &other.tree);
-        let sizes = with(Whereabouts::Missing).map(|file| one.tree.file(file).size);
-        let unknown = with(Whereabouts::Unknown).map(|file| one.standing(file));
-        let views = with(Whereabouts::View).map(|_| Standing::CopiesAreViews);
+        let sizes = with(ContentLocation::Missing).map(|file| one.tree.file(file).size);
+        let unknown = with(ContentLocation::Unknown).map(|file| one.standing(file));
+        let views = with(ContentLocation::Alias).map(|_| Standing::CopiesAreViews);
         let skipped = &one.tree.skipped;
         Summary {
             files: found.len() as u64 + one.stored,
-            missing: number(Whereabouts::Missing),
+            missing: number(ContentLocation::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
             unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
-            unsettled: number(Whereabouts::Unsettled),
-            hard_links: number(Whereabouts::Linked),
+            unsettled: number(ContentLocation::Undecided),
+            hard_links: number(ContentLocation::Linked),
             unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
             nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
             empty: skipped.empty,

@@ -291,7 +291,7 @@ fn apply(
     };
     let work = work(kind, (lots, totals.amount), args)?;
     carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {
-        Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
+        Some((writer, loaded)) => Ok(writer.apply_changes(loaded, planner.changes(outcome))?),
         None => aftermath::follow_run(run, &outcome.statuses, settings),
     })
 }

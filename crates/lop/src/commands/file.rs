@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use catalog::{Catalog, Entry};
-use dupes::{State, Views};
+use dupes::{AliasDetector, State};
 use fsops::Stat;
 use serde::Serialize;
 
@@ -130,7 +130,7 @@ impl Asker<'_> {
         let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
             return Ok(Err(Unanswered::Unknown(Standing::Missing)));
         };
-        let state = if entry.is(&now) { state_of(entry.state) } else { State::Changed };
+        let state = if entry.is_unchanged(&now) { state_of(entry.state) } else { State::Changed };
         if state != State::Same {
             return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
         }
@@ -172,7 +172,7 @@ impl Asker<'_> {
         let mut counted = Counted::new(looker, entry, &entries, distinct);
         for other in entries {
             let state = match looker.state(&other) {
-                State::Same if counted.has(looker, &other) => State::View,
+                State::Same if counted.has(looker, &other) => State::Alias,
                 state => state,
             };
             let next = inodes.len();
@@ -224,7 +224,7 @@ impl Others {
             let is_changed = matches!(state, State::Changed | State::Unknown | State::Pending);
             if is_changed {
                 self.doubt = Some(Standing::CopiesChanged);
-            } else if state == State::View {
+            } else if state == State::Alias {
                 self.doubt.get_or_insert(Standing::CopiesAreViews);
             }
             let state = match at {
@@ -241,7 +241,7 @@ impl Others {
 /// The file that is asked about and the duplicates counted so far, so that views of them are recognised.
 struct Counted<'d> {
     /// `None` if none of the files can be a view.
-    views: Option<Views>,
+    views: Option<AliasDetector>,
     distinct: &'d Distinct,
 }
 
@@ -252,11 +252,11 @@ impl<'d> Counted<'d> {
         others: &[Entry],
         distinct: &'d Distinct,
     ) -> Counted<'d> {
-        let may_be_view = |entry: &Entry| may_show_others(entry.disk);
-        if !may_be_view(entry) && !others.iter().any(may_be_view) {
+        let may_be_alias = |entry: &Entry| may_show_others(entry.file_system);
+        if !may_be_alias(entry) && !others.iter().any(may_be_alias) {
             return Counted { views: None, distinct };
         }
-        let mut views = Views::default();
+        let mut views = AliasDetector::default();
         if !distinct.has(&entry.path)
             && let Ok(sight) = looker.sight(&entry.path)
         {

@@ -19,7 +19,7 @@ use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
 pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Catalog::runs(&settings.catalog()?);
+    let folder = Catalog::runs_dir(&settings.catalog()?);
     if let Some(run) = args.run {
         return run::show(&folder, run, settings);
     }

@@ -239,7 +239,11 @@ impl Lister<'_> {
         entry: Option<&Entry>,
     ) -> Result<Listed, CommandError> {
         let mut standing = entry.map_or(Standing::Missing, |entry| {
-            Standing::Is(if entry.is(now) { state_of(entry.state) } else { State::Changed })
+            Standing::Is(if entry.is_unchanged(now) {
+                state_of(entry.state)
+            } else {
+                State::Changed
+            })
         });
         let same = entry.filter(|_| standing.is_known());
         let sharers = same.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;

@@ -160,7 +160,7 @@ fn targets(
 }
 
 fn guard(settings: &Settings) -> Guard {
-    let catalog = settings.catalog().map(|path| Catalog::own(&path));
+    let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
     // Without a place for a catalog there is none to keep.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())

@@ -52,7 +52,7 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
     };
     let files = match shelf(args, &mut skip)? {
         Some(shelf) => shelf.list()?,
-        None => Runs::quarantined(&Catalog::runs(&settings.catalog()?), &mut skip)?,
+        None => Runs::quarantined(&Catalog::runs_dir(&settings.catalog()?), &mut skip)?,
     };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
     let heard = output::print(|out| {
@@ -82,7 +82,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
-    let folder = Catalog::runs(&settings.catalog()?);
+    let folder = Catalog::runs_dir(&settings.catalog()?);
     let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
@@ -146,7 +146,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         (purged, ended, monitor)
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+        let runs = refusals::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;
         (purged, ended, monitor)

@@ -5,7 +5,7 @@ mod dirs;
 use std::cmp::Reverse;
 use std::io;
 
-use catalog::{Catalog, Doubts, Rows};
+use catalog::{Catalog, Rows, UnreliableCounts};
 use dupes::State;
 use serde::Serialize;
 use walk::{FileId, Tree};
@@ -51,7 +51,7 @@ fn groups(
         group.size >= smallest && files.any(|&file| is_wanted(file))
     });
     lost.retain(|&(file, _)| tree.file(file).size >= smallest && is_wanted(file));
-    let summary = Summary::new(&groups, &lost, live.loaded.doubts());
+    let summary = Summary::new(&groups, &lost, live.loaded.unreliable_counts());
     sort(tree, &mut groups, args.sort);
     let (format, limit) = shown(args, settings);
     let more = groups.len().saturating_sub(limit);
@@ -143,7 +143,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(groups: &[LiveGroup], lost: &[(FileId, State)], doubts: &Doubts) -> Summary {
+    fn new(groups: &[LiveGroup], lost: &[(FileId, State)], doubts: &UnreliableCounts) -> Summary {
         let stale = groups.iter().flat_map(|group| &group.stale).chain(lost);
         Summary {
             groups: groups.len() as u64,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
-use catalog::{Copies, Recall, ScanRecord, Writer};
-use dupes::{EagerHeads, Found, Group};
+use catalog::{CopyCount, ScanRecord, TreeMatch, Writer};
+use dupes::{Found, Group, InlineHeadReader};
 use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
@@ -116,12 +116,12 @@ fn examine(
         return Ok(Examined { tree, ..Examined::default() });
     }
     let mut recall = match known {
-        Some(writer) if scan.reread => writer.catalog().recall_others(&mut tree)?,
-        Some(writer) => writer.catalog().recall(&mut tree, true)?,
-        None => Recall::nothing(&tree),
+        Some(writer) if scan.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
+        Some(writer) => writer.catalog().match_tree(&mut tree, true)?,
+        None => TreeMatch::empty(&tree),
     };
     let offline = recall.offline();
-    EagerHeads::collect(&mut tree, &recall.facts);
+    InlineHeadReader::collect(&mut tree, &recall.fingerprints);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started, progress);
     let both = (&mut recall, writer.as_mut());
@@ -144,16 +144,16 @@ fn look_for(
     scan: &ScanSettings,
     settings: &Settings,
     tree: &Tree,
-    (recall, writer): (&mut Recall, Option<&mut Writer>),
+    (recall, writer): (&mut TreeMatch, Option<&mut Writer>),
     record: ScanRecord,
     progress: &Progress,
 ) -> Result<Searched, CommandError> {
     let suspects = recall.suspects().to_vec();
-    let Recall { facts, memory } = recall;
+    let TreeMatch { fingerprints: facts, rows } = recall;
     let facts = &*facts;
     let search = || search(scan, tree, facts, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
-    let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, progress);
+    let mut saver = Saver::new((writer, rows), (tree, facts), record, scan.save_every, progress);
     saver.rereads = scan.reread;
     saver.beside(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
@@ -181,7 +181,7 @@ fn record(
 fn commit(
     writer: Writer,
     tree: &Tree,
-    recall: Recall,
+    recall: TreeMatch,
     found: &Found,
     record: &ScanRecord,
     progress: &Progress,
@@ -189,8 +189,8 @@ fn commit(
     progress.enter(Stage::Commit);
     progress.saving.store(true, Relaxed);
     let copies = found.groups.iter().filter_map(|group| {
-        let Group { content, inodes, reclaimable, .. } = *group.of;
-        content.map(|content| Copies { content, inodes, reclaimable })
+        let Group { content, inodes, reclaimable, .. } = *group.value;
+        content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     writer.commit(tree, recall, copies, &problems, record).map_err(|error| {
@@ -208,7 +208,7 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     match &scan.source {
         Source::Paths(roots) => {
             // Heads are read on the way only where the catalog cannot know them already.
-            let eager = (!known).then(|| EagerHeads::new(progress));
+            let eager = (!known).then(|| InlineHeadReader::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
             walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
         }

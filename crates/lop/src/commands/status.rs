@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use action::{Discarded, Kind, Runs};
-use catalog::{Catalog, Disk, Overview, Scanned, Tally};
+use catalog::{Catalog, Overview, ScannedRoot, Tally, VolumeSummary};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -24,10 +24,11 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let overview = open(settings)?.overview()?;
     let size = std::fs::metadata(&path).map_or(0, |found| found.len());
     let mut looker = Looker::default();
-    let offline =
-        |disk: &Disk| disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path));
-    let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
-    let done = Done::look(&Catalog::runs(&path), settings)?;
+    let offline = |disk: &VolumeSummary| {
+        disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path))
+    };
+    let offline: Vec<bool> = overview.volumes.iter().map(offline).collect();
+    let done = Done::look(&Catalog::runs_dir(&path), settings)?;
     let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
     output::print(|out| {
         if settings.json {
@@ -106,7 +107,7 @@ struct Status<'a> {
 
 impl Status<'_> {
     fn write(&self, out: &mut impl Write, names: Names) -> io::Result<()> {
-        let Overview { all, roots, disks, problems } = self.overview;
+        let Overview { all, roots, volumes: disks, problems } = self.overview;
         let show = |path: &[u8]| names.show_line(path).into_owned();
         let mut line = |title: &str, text: &[u8]| {
             write!(out, "{title:<12}")?;
@@ -175,7 +176,7 @@ impl Status<'_> {
     }
 
     fn document(&self) -> Document<'_> {
-        let Overview { all, roots, disks, problems } = self.overview;
+        let Overview { all, roots, volumes: disks, problems } = self.overview;
         Document {
             catalog: JsonCatalog {
                 path: JsonPath::new(self.path.as_os_str().as_encoded_bytes()),
@@ -210,7 +211,7 @@ fn aligned(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts.into_iter().map(|text| format!("{text:<width$}")).collect()
 }
 
-fn kind(disk: &Disk) -> &'static str {
+fn kind(disk: &VolumeSummary) -> &'static str {
     disk.volume.and_then(|volume| volume.known_name()).unwrap_or("unknown")
 }
 
@@ -258,8 +259,8 @@ struct JsonRoot<'a> {
     remembered: JsonTally,
 }
 
-impl<'a> From<&'a Scanned> for JsonRoot<'a> {
-    fn from(root: &'a Scanned) -> JsonRoot<'a> {
+impl<'a> From<&'a ScannedRoot> for JsonRoot<'a> {
+    fn from(root: &'a ScannedRoot) -> JsonRoot<'a> {
         JsonRoot {
             path: JsonPath::new(&root.path),
             ended_ms: root.finished_ms,

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         return preview::show(args.run, &paths, settings);
     }
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
-    let folder = Catalog::runs(&settings.catalog()?);
+    let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = refusals::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;

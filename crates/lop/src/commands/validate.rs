@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let options = Workers::new(None, device::Io::Auto).compare;
-    let (tree, facts) = (&loaded.tree, &loaded.facts);
+    let (tree, facts) = (&loaded.tree, &loaded.fingerprints);
     let (validated, marked) = while_marking(settings, |marks| {
         let work = dupes::Work::new(tree, facts, &options, &progress);
         let expected = |file| expected(&loaded, file);
@@ -78,12 +78,12 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
 
 /// Returns what is expected of a file's bytes: also of one that was found bad what was known before.
 fn expected(loaded: &Loaded, file: FileId) -> Expected {
-    match loaded.doubt(file) {
+    match loaded.unreliable(file) {
         Some(doubt) => Expected {
             head: doubt.head,
             digest: doubt.content.and_then(|content| loaded.content(content).0),
         },
-        None => Expected::of(&loaded.facts, file),
+        None => Expected::of(&loaded.fingerprints, file),
     }
 }
 

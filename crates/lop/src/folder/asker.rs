@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use catalog::{Catalog, Entry, Known, Record};
+use catalog::{Catalog, Entry, FileMatch, KnownFile};
 use content::Digest;
 use dupes::State;
 use walk::{FileId, Tree};
@@ -51,7 +51,7 @@ impl Content {
     /// Records where an unchanged file is.
     fn note_place(&mut self, entry: &Entry, bounds: &Bounds<'_>, looker: &mut Looker) {
         let inode = (entry.volume, entry.inode);
-        match bounds.place(&entry.path, entry.disk, looker) {
+        match bounds.place(&entry.path, entry.file_system, looker) {
             Place::Outside => drop(self.outside.insert(inode)),
             Place::View => drop(self.doubt.get_or_insert(Standing::CopiesAreViews)),
             Place::Elsewhere if bounds.is_in_system_dir(&entry.path) => {
@@ -76,7 +76,7 @@ impl<'a> Asker<'a> {
 
     /// Returns where else the content of each file is, in the order of the tree.
     pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
-        let records = self.catalog.known(self.tree)?;
+        let records = self.catalog.match_files(self.tree)?;
         let mut files = Vec::with_capacity(records.len());
         for (file, record) in self.tree.files().iter().zip(&records) {
             let standing = Standing::of(record);
@@ -90,7 +90,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Returns where the copies of an unchanged file are.
-    fn copies(&mut self, known: &Known, size: u64) -> Result<Copies, CommandError> {
+    fn copies(&mut self, known: &KnownFile, size: u64) -> Result<Copies, CommandError> {
         let alone = Copies { standing: Standing::Is(State::Same), ..Copies::default() };
         let Some(number) = known.content else { return self.unless_waiting(alone, size) };
         if !self.contents.contains_key(&number) {
@@ -142,7 +142,7 @@ impl<'a> Asker<'a> {
                     same.push(entry);
                 }
                 // It may have this content all the same.
-                State::Changed | State::Unknown | State::View | State::Pending => {
+                State::Changed | State::Unknown | State::Alias | State::Pending => {
                     if bounds.is_outside(&entry.path, looker) {
                         content.doubt = Some(Standing::CopiesChanged);
                     }
@@ -154,7 +154,7 @@ impl<'a> Asker<'a> {
                 State::Gone => {}
             }
         }
-        let are_views = self.looker.views_among(&same, self.distinct);
+        let are_views = self.looker.aliases_among(&same, self.distinct);
         for (entry, is_view) in same.iter().zip(are_views) {
             let inodes = if is_view { &mut content.views } else { &mut content.inodes };
             inodes.insert((entry.volume, entry.inode));
@@ -163,7 +163,11 @@ impl<'a> Asker<'a> {
     }
 
     /// Finds hard links outside of the directory to files that have no copy there.
-    fn find_links(&mut self, records: &[Record], files: &mut [Copies]) -> Result<(), CommandError> {
+    fn find_links(
+        &mut self,
+        records: &[FileMatch],
+        files: &mut [Copies],
+    ) -> Result<(), CommandError> {
         let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
         for (at, record) in records.iter().enumerate() {
             let Some(known) = record.known().filter(|_| !files[at].outside) else { continue };
@@ -178,7 +182,7 @@ impl<'a> Asker<'a> {
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
             // A hard link is the same file, so its content does not matter.
-            let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is(&now));
+            let is_same = self.looker.stat(&entry.path).is_ok_and(|now| entry.is_unchanged(&now));
             if is_same && self.bounds.is_outside(&entry.path, &mut self.looker) {
                 let names = linked.get(&(entry.volume, entry.inode));
                 for &at in names.into_iter().flatten() {

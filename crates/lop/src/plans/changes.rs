@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use action::{Changed, Outcome, Status, Statuses};
-use catalog::{Change, Now};
+use catalog::{CurrentMetadata, FileChange};
 use fsops::{FileKey, Kind, Stat};
 use walk::FileId;
 
@@ -19,23 +19,26 @@ use crate::look::Looker;
 impl Planner {
     /// Returns the changes to the files that a catalog knows, each file once: those that a run changed, and the other
     /// names of their inodes, which have another status change time now.
-    pub(crate) fn changes<'o>(&'o self, outcome: &'o Outcome) -> impl Iterator<Item = Change> + 'o {
+    pub(crate) fn changes<'o>(
+        &'o self,
+        outcome: &'o Outcome,
+    ) -> impl Iterator<Item = FileChange> + 'o {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
         let (mut looker, mut known) = (Looker::default(), Known::default());
-        let looked_ns = aftermath::settle();
+        let inspected_ns = aftermath::settle();
         names.filter_map(move |(file, changed)| {
             let unshared = changed.map_or(0, |changed| changed.unshared);
             if changed.is_some_and(|changed| !changed.is_there) {
-                return Some(Change { file, now: None, unshared });
+                return Some(FileChange { file, now: None, unshared });
             }
             let now = looker.stat(&self.source.tree().absolute_path(file)).ok()?;
             if now.kind != Kind::File || !known.has(self, file, &now, &outcome.statuses) {
                 return None;
             }
             let (mtime_ns, ctime_ns) = (now.mtime_ns(), now.ctime_ns);
-            let now = Now { inode: now.inode, mtime_ns, ctime_ns, looked_ns };
-            Some(Change { file, now: Some(now), unshared })
+            let now = CurrentMetadata { inode: now.inode, mtime_ns, ctime_ns, inspected_ns };
+            Some(FileChange { file, now: Some(now), unshared })
         })
     }
 

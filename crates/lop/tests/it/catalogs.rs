@@ -59,7 +59,7 @@ fn what_is_no_database_is_refused_and_not_touched() {
     let lop = Lop::with(
         &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
     );
-    assert_all_refuse(&lop, &lop.path("notes.txt"), "is not a catalog of lop, or damaged");
+    assert_all_refuse(&lop, &lop.path("notes.txt"), "is not a lop catalog, or is damaged");
 }
 
 #[test]
@@ -71,15 +71,15 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
         .execute_batch("CREATE TABLE file (a, b); INSERT INTO file VALUES (1, 2)")
         .expect("made");
     drop(foreign);
-    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+    assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
     let foreign = Connection::open(&path).expect("a database");
     foreign.execute_batch("DROP TABLE file; PRAGMA application_id = 7").expect("changed");
     drop(foreign);
-    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+    assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
     let foreign = Connection::open(&path).expect("a database");
     foreign.execute_batch("PRAGMA journal_mode = WAL; PRAGMA application_id = 8").expect("changed");
     drop(foreign);
-    assert_all_refuse(&lop, &path, "is not a catalog of lop, or damaged");
+    assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
 }
 
 /// A file named by mistake gets no lock beside it, least of all one that others go by: /etc/passwd.lock
@@ -88,7 +88,7 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
 fn a_catalog_named_by_mistake_costs_nothing() {
     let lop =
         Lop::with(&tree().file("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n".repeat(9).as_str()));
-    assert_all_refuse(&lop, &lop.path("etc/passwd"), "is not a catalog of lop, or damaged");
+    assert_all_refuse(&lop, &lop.path("etc/passwd"), "is not a lop catalog, or is damaged");
     assert_eq!(names_beside(&lop.path("etc/passwd")), ["passwd"]);
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use catalog::{Catalog, Held, Holdings};
+use catalog::{Catalog, ContentIndex, DigestedFile};
 use content::Digest;
 use fsops::Stat;
 use mirror::{Hint, Memory, SMALLEST_REUSED};
@@ -17,15 +17,15 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
-    destination: Option<Mutex<Holdings>>,
+    destination: Option<Mutex<ContentIndex>>,
 }
 
 /// What is remembered of the source, and of the directory that was asked about last.
 #[derive(Debug)]
 struct OfSource {
-    holdings: Holdings,
+    holdings: ContentIndex,
     dir: Option<Vec<u8>>,
-    files: HashMap<Vec<u8>, Held>,
+    files: HashMap<Vec<u8>, DigestedFile>,
 }
 
 /// Returns what the catalog remembers of those trees that are on this host; nothing if there is none that can be
@@ -46,7 +46,7 @@ fn read(
     let path = settings.catalog()?;
     let holdings = |top: &Path| {
         let catalog = Catalog::open(&path)?;
-        Ok(Holdings::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
+        Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
     };
     let of = |top: Option<&Path>| top.map(holdings).transpose();
     let both = of(source).and_then(|source| Ok((source, of(destination)?)));
@@ -68,9 +68,11 @@ impl OfSource {
             let files = self.holdings.digested_in(dir)?;
             self.files = files.into_iter().map(|held| (held.name.clone(), held)).collect();
         }
-        let Some(held) = self.files.get(name).filter(|held| held.is(stat)) else { return Ok(None) };
+        let Some(held) = self.files.get(name).filter(|held| held.is_unchanged(stat)) else {
+            return Ok(None);
+        };
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
-        let also = self.holdings.another(held, &path)?.unwrap_or_default();
+        let also = self.holdings.another_copy(held, &path)?.unwrap_or_default();
         Ok(Some(Hint { digest: held.digest.0, also }))
     }
 }
@@ -85,9 +87,11 @@ impl Memory for Remembered {
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
         let Some(destination) = &self.destination else { return Vec::new() };
         let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut paths =
-            digest.and_then(|digest| holdings.of_digest(&Digest(*digest)).ok()).unwrap_or_default();
-        paths.extend(holdings.of_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
+        let mut paths = digest
+            .and_then(|digest| holdings.find_by_digest(&Digest(*digest)).ok())
+            .unwrap_or_default();
+        paths
+            .extend(holdings.find_by_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
         paths
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn begin(
             None => trees.push(Tree { path: target.path().to_vec(), was: *target.stat() }),
         }
     }
-    let begun = Discard::begin(&Catalog::runs(&catalog), &trees);
+    let begun = Discard::begin(&Catalog::runs_dir(&catalog), &trees);
     let Begun { discard, moved, refused, ended } =
         begun.map_err(|e| advised(e, "nothing was moved"))?;
     let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
@@ -148,7 +148,7 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
-    let taken = Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)?;
+    let taken = Discard::take(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
@@ -163,7 +163,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 
 /// Goes on with every run that no process is at.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let folder = Catalog::runs(&settings.catalog()?);
+    let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let (start, monitor) = (Instant::now(), Monitor::begin(&progress, settings)?);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use catalog::{Catalog, Rows};
-use dupes::{Folders, Related, Relation, Remembered, State, newcomers};
+use dupes::{Folders, Related, Relation, RememberedTree, State, count_untracked};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
@@ -32,12 +32,12 @@ pub(super) fn run(
     live.mark_views(&Distinct::new(&args.distinct.dirs)?);
     let loaded = &live.loaded;
     let (mut related, summary, problems) = work_on(loaded, settings, |work| {
-        let new = newcomers(work, &roots)?;
-        let remembered = Remembered {
+        let new = count_untracked(work, &roots)?;
+        let remembered = RememberedTree {
             tree: &loaded.tree,
-            facts: &loaded.facts,
+            fingerprints: &loaded.fingerprints,
             states: live.states(),
-            newcomers: &new.counts,
+            untracked: &new.counts,
             reclaimable: &|content| loaded.content(content).1,
         };
         let folders = Folders::new(&remembered, work.progress)?;
@@ -50,7 +50,7 @@ pub(super) fn run(
         let together = folders.reclaimable(related.iter());
         let states = live.states().iter().copied();
         let states = states.filter(|state| *state != State::Gone);
-        let mut unknown = Unknown::of_catalog(states, loaded.doubts());
+        let mut unknown = Unknown::of_catalog(states, loaded.unreliable_counts());
         unknown.all += new.found;
         let summary = Summary::new(&related, together, unknown, new.problems.len());
         Ok((related, summary, new.problems))
@@ -146,7 +146,7 @@ impl Summary {
         let all = |relation| related.iter().filter(move |r| r.relation == relation);
         Summary {
             equal: all(Relation::Equal).count() as u64,
-            redundant_dirs: all(Relation::Equal).map(|r| r.spare().len() as u64).sum(),
+            redundant_dirs: all(Relation::Equal).map(|r| r.redundant().len() as u64).sum(),
             contained: all(Relation::Contained).count() as u64,
             overlapping: all(Relation::Overlapping).count() as u64,
             reclaimable_bytes,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use catalog::{Findings, Memory, ScanRecord, Writer};
+use catalog::{Findings, RowMap, ScanRecord, Writer};
 use content::Facts;
 use dupes::Candidates;
 use runtime::{Interrupted, Progress, own_descriptor_table};
@@ -30,7 +30,7 @@ const RARELY: u32 = 20;
 /// Where to keep what is found out of a tree.
 pub(super) struct Saver<'a> {
     pub(super) writer: &'a mut Writer,
-    pub(super) memory: &'a mut Memory,
+    pub(super) rows: &'a mut RowMap,
     pub(super) tree: &'a Tree,
     pub(super) facts: &'a Facts,
     /// The scan, as far as it is known.
@@ -47,7 +47,7 @@ pub(super) struct Saver<'a> {
 
 impl<'a> Saver<'a> {
     pub(super) fn new(
-        (writer, memory): (&'a mut Writer, &'a mut Memory),
+        (writer, rows): (&'a mut Writer, &'a mut RowMap),
         (tree, facts): (&'a Tree, &'a Facts),
         record: ScanRecord,
         every: Duration,
@@ -55,7 +55,7 @@ impl<'a> Saver<'a> {
     ) -> Saver<'a> {
         Saver {
             writer,
-            memory,
+            rows,
             tree,
             facts,
             record,
@@ -156,8 +156,14 @@ impl<'a> Saver<'a> {
         self.record.finished_ms = super::milliseconds(SystemTime::now());
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let record = &self.record;
-        let found = Findings { tree, facts, problems: &problems, record, pending: Some(&pending) };
-        self.writer.save(self.memory, &found)?;
+        let found = Findings {
+            tree,
+            fingerprints: facts,
+            problems: &problems,
+            record,
+            pending: Some(&pending),
+        };
+        self.writer.save(self.rows, &found)?;
         Ok(pending.iter().filter(|&&waits| waits).count() as u64)
     }
 }

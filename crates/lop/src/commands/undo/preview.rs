@@ -22,7 +22,7 @@ pub(super) fn show(
     paths: &[Vec<u8>],
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let folder = Catalog::runs(&settings.catalog()?);
+    let folder = Catalog::runs_dir(&settings.catalog()?);
     let mut unreadable = 0;
     let mut found = None;
     output::print(|out| {

@@ -1,0 +1,184 @@
+//! Matches the catalog's rows with the files of a walk.
+//!
+//! One pass over the rows below the roots, by directory and name, determines which files are
+//! unchanged, which rows a commit has to write, and which rows are gone. A file whose directory was
+//! moved is found by its inode.
+//!
+//! # What counts as gone
+//!
+//! A remembered file is forgotten only if its directory was listed completely without its name, and
+//! the file system that is there now is the one that the file was on. Everything else stays
+//! remembered: files that a filter left out ([`Tree::left_out`]), files that could not be
+//! inspected, and files on a disk that is not mounted.
+
+mod inodes;
+mod merge;
+mod outside;
+pub(crate) mod stored;
+mod unreachable;
+
+use std::collections::HashSet;
+
+use content::{Digest, Facts, Head};
+use walk::{FileId, Tree};
+
+use crate::error::Error;
+use crate::open::Catalog;
+use crate::state::FileState;
+use crate::tables::dirs::Dirs;
+use crate::tables::rows::{Contents, FileRow};
+use crate::tables::volumes::Volumes;
+use stored::{Orphans, Stored};
+use unreachable::UnreachableRows;
+
+/// The files of a tree, matched with the catalog.
+#[derive(Debug)]
+pub struct TreeMatch {
+    /// What is known of their contents, for the engine to use and add to.
+    pub fingerprints: Facts,
+    /// Which rows the files have, for a commit.
+    pub rows: RowMap,
+}
+
+/// How the files of a tree map to the catalog's rows.
+#[derive(Debug, Default)]
+pub struct RowMap {
+    pub(crate) dirs: Dirs,
+    /// The row of each directory of the tree; 0 for none.
+    pub(crate) dir_rows: Vec<i64>,
+    /// What is stored of each file of the tree; [`Stored::Nothing`] if there is no row or it is
+    /// outdated.
+    pub(crate) stored: Vec<Stored>,
+    pub(crate) volumes: Volumes,
+    pub(crate) contents: Contents,
+    /// Files that are gone, by directory row and name.
+    pub(crate) gone_files: Vec<(i64, Box<[u8]>)>,
+    /// Rows of directories that are gone, with everything in them.
+    pub(crate) gone_dirs: Vec<i64>,
+    /// Contents that lost a file.
+    pub(crate) touched: HashSet<i64>,
+    /// The number of files below the roots that are on a disk that is not mounted.
+    pub(crate) offline: u64,
+    /// Unreachable rows that have the size of a file of the tree.
+    pub(crate) unreachable: UnreachableRows,
+    pub(crate) suspects: Vec<Suspect>,
+    /// Whether nothing that is known of the tree's files is used.
+    reread: bool,
+    /// The row of the scan, once it has one.
+    pub(crate) scan: Option<i64>,
+}
+
+/// A file that is read again although its metadata is unchanged since the last scan, because it was
+/// found bad since or because the scan reads everything again.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspect {
+    /// The file.
+    pub file: FileId,
+    /// Its head when it was scanned.
+    pub head: Option<Head>,
+    /// BLAKE3 of its content when it was scanned.
+    pub digest: Option<Digest>,
+    content: Option<i64>,
+}
+
+impl Suspect {
+    /// Returns the digest and the row of the content that the file had.
+    pub(crate) fn content(&self) -> Option<(Digest, i64)> {
+        self.digest.zip(self.content)
+    }
+}
+
+impl RowMap {
+    /// Adds what is remembered of a file of the tree to `fingerprints`, or makes the file a
+    /// suspect. Returns what is stored of it.
+    fn attach(&mut self, fingerprints: &Facts, file: FileId, row: &FileRow) -> Stored {
+        let FileRow { head, content, state, .. } = *row;
+        let stored = Stored::of(row);
+        if !state.is_bad() && !self.reread {
+            self.contents.attach(fingerprints, file.0, row);
+            return stored;
+        }
+        let digest = content.and_then(|content| self.contents.row(content)?.digest);
+        self.suspects.push(Suspect { file, head, digest, content });
+        if state == FileState::Known && (head.is_some() || content.is_some()) {
+            Stored::Reread
+        } else {
+            stored
+        }
+    }
+}
+
+impl Catalog {
+    /// Matches the files of `tree` with the catalog.
+    ///
+    /// With `compare_all`, adds to the tree the remembered files outside its roots that have the
+    /// size of a file in it, so that groups can span files that were scanned at different times.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged, but files may
+    /// have been added to `tree`.
+    pub fn match_tree(&self, tree: &mut Tree, compare_all: bool) -> Result<TreeMatch, Error> {
+        self.match_tree_with(tree, compare_all, false)
+    }
+
+    /// Matches the files of `tree` for a scan that reads all of them again: only what is known of
+    /// files outside its roots is used.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Catalog::match_tree`] does.
+    pub fn match_tree_for_reread(&self, tree: &mut Tree) -> Result<TreeMatch, Error> {
+        self.match_tree_with(tree, true, true)
+    }
+
+    fn match_tree_with(
+        &self,
+        tree: &mut Tree,
+        compare_all: bool,
+        reread: bool,
+    ) -> Result<TreeMatch, Error> {
+        let mut rows = RowMap {
+            reread,
+            volumes: Volumes::load(self)?,
+            contents: Contents::load(self)?,
+            dirs: Dirs::load(self)?,
+            ..RowMap::default()
+        };
+        rows.stored = vec![Stored::Nothing; tree.files().len()];
+        rows.dir_rows = rows.dirs.of_tree(tree);
+        let mut matched = TreeMatch { fingerprints: Facts::new(tree.files().len()), rows };
+        let (mut orphans, mut outside) = (Orphans::new(), Vec::new());
+        matched.match_rows(self, tree, &mut orphans, &mut outside)?;
+        matched.match_gone_dirs(self, tree, &mut orphans)?;
+        if compare_all {
+            matched.add_outside(self, tree, outside, &mut orphans)?;
+        }
+        matched.match_moved_inodes(tree, &orphans);
+        matched.share_among_names(tree);
+        Ok(matched)
+    }
+}
+
+impl TreeMatch {
+    /// Returns the files that have to be read again.
+    pub fn suspects(&self) -> &[Suspect] {
+        &self.rows.suspects
+    }
+
+    /// Returns a match without rows, for a scan without a catalog or with a new one.
+    pub fn empty(tree: &Tree) -> TreeMatch {
+        let rows = RowMap {
+            stored: vec![Stored::Nothing; tree.files().len()],
+            dir_rows: vec![0; tree.dirs().len()],
+            ..RowMap::default()
+        };
+        TreeMatch { fingerprints: Facts::new(tree.files().len()), rows }
+    }
+
+    /// Returns how many remembered files below the roots are on a disk that is not mounted. They
+    /// stay remembered.
+    pub fn offline(&self) -> u64 {
+        self.rows.offline
+    }
+}

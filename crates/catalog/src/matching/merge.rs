@@ -1,0 +1,141 @@
+//! Merges the rows below the roots of a tree with its files, and finds rows that are gone.
+
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
+use walk::{DirId, FileId, Remembered, Tree};
+
+use super::stored::{Orphans, Outside, Stored};
+use super::{RowMap, TreeMatch};
+use crate::error::Error;
+use crate::open::Catalog;
+use crate::tables::rows::FileRow;
+use crate::tables::versions::{files_by_name, sizes, version};
+
+impl TreeMatch {
+    /// Merges the files of each directory with its rows. Both are sorted by name.
+    pub(super) fn match_rows(
+        &mut self,
+        catalog: &Catalog,
+        tree: &Tree,
+        orphans: &mut Orphans,
+        outside: &mut Vec<Outside>,
+    ) -> Result<(), Error> {
+        let mut dirs: Vec<(i64, DirId)> = (0u32..)
+            .zip(&self.rows.dir_rows)
+            .filter(|&(_, &row)| row != 0)
+            .map(|(id, &row)| (row, DirId(id)))
+            .collect();
+        dirs.sort_unstable();
+        let mut groups = dirs.chunk_by(|a, b| a.0 == b.0).peekable();
+        let wanted: Vec<i64> = groups.clone().map(|same| same[0].0).collect();
+        let sizes: LazyCell<HashSet<u64>, _> = LazyCell::new(|| sizes(tree));
+        let (mut at, mut here, mut files) = (0, &dirs[..0], Vec::new().into_iter().peekable());
+        catalog.each_file_of(wanted.into_iter(), |row, name, stored| {
+            while at != row {
+                let Some(same) = groups.next() else { return };
+                at = same[0].0;
+                if at == row {
+                    here = same;
+                    let named = files_by_name(tree, same.iter().map(|&(_, id)| id));
+                    files = named.into_iter().peekable();
+                }
+            }
+            while files.next_if(|&(n, _)| n < name).is_some() {}
+            match files.peek() {
+                Some(&(n, file)) if n == name => self.match_row(tree, file, &stored),
+                _ if self.is_gone(tree, here, name, &stored) => {
+                    self.remove_row(row, name, stored, orphans);
+                }
+                _ if sizes.contains(&stored.size) => outside.push((row, name.into(), stored)),
+                _ => {}
+            }
+        })
+    }
+
+    /// Returns whether a row without a file is gone from its directory. `here` has the records of
+    /// the directory in the tree, one for each device that its files are on.
+    fn is_gone(&mut self, tree: &Tree, here: &[(i64, DirId)], name: &[u8], row: &FileRow) -> bool {
+        let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
+        let file = Remembered { size, inode, mtime_ns, ctime_ns };
+        let mut listed =
+            here.iter().map(|&(_, dir)| dir).filter(|&dir| tree.dir(dir).complete).peekable();
+        if listed.peek().is_none() || here.iter().any(|&(_, dir)| tree.left_out(dir, name, file)) {
+            return false;
+        }
+        let RowMap { volumes, offline, .. } = &mut self.rows;
+        let volume = |dir| &tree.device_of(dir).volume;
+        let is_offline = listed.all(|dir| volumes.is_offline(row.volume, volume(dir)));
+        *offline += u64::from(is_offline);
+        !is_offline
+    }
+
+    /// Compares a file with the row of its name.
+    fn match_row(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
+        let volumes = &mut self.rows.volumes;
+        if row.same_version(&version(tree, file, volumes)) {
+            let stored = self.rows.attach(&self.fingerprints, file, row);
+            self.rows.stored[file.0 as usize] = stored;
+            if stored != Stored::UntrustedContent && !stored.is_suspect() {
+                return;
+            }
+        }
+        self.rows.touched.extend(row.content);
+    }
+
+    fn remove_row(&mut self, dir: i64, name: &[u8], row: FileRow, orphans: &mut Orphans) {
+        self.rows.gone_files.push((dir, name.into()));
+        self.rows.touched.extend(row.content);
+        if row.head.is_some() || row.state.is_bad() {
+            orphans.insert((row.volume, row.inode), row);
+        }
+    }
+
+    /// Finds directories that are gone: those that are not in the tree although their parent was
+    /// listed completely and no filter left them out by name.
+    pub(super) fn match_gone_dirs(
+        &mut self,
+        catalog: &Catalog,
+        tree: &Tree,
+        orphans: &mut Orphans,
+    ) -> Result<(), Error> {
+        let present: HashSet<i64> = self.rows.dir_rows.iter().copied().collect();
+        let mut missing = Vec::new();
+        for (id, &row) in (0u32..).map(DirId).zip(&self.rows.dir_rows) {
+            if row == 0 || !tree.dir(id).complete {
+                continue;
+            }
+            let volume = tree.device_of(id).volume;
+            for child in self.rows.dirs.children(row) {
+                if !present.contains(&child.id) && !tree.left_out_unseen(id, &child.name) {
+                    self.rows.dirs.each_below(child.id, |id| missing.push((id, volume)));
+                }
+            }
+        }
+        let mut statement = catalog.files_in_statement()?;
+        // Directories with a file on a disk that is not mounted, and their ancestors.
+        let mut kept: HashSet<i64> = HashSet::new();
+        for &(dir, volume) in missing.iter().rev() {
+            let (mut lost, before) = (Vec::new(), self.rows.offline);
+            let RowMap { volumes, offline, touched, .. } = &mut self.rows;
+            catalog.each_file_in(&mut statement, dir, |name, row| {
+                if volumes.is_offline(row.volume, &volume) {
+                    *offline += 1;
+                    return;
+                }
+                lost.push((dir, name.into()));
+                touched.extend(row.content);
+                if row.head.is_some() || row.state.is_bad() {
+                    orphans.insert((row.volume, row.inode), row);
+                }
+            })?;
+            if *offline > before || kept.contains(&dir) {
+                self.rows.gone_files.append(&mut lost);
+                kept.extend(self.rows.dirs.row(dir).map(|row| row.parent));
+            } else {
+                self.rows.gone_dirs.push(dir);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Adds remembered files that a scan did not visit to its tree, so that groups span files that were
+//! scanned at different times.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use walk::{FileId, Tree};
+
+use super::TreeMatch;
+use super::stored::{Orphans, Outside, Stored};
+use crate::error::Error;
+use crate::open::Catalog;
+use crate::placer::Placer;
+use crate::tables::dirs::{Dirs, TOP};
+use crate::tables::rows::FileRow;
+use crate::tables::versions::{sizes, version};
+use crate::tables::volumes::Volumes;
+
+/// How long to wait for a disk with remembered files. A disk in standby takes 5 to 15 seconds to
+/// start.
+const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
+
+impl TreeMatch {
+    /// Adds the remembered files that have the size of a file in the tree.
+    ///
+    /// Adds unreachable files to `orphans`, as their disk may be mounted elsewhere.
+    pub(crate) fn add_outside(
+        &mut self,
+        catalog: &Catalog,
+        tree: &mut Tree,
+        partly: Vec<Outside>,
+        orphans: &mut Orphans,
+    ) -> Result<(), Error> {
+        let TreeMatch { fingerprints, rows } = self;
+        let inside: HashSet<i64> = rows.dir_rows.iter().chain(&rows.gone_dirs).copied().collect();
+        let mut rest = Vec::new();
+        rows.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
+        if rest.is_empty() && partly.is_empty() {
+            return Ok(());
+        }
+        let sizes = sizes(tree);
+        // A file that was found bad is read again when its own directory is scanned.
+        let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
+        let mut wanted = partly;
+        wanted.retain(|(_, _, row)| is_wanted(row));
+        let mut statement = catalog.files_in_statement()?;
+        for dir in rest {
+            catalog.each_file_in(&mut statement, dir, |name, row| {
+                if is_wanted(&row) {
+                    wanted.push((dir, name.into(), row));
+                }
+            })?;
+        }
+        let unreachable = &mut rows.unreachable;
+        let silent = silent_volumes(&rows.dirs, &wanted);
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
+            unreachable.add(dir, &name, &row);
+        }
+        let changed = changed_inodes(tree, &mut rows.volumes, &wanted);
+        let is_changed = |row: &FileRow| changed.contains(&(row.volume, row.inode));
+        for (dir, name, row) in wanted.extract_if(.., |(.., row)| is_changed(row)) {
+            unreachable.add(dir, &name, &row);
+        }
+        let mut placer = Placer::new(tree, &rows.dirs, &rows.volumes);
+        for same in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let dir = same[0].0;
+            let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
+            placer.add_files(dir, files, true, |name, file, row| {
+                let Some(file) = file else {
+                    if row.head.is_some() {
+                        orphans.entry((row.volume, row.inode)).or_insert(*row);
+                    }
+                    return unreachable.add(dir, name, row);
+                };
+                fingerprints.grow(file.0 as usize + 1);
+                rows.contents.attach(fingerprints, file.0, row);
+                rows.stored.push(Stored::of(row));
+                if row.head.is_none() {
+                    rows.touched.extend(row.content);
+                }
+            });
+        }
+        let dirs = placer.finish();
+        rows.dir_rows.resize(tree.dirs().len(), 0);
+        for (row, id) in dirs {
+            rows.dir_rows[id.0 as usize] = row;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the inodes, by volume and number, of which the tree has another version than a row. The
+/// name in that row was not inspected since the inode changed, so the row does not describe the
+/// tree's names of it.
+fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashSet<(i64, u64)> {
+    let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
+    for (.., row) in rows {
+        seen.entry(row.inode).or_default().push(row);
+    }
+    let mut changed = HashSet::new();
+    for (id, file) in (0..).map(FileId).zip(tree.files()) {
+        let Some(rows) = seen.get(&file.inode) else { continue };
+        let now = version(tree, id, volumes);
+        let differs = |row: &&FileRow| row.volume == now.volume && !row.same_version(&now);
+        if rows.iter().any(differs) {
+            changed.insert((now.volume, now.inode));
+        }
+    }
+    changed
+}
+
+/// Returns the volumes that do not answer. A mount whose server is gone would block a scan that
+/// does not even visit it.
+fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
+    let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
+    for (dir, _, row) in wanted {
+        dir_of.entry(row.volume).or_insert(*dir);
+    }
+    let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
+    let silent = walk::silent(&paths, SPIN_UP_TIMEOUT);
+    (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
+}

@@ -1,0 +1,72 @@
+//! Tracks remembered files that a scan cannot reach: their disk is not mounted, or their directory
+//! was moved or cannot be read.
+//!
+//! Different content numbers mean that the contents were compared and differ. New files of a scan
+//! cannot be compared with unreachable ones. So either digests tell whether they are equal, or the
+//! unreachable files lose their contents and are compared when they are back.
+
+use std::collections::{HashMap, HashSet};
+
+use content::{ContentId, Digest, Facts, Head};
+use walk::Tree;
+
+use crate::tables::rows::{Contents, FileRow};
+
+/// Unreachable rows that have a content.
+#[derive(Debug, Default)]
+pub(crate) struct UnreachableRows {
+    rows: Vec<(i64, Box<[u8]>, FileRow)>,
+}
+
+impl UnreachableRows {
+    /// Adds a row, given by its directory and name.
+    pub(crate) fn add(&mut self, dir: i64, name: &[u8], row: &FileRow) {
+        if row.content.is_some() {
+            self.rows.push((dir, name.into(), *row));
+        }
+    }
+
+    /// Removes rows that lost their content, given by directory and name.
+    pub(crate) fn forget(&mut self, unproven: &[(i64, Box<[u8]>)]) {
+        let unproven: HashSet<(i64, &[u8])> = unproven.iter().map(|(d, n)| (*d, &**n)).collect();
+        self.rows.retain(|(dir, name, _)| !unproven.contains(&(*dir, &**name)));
+    }
+
+    /// Returns the contents of these files by digest.
+    pub(crate) fn digests(&self, contents: &Contents) -> HashMap<Digest, i64> {
+        let rows = self.rows.iter().filter_map(|(_, _, row)| row.content);
+        rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
+    }
+
+    /// Returns the directory, name and content of each row whose content may equal one of the `new`
+    /// ones: size and head are the same, and one of the two contents has no digest.
+    pub(crate) fn unproven(
+        &self,
+        contents: &Contents,
+        tree: &Tree,
+        fingerprints: &Facts,
+        new: &[ContentId],
+    ) -> Vec<(i64, &[u8], i64)> {
+        if self.rows.is_empty() || new.is_empty() {
+            return Vec::new();
+        }
+        let new: HashSet<ContentId> = new.iter().copied().collect();
+        // For each size and head, whether every new content has a digest.
+        let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
+        for (id, file) in (0u32..).zip(tree.files()) {
+            let content = fingerprints.content(id).filter(|content| new.contains(content));
+            if let (Some(content), Some(head)) = (content, fingerprints.head(id)) {
+                *digests.entry((file.size, head)).or_insert(true) &=
+                    fingerprints.digest(content).is_some();
+            }
+        }
+        let unproven = |row: &FileRow| {
+            let content = row.content?;
+            let digest = contents.row(content).is_some_and(|content| content.digest.is_some());
+            let proven = digests.get(&(row.size, row.head?)).is_none_or(|&all| all && digest);
+            (!proven).then_some(content)
+        };
+        let rows = self.rows.iter();
+        rows.filter_map(|(dir, name, row)| Some((*dir, name.as_ref(), unproven(row)?))).collect()
+    }
+}

@@ -1,0 +1,188 @@
+//! Adds remembered directories and files to a tree.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::path::Path;
+
+use fsops::{Dir, FileKey, Volume, is_gone};
+use walk::{Device, DirId, FileId, Remembered, Tree};
+
+use crate::tables::dirs::{Dirs, TOP};
+use crate::tables::rows::FileRow;
+use crate::tables::volumes::Volumes;
+
+/// Adds remembered directories and files to a tree.
+pub(crate) struct Placer<'a> {
+    tree: &'a mut Tree,
+    dirs: &'a Dirs,
+    volumes: &'a Volumes,
+    ids: HashMap<i64, DirId>,
+    /// Further records of directories whose files are on several devices.
+    further: Vec<(i64, DirId)>,
+    top: Option<Dir>,
+    /// The file systems that are now at the places of directories that are gone.
+    here: HashMap<i64, Option<Volume>>,
+}
+
+impl<'a> Placer<'a> {
+    pub(crate) fn new(tree: &'a mut Tree, dirs: &'a Dirs, volumes: &'a Volumes) -> Self {
+        let top = Dir::open(Path::new("/")).ok();
+        let ids = HashMap::from([(TOP, tree.remember_root())]);
+        Placer { tree, dirs, volumes, ids, further: Vec::new(), top, here: HashMap::new() }
+    }
+
+    /// Adds files of directory `row`, given with their names, and calls `placed` for each one, with
+    /// `None` for a file that was left out.
+    ///
+    /// With `live_only`, leaves out the files that cannot be where they were because their
+    /// directory is gone or another file system is there now. Without it, files on a disk that is
+    /// not mounted get a record of their directory that is marked offline ([`Tree::is_offline`]).
+    pub(crate) fn add_files<'f>(
+        &mut self,
+        row: i64,
+        files: impl Iterator<Item = (&'f [u8], &'f FileRow)>,
+        live_only: bool,
+        mut placed: impl FnMut(&[u8], Option<FileId>, &FileRow),
+    ) {
+        let Some(dir) = self.dir(row) else { return };
+        let opened = self.open(dir);
+        let here = self.here(row, &opened);
+        let open = opened.ok();
+        let live = open.as_ref().and_then(|open| Some((open.stat().ok()?.key(), here?)));
+        if live_only && live.is_none() {
+            return files.for_each(|(name, file)| placed(name, None, file));
+        }
+        self.tree.place_dir(dir, live);
+        let device = *self.tree.device_of(dir);
+        let volume = live.and_then(|_| self.volumes.find(&device));
+        let (mut strays, mut offline) = (Vec::new(), Vec::new());
+        for (bytes, file) in files {
+            // No file can have a name with a NUL.
+            let Ok(name) = CString::new(bytes) else { continue };
+            let is_here = volume == Some(file.volume);
+            if !(is_here && device.volume.has_one_device())
+                && let Some(device) = self.stray(open.as_ref(), device.number, &name, file)
+            {
+                strays.push((device, name, file));
+                continue;
+            }
+            let id = if is_here {
+                Some(self.add(dir, &name, file, file.inode))
+            } else if live_only {
+                None
+            } else if here.is_some_and(|here| self.volumes.is_offline(file.volume, &here)) {
+                offline.push((name, file));
+                continue;
+            } else {
+                // No file has this inode number, so every comparison with the live file fails.
+                Some(self.add(dir, &name, file, 0))
+            };
+            placed(bytes, id, file);
+        }
+        strays.sort_by_key(|(device, ..)| device.number);
+        for same in strays.chunk_by(|a, b| a.0.number == b.0.number) {
+            let dir = self.further(row);
+            let key = FileKey { device: same[0].0.number, inode: 0 };
+            self.tree.place_dir(dir, Some((key, same[0].0.volume)));
+            for (_, name, file) in same {
+                placed(name.to_bytes(), Some(self.add(dir, name, file, file.inode)), file);
+            }
+        }
+        if !offline.is_empty() {
+            let dir = self.further(row);
+            self.tree.place_offline(dir);
+            for (name, file) in offline {
+                placed(name.to_bytes(), Some(self.add(dir, &name, file, file.inode)), file);
+            }
+        }
+    }
+
+    /// Returns the file system that is now at the path of directory `row`, given the result of
+    /// opening it. If the directory is gone, this is the file system of its lowest ancestor that
+    /// exists. Returns `None` if that is unknown.
+    fn here(&mut self, row: i64, opened: &io::Result<Dir>) -> Option<Volume> {
+        match opened {
+            Ok(dir) => return dir.volume().ok(),
+            Err(e) if is_gone(e) => {}
+            Err(_) => return None,
+        }
+        let (mut above, mut at) = (Vec::new(), row);
+        let here = loop {
+            at = self.dirs.row(at)?.parent;
+            if let Some(&known) = self.here.get(&at) {
+                break known;
+            }
+            above.push(at);
+            let dir = self.dir(at)?;
+            match self.open(dir) {
+                Ok(dir) => break dir.volume().ok(),
+                Err(e) if is_gone(&e) => {}
+                Err(_) => break None,
+            }
+        };
+        self.here.extend(above.into_iter().map(|row| (row, here)));
+        here
+    }
+
+    /// Returns the id of a directory in the tree. Adds it and its ancestors if needed.
+    fn dir(&mut self, row: i64) -> Option<DirId> {
+        let mut chain = Vec::new();
+        let mut at = row;
+        while !self.ids.contains_key(&at) {
+            chain.push(at);
+            at = self.dirs.row(at)?.parent;
+        }
+        let mut dir = *self.ids.get(&at)?;
+        for &id in chain.iter().rev() {
+            let name = CString::new(self.dirs.row(id)?.name.as_ref()).ok()?;
+            dir = self.tree.remember_dir(dir, &name);
+            self.ids.insert(id, dir);
+        }
+        Some(dir)
+    }
+
+    fn open(&self, dir: DirId) -> io::Result<Dir> {
+        let path = self.tree.absolute_dir_path(dir);
+        let below = path.strip_prefix(b"/").filter(|p| !p.is_empty()).unwrap_or(b".");
+        self.top.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.open_below(below)
+    }
+
+    /// Returns the device of a file that is on the remembered file system although its directory,
+    /// on device `own`, is not: on overlayfs, or if the file is a mount point.
+    fn stray(&self, dir: Option<&Dir>, own: u64, name: &CStr, file: &FileRow) -> Option<Device> {
+        let dir = dir?;
+        let number = dir.stat_child(name).ok()?.device;
+        if number == own {
+            return None;
+        }
+        let device = Device { number, volume: dir.child_volume(name).ok()? };
+        (self.volumes.find(&device) == Some(file.volume)).then_some(device)
+    }
+
+    /// Adds a further record of a directory, for files that are on another device than the
+    /// directory.
+    fn further(&mut self, row: i64) -> DirId {
+        let known = self.ids.get(&row).map(|&id| (self.tree.dir(id).parent, id));
+        let dir = match known {
+            Some((Some(parent), id)) => {
+                let name = self.tree.dir_name(id).unwrap_or_default().to_owned();
+                self.tree.remember_dir(parent, &name)
+            }
+            _ => self.tree.remember_root(),
+        };
+        self.further.push((row, dir));
+        dir
+    }
+
+    fn add(&mut self, dir: DirId, name: &CStr, row: &FileRow, inode: u64) -> FileId {
+        let FileRow { size, mtime_ns, ctime_ns, .. } = *row;
+        let file = Remembered { size, inode, mtime_ns, ctime_ns };
+        self.tree.remember_file(dir, name, file)
+    }
+
+    /// Returns the row and the id of every directory that was added.
+    pub(crate) fn finish(self) -> Vec<(i64, DirId)> {
+        self.ids.into_iter().chain(self.further).collect()
+    }
+}

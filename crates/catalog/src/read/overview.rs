@@ -1,0 +1,210 @@
+//! Counts what a catalog knows: of all files, of each scanned path, of each file system.
+
+use std::collections::{HashMap, HashSet};
+
+use fsops::Volume;
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::state::FileState;
+use crate::tables::dirs::{Dirs, TOP};
+
+/// What a catalog knows, in numbers.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// All remembered files.
+    pub all: Tally,
+    /// The paths that were scanned, in byte order.
+    pub roots: Vec<ScannedRoot>,
+    /// The file systems of the files, the one with the most files first.
+    pub volumes: Vec<VolumeSummary>,
+    /// Entries that the last scans could not examine.
+    pub problems: u64,
+}
+
+/// Counts of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Number of names.
+    pub files: u64,
+    /// Sum of their sizes in bytes.
+    pub bytes: u64,
+    /// Names of files whose content has a digest.
+    pub digested: u64,
+    /// Names of files that were not compared yet.
+    pub pending: u64,
+    /// Names of files that were found damaged or unreadable.
+    pub damaged: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.files += other.files;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.digested += other.digested;
+        self.pending += other.pending;
+        self.damaged += other.damaged;
+    }
+}
+
+/// A path that was scanned.
+#[derive(Debug)]
+pub struct ScannedRoot {
+    /// Its absolute path.
+    pub path: Vec<u8>,
+    /// When its last scan ended, in milliseconds since the epoch.
+    pub finished_ms: i64,
+    /// Whether that scan finished; otherwise it was interrupted.
+    pub complete: bool,
+    /// The options of that scan that decided which files it read.
+    pub options: String,
+    /// The files remembered below it now.
+    pub remembered: Tally,
+}
+
+/// A file system with remembered files.
+#[derive(Debug)]
+pub struct VolumeSummary {
+    /// Its identity; `None` if the catalog has no row for it.
+    pub volume: Option<Volume>,
+    /// The lowest directory that contains all of its files.
+    pub path: Vec<u8>,
+    /// The files remembered on it.
+    pub remembered: Tally,
+}
+
+impl Catalog {
+    /// Counts what the catalog knows. Reads every row.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn overview(&self) -> Result<Overview, Error> {
+        self.in_one_snapshot(|| {
+            let dirs = Dirs::load(self)?;
+            let tallies = self.tallies()?;
+            let mut overview = Overview { problems: self.problems()?, ..Overview::default() };
+            for &tally in tallies.values() {
+                overview.all.add(tally);
+            }
+            overview.roots = self.scanned(&dirs, &tallies)?;
+            overview.volumes = self.disks(&dirs, &tallies)?;
+            Ok(overview)
+        })
+    }
+
+    /// Counts the files by directory and file system.
+    fn tallies(&self) -> Result<HashMap<(i64, i64), Tally>, Error> {
+        let sql = "SELECT id FROM content WHERE digest IS NOT NULL";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let digested = query.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+        let digested: HashSet<i64> = digested.at(&self.path)?;
+        let sql = "SELECT dir, volume, size, content, state FROM file";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        let mut tallies: HashMap<(i64, i64), Tally> = HashMap::new();
+        while let Some(row) = rows.next().at(&self.path)? {
+            let key = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
+            let bytes = row.get::<_, i64>(2).at(&self.path)?.cast_unsigned();
+            let content: Option<i64> = row.get(3).at(&self.path)?;
+            let digested = content.is_some_and(|content| digested.contains(&content)).into();
+            let state = FileState::of(row.get(4).at(&self.path)?);
+            let pending = (state == FileState::Pending).into();
+            let damaged = state.is_bad().into();
+            let tally = Tally { files: 1, bytes, digested, pending, damaged };
+            tallies.entry(key).or_default().add(tally);
+        }
+        Ok(tallies)
+    }
+
+    fn problems(&self) -> Result<u64, Error> {
+        let sql = "SELECT count(*) FROM problem";
+        let count = self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).at(&self.path)?;
+        Ok(count.cast_unsigned())
+    }
+
+    fn scanned(
+        &self,
+        dirs: &Dirs,
+        tallies: &HashMap<(i64, i64), Tally>,
+    ) -> Result<Vec<ScannedRoot>, Error> {
+        let mut of_dir: HashMap<i64, Tally> = HashMap::new();
+        for (&(dir, _), &tally) in tallies {
+            of_dir.entry(dir).or_default().add(tally);
+        }
+        let sql = "SELECT path, finished_ms, options, complete FROM root JOIN scan ON scan.id = root.scan \
+                   ORDER BY path";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let roots = query.query_map([], |row| {
+            Ok(ScannedRoot {
+                path: row.get(0)?,
+                finished_ms: row.get(1)?,
+                options: row.get(2)?,
+                complete: row.get(3)?,
+                remembered: Tally::default(),
+            })
+        });
+        let mut roots: Vec<ScannedRoot> = roots.and_then(Iterator::collect).at(&self.path)?;
+        for root in &mut roots {
+            let Some(top) = dirs.at_path(&root.path) else { continue };
+            let remembered = &mut root.remembered;
+            dirs.each_below(top, |dir| {
+                remembered.add(of_dir.get(&dir).copied().unwrap_or_default());
+            });
+        }
+        Ok(roots)
+    }
+
+    fn disks(
+        &self,
+        dirs: &Dirs,
+        tallies: &HashMap<(i64, i64), Tally>,
+    ) -> Result<Vec<VolumeSummary>, Error> {
+        let sql = "SELECT id, magic, fsid FROM volume";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let volumes = query.query_map([], |row| {
+            let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+            Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
+        });
+        let volumes: HashMap<i64, Volume> = volumes.and_then(Iterator::collect).at(&self.path)?;
+        // The devices of an overlay form one file system; devices without an fsid may not.
+        let key = |id: i64| {
+            let volume = volumes.get(&id).copied();
+            (volume, if volume.is_some_and(|volume| volume.fsid != 0) { 0 } else { id })
+        };
+        let mut found: HashMap<(Option<Volume>, i64), (i64, Tally)> = HashMap::new();
+        for (&(dir, volume), &tally) in tallies {
+            let (top, sum) = found.entry(key(volume)).or_insert((dir, Tally::default()));
+            *top = dirs.common(*top, dir);
+            sum.add(tally);
+        }
+        let disk = |((volume, _), (top, remembered))| {
+            let path = dirs.path(top).into_os_string().into_encoded_bytes();
+            VolumeSummary { volume, path, remembered }
+        };
+        let mut disks: Vec<VolumeSummary> = found.into_iter().map(disk).collect();
+        disks.sort_by(|a, b| {
+            b.remembered.files.cmp(&a.remembered.files).then_with(|| a.path.cmp(&b.path))
+        });
+        Ok(disks)
+    }
+}
+
+impl Dirs {
+    /// Returns the lowest common ancestor of two directories, which may be one of them.
+    fn common(&self, one: i64, other: i64) -> i64 {
+        if one == other {
+            return one;
+        }
+        let above = |id| {
+            let mut chain = vec![id];
+            while let Some(row) = self.row(chain[chain.len() - 1]) {
+                chain.push(row.parent);
+            }
+            chain
+        };
+        let (one, other) = (above(one), above(other));
+        let pairs = one.iter().rev().zip(other.iter().rev());
+        pairs.take_while(|(a, b)| a == b).last().map_or(TOP, |(&id, _)| id)
+    }
+}

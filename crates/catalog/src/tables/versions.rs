@@ -1,0 +1,60 @@
+//! Compares versions of files: rows of the catalog, files of a tree, and live files.
+
+use std::collections::HashSet;
+
+use walk::{DirId, FileId, Tree};
+
+use crate::state::FileState;
+use crate::tables::rows::FileRow;
+use crate::tables::volumes::Volumes;
+
+/// Returns whether a live file has this inode number, size, mtime and ctime.
+pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bool {
+    let is = (now.inode, now.size, now.mtime_ns(), now.ctime_ns);
+    now.kind == fsops::Kind::File && is == version
+}
+
+/// Returns whether a file's times were so recent when it was inspected that another change might
+/// not show in them.
+///
+/// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some file
+/// systems keep whole seconds, or even ones (FAT).
+pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, inspected_ns: i64) -> bool {
+    const SECOND: i64 = 1_000_000_000;
+    let coarse = ctime_ns % SECOND == 0 && mtime_ns % SECOND == 0;
+    let margin = if coarse { 2 * SECOND } else { SECOND / 100 };
+    ctime_ns >= inspected_ns - margin
+}
+
+/// Returns the row that a file of the tree would have, with nothing known of its content.
+pub(crate) fn version(tree: &Tree, file: FileId, volumes: &mut Volumes) -> FileRow {
+    let record = tree.file(file);
+    FileRow {
+        volume: volumes.id(tree.device_of(record.dir)),
+        inode: record.inode,
+        size: record.size,
+        mtime_ns: record.mtime_ns,
+        ctime_ns: record.ctime_ns,
+        head: None,
+        content: None,
+        state: FileState::Known,
+    }
+}
+
+/// Returns the sizes of the files of a tree.
+pub(crate) fn sizes(tree: &Tree) -> HashSet<u64> {
+    tree.files().iter().map(|file| file.size).collect()
+}
+
+/// Returns the files of some directories, sorted by name.
+pub(crate) fn files_by_name(
+    tree: &Tree,
+    dirs: impl Iterator<Item = DirId>,
+) -> Vec<(&[u8], FileId)> {
+    let mut files: Vec<_> = dirs
+        .flat_map(|dir| tree.files_in(dir))
+        .map(|file| (tree.name(FileId(file)).to_bytes(), FileId(file)))
+        .collect();
+    files.sort_unstable();
+    files
+}

@@ -1,0 +1,100 @@
+//! Deletes rows, and counts the copies of contents that gained or lost files.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+
+/// Numbers of inodes and reclaimable bytes, by row of `content`.
+pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
+
+impl Catalog {
+    pub(crate) fn next_id(&self, table: &str) -> Result<i64, Error> {
+        let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
+        self.db.query_row(&sql, [], |row| row.get(0)).at(&self.path)
+    }
+
+    pub(crate) fn delete_files<'n>(
+        &self,
+        files: impl Iterator<Item = (i64, &'n [u8])>,
+    ) -> Result<(), Error> {
+        let sql = "DELETE FROM file WHERE dir = ?1 AND name = ?2";
+        let mut delete = self.db.prepare(sql).at(&self.path)?;
+        for (dir, name) in files {
+            delete.execute(params![dir, name]).at(&self.path)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes directories and the files in them. The root directory stays.
+    pub(crate) fn delete_dirs(&self, dirs: &[i64]) -> Result<(), Error> {
+        let mut files = self.db.prepare("DELETE FROM file WHERE dir = ?1").at(&self.path)?;
+        let mut dir = self.db.prepare("DELETE FROM dir WHERE id = ?1 AND id <> 1").at(&self.path)?;
+        for id in dirs {
+            files.execute([id]).at(&self.path)?;
+            dir.execute([id]).at(&self.path)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn count_inodes(&self, content: i64) -> Result<u32, Error> {
+        let sql = "SELECT count(*) FROM (SELECT DISTINCT volume, inode FROM file \
+                   WHERE content = ?1 AND state = 0)";
+        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
+        query.query_row([content], |row| row.get(0)).at(&self.path)
+    }
+
+    /// Stores how many inodes have each content. Deletes contents that no file has, or had before
+    /// it was found bad.
+    ///
+    /// The reclaimable bytes are those in `copies` if it counted the same number of inodes.
+    /// Otherwise they are the size of all copies but one, or the previous value if the number of
+    /// inodes fell and that value is smaller.
+    pub(crate) fn write_counts(
+        &self,
+        counts: &[(i64, u32)],
+        copies: &CopiesByRow,
+    ) -> Result<(), Error> {
+        let path = &self.path;
+        let sql = "DELETE FROM content WHERE id = ?1 \
+                   AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
+        let mut delete = self.db.prepare(sql).at(path)?;
+        // The product of two large numbers is a float, which the column does not accept.
+        let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
+                   size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
+                   ) AS INTEGER)) WHERE id = ?1";
+        let mut update = self.db.prepare(sql).at(path)?;
+        for &(row, inodes) in counts {
+            if inodes == 0 && delete.execute([row]).at(path)? > 0 {
+                continue;
+            }
+            let measured = copies.get(&row).filter(|(n, _)| *n == inodes);
+            let reclaimable = measured.map(|(_, bytes)| bytes.cast_signed());
+            update.execute(params![row, inodes, reclaimable]).at(path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Catalog {
+    /// Deletes those of the directories that are empty, and the parents that become empty by that:
+    /// bottom up, one level per round.
+    pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
+        let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
+                   AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \
+                   AND NOT EXISTS (SELECT 1 FROM dir AS below WHERE below.parent = dir.id) \
+                   RETURNING parent";
+        let mut delete = self.db.prepare(sql).at(&self.path)?;
+        while !dirs.is_empty() {
+            let mut parents = HashSet::new();
+            for id in dirs {
+                let deleted = delete.query_row([id], |row| row.get::<_, i64>(0)).optional();
+                parents.extend(deleted.at(&self.path)?);
+            }
+            dirs = parents;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Determines what a commit has to write: the files that differ from what is stored, and new
+//! contents.
+//!
+//! This module uses no SQL, so it can run on another thread than the one that has the database.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::mpsc::SyncSender;
+
+use content::{ContentId, Digest, Facts};
+use walk::{DirId, FileId, FileRecord, Tree};
+
+use super::counts::CopiesByRow;
+use super::findings::{CopyCount, Findings};
+use crate::matching::stored::Stored;
+use crate::matching::{RowMap, Suspect};
+use crate::state::FileState;
+use crate::tables::insert::NewRow;
+use crate::tables::rows::{ContentRow, FileRow};
+use crate::tables::versions::{files_by_name, is_recent, version};
+use crate::tables::volumes::Volumes;
+
+/// Rows per message; large enough to make the cost of messages negligible.
+const ROWS_PER_BATCH: usize = 1024;
+
+/// What differs between a scan and the catalog. The row map is updated only when all of it is
+/// committed ([`RowMap::record_committed`]).
+pub(crate) struct Delta<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) fingerprints: &'a Facts,
+    pub(crate) rows: &'a RowMap,
+    /// For each file, whether it still has to be compared; `None` if the scan is finished.
+    pending: Option<&'a [bool]>,
+    /// Files that changed at or after this time may change again without it showing.
+    started_ns: i64,
+    /// The row of each directory of the tree; 0 until it is created.
+    pub(crate) dir_rows: Vec<i64>,
+    pub(crate) volumes: Volumes,
+    /// The row of each content in `fingerprints`; 0 until it is used.
+    pub(crate) content_rows: Vec<i64>,
+    next_content: i64,
+    /// Contents of files that are unreachable or read again, by digest.
+    known: HashMap<Digest, i64>,
+    /// Contents to insert.
+    pub(crate) new_contents: Vec<ContentId>,
+    /// For every file written: the row of its content, its device and its inode. Used to count
+    /// copies.
+    pub(crate) written: Vec<(i64, u16, u64)>,
+    /// Other contents whose copies have to be counted again.
+    pub(crate) touched: HashSet<i64>,
+    /// What is stored now of files for which something else was stored before.
+    pub(crate) stored: Vec<(FileId, Stored)>,
+    /// Contents that were inserted or got a digest; empty if the scan is finished.
+    pub(crate) inserted: Vec<(i64, ContentRow)>,
+    /// Directory and name of unreachable rows that lost their content.
+    pub(crate) unproven: Vec<(i64, Box<[u8]>)>,
+}
+
+/// A file that the engine dropped, and its new state.
+pub(crate) struct Dropped {
+    pub(crate) file: FileId,
+    pub(crate) state: FileState,
+}
+
+impl<'a> Delta<'a> {
+    /// Compares a scan with the stored rows. `next_content` is the first free row of `content`.
+    pub(crate) fn new(found: &Findings<'a>, rows: &'a RowMap, next_content: i64) -> Self {
+        let Findings { tree, fingerprints, record, pending, .. } = *found;
+        let mut content_rows = rows.contents.row_of.clone();
+        content_rows.resize(fingerprints.contents(), 0);
+        let mut known = rows.unreachable.digests(&rows.contents);
+        known.extend(rows.suspects.iter().filter_map(Suspect::content));
+        Delta {
+            tree,
+            fingerprints,
+            rows,
+            pending,
+            started_ns: record.started_ms.saturating_mul(1_000_000),
+            dir_rows: rows.dir_rows.clone(),
+            volumes: rows.volumes.clone(),
+            content_rows,
+            next_content,
+            known,
+            new_contents: Vec::new(),
+            written: Vec::new(),
+            touched: HashSet::new(),
+            stored: Vec::new(),
+            inserted: Vec::new(),
+            unproven: Vec::new(),
+        }
+    }
+
+    /// Returns whether the scan continues after this commit.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Returns the files that were dropped and whose row has another state.
+    pub(crate) fn dropped(&self) -> Vec<Dropped> {
+        let files = (0u32..).map(FileId).zip(&self.rows.stored);
+        let dropped = files.filter(|&(file, stored)| {
+            *stored != Stored::Nothing && self.fingerprints.dropped(file.0)
+        });
+        let state = |file: FileId| dropped_state(self.fingerprints, file);
+        dropped
+            .map(|(file, stored)| (Dropped { file, state: state(file) }, stored))
+            .filter(|(dropped, stored)| stored.state() != dropped.state)
+            .map(|(dropped, _)| dropped)
+            .collect()
+    }
+
+    /// Sends the rows of files that differ from what is stored, in key order.
+    ///
+    /// Stops early if the receiver is gone.
+    pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
+        let tree = self.tree;
+        let mut dirs: Vec<(i64, DirId)> =
+            (0u32..).zip(&self.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
+        dirs.sort_unstable();
+        let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
+        for same in dirs.chunk_by(|a, b| a.0 == b.0) {
+            for (name, file) in files_by_name(tree, same.iter().map(|&(_, id)| id)) {
+                batch.extend(self.changed_row(file).map(|row| (same[0].0, name, row)));
+                if batch.len() == ROWS_PER_BATCH {
+                    let full = std::mem::replace(&mut batch, Vec::with_capacity(ROWS_PER_BATCH));
+                    if to.send(full).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        let _nobody_takes_it = to.send(batch);
+    }
+
+    /// Returns the row of a file if it differs from what is stored.
+    fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
+        let record = *self.tree.file(file);
+        let before = self.rows.stored[file.0 as usize];
+        let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(&record));
+        let content = self.fingerprints.content(file.0);
+        // Contents that the engine found after this began are left for the next commit.
+        let content = content.filter(|content| content.index() < self.content_rows.len());
+        let state = self.state(file, content);
+        if before != Stored::Nothing && self.fingerprints.dropped(file.0) {
+            // The row keeps what was known; only its state changes.
+            return None;
+        }
+        let has_digest = |content| self.fingerprints.digest(content).is_some();
+        if before.is_suspect() && self.pending.is_some() && !content.is_some_and(has_digest) {
+            // It is not known yet whether the file is unchanged.
+            return None;
+        }
+        let now = match (state, head, content) {
+            (FileState::Known, None, None) => Stored::Metadata,
+            (FileState::Known, None, Some(_)) => Stored::UntrustedContent,
+            (FileState::Known, Some(_), None) => Stored::Head,
+            (FileState::Known, Some(_), Some(_)) => Stored::Content,
+            (FileState::Pending, None, _) => Stored::Pending,
+            (FileState::Pending, Some(_), _) => Stored::PendingHead,
+            (FileState::Damaged, ..) => Stored::Damaged,
+            (FileState::Unreadable, ..) => Stored::Unreadable,
+        };
+        if now == before && now != Stored::UntrustedContent {
+            return None;
+        }
+        self.stored.push((file, now));
+        let row = content.map(|content| self.content_row(content));
+        if let Some(row) = row {
+            let device = self.tree.device_index(record.dir);
+            self.written.push((row, u16::try_from(device).unwrap_or(u16::MAX), record.inode));
+        }
+        let version = version(self.tree, file, &mut self.volumes);
+        Some(FileRow { head, content: row, state, ..version })
+    }
+
+    fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {
+        let waits = |pending: &[bool]| pending.get(file.0 as usize).is_some_and(|&waits| waits);
+        if content.is_some() {
+            FileState::Known
+        } else if self.fingerprints.dropped(file.0) {
+            dropped_state(self.fingerprints, file)
+        } else if self.pending.is_some_and(waits) {
+            FileState::Pending
+        } else {
+            FileState::Known
+        }
+    }
+
+    fn is_recent(&self, file: &FileRecord) -> bool {
+        is_recent(file.mtime_ns, file.ctime_ns, self.started_ns)
+    }
+
+    fn content_row(&mut self, content: ContentId) -> i64 {
+        let row = &mut self.content_rows[content.index()];
+        if *row == 0 {
+            let digest = self.fingerprints.digest(content).filter(|_| !self.known.is_empty());
+            if let Some(&known) = digest.and_then(|digest| self.known.get(&digest)) {
+                *row = known;
+            } else {
+                *row = self.next_content;
+                self.next_content += 1;
+                self.new_contents.push(content);
+            }
+        }
+        *row
+    }
+
+    /// Returns the copy counts by row of content.
+    pub(crate) fn rows_of(&self, copies: impl Iterator<Item = CopyCount>) -> CopiesByRow {
+        copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
+    }
+
+    /// Returns the sizes of the new contents.
+    pub(crate) fn sizes(&self) -> HashMap<ContentId, u64> {
+        if self.new_contents.is_empty() {
+            return HashMap::new();
+        }
+        let files = (0u32..).zip(self.tree.files());
+        files.filter_map(|(id, f)| self.fingerprints.content(id).map(|c| (c, f.size))).collect()
+    }
+}
+
+fn dropped_state(fingerprints: &Facts, file: FileId) -> FileState {
+    if fingerprints.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
+}
+
+/// What a commit has stored.
+pub(crate) struct Committed {
+    dir_rows: Vec<i64>,
+    volumes: Volumes,
+    content_rows: Vec<i64>,
+    inserted: Vec<(i64, ContentRow)>,
+    unproven: Vec<(i64, Box<[u8]>)>,
+    written: Vec<(i64, u16, u64)>,
+    touched: HashSet<i64>,
+    stored: Vec<(FileId, Stored)>,
+}
+
+impl Delta<'_> {
+    /// Returns what is stored once the transaction is committed.
+    pub(crate) fn committed(self) -> Committed {
+        Committed {
+            dir_rows: self.dir_rows,
+            volumes: self.volumes,
+            content_rows: self.content_rows,
+            inserted: self.inserted,
+            unproven: self.unproven,
+            written: self.written,
+            touched: self.touched,
+            stored: self.stored,
+        }
+    }
+}
+
+impl RowMap {
+    /// Updates the map after a commit, so that the next commit writes only what differs from it.
+    pub(crate) fn record_committed(&mut self, committed: Committed) {
+        let Committed { written, touched, stored, .. } = committed;
+        self.dir_rows = committed.dir_rows;
+        self.volumes = committed.volumes;
+        self.volumes.changed.clear();
+        self.contents.row_of = committed.content_rows;
+        self.contents.extend(committed.inserted);
+        self.unreachable.forget(&committed.unproven);
+        self.gone_files.clear();
+        self.gone_dirs.clear();
+        // The reclaimable bytes of these contents are measured only when the scan is finished.
+        self.touched.extend(touched);
+        self.touched.extend(written.into_iter().map(|(row, ..)| row));
+        for (file, now) in stored {
+            self.stored[file.0 as usize] = now;
+        }
+    }
+}

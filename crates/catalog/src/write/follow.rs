@@ -1,0 +1,355 @@
+//! Updates the catalog after runs that changed files given by path: runs whose files did not come
+//! from the catalog (a saved plan, a list, a report), and undos. Without this, the next scan would
+//! have to read files again that are already known.
+//!
+//! The catalog accepts only what it can verify. It keeps a content only from a row that describes
+//! the file as it was, or from the row of the file that it was compared with, if that row has the
+//! digest that was found. Everything else is left for the next scan.
+//!
+//! Size and modification time do not reveal every edit, and lop's own changes of names change the
+//! ctime of files. So a file counts as known only if lop caused its ctime, and a row of the same
+//! inode describes it only if the row has the ctime from before lop's changes ([`CtimeCause`]).
+
+use std::collections::{HashMap, HashSet};
+
+use content::Digest;
+use rusqlite::{OptionalExtension, Row, params};
+use walk::split;
+
+use super::operation::{CtimeCause, FileOperation, LiveFile, Version};
+use crate::error::{At, Error};
+use crate::open::{Catalog, Writer};
+use crate::tables::dirs::{TOP, components};
+use crate::tables::versions::is_recent;
+use crate::tables::volumes::Volumes;
+
+impl Writer {
+    /// Records the results of operations on files. `inspect` returns the regular file at an absolute
+    /// path, or `None` if there is none. `inspected_ns` is a time before that, in nanoseconds since
+    /// the epoch. The next scan reads files again whose times are so recent that a further change
+    /// might not show in them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be written, or with the first error of `operations`. The catalog
+    /// is unchanged then.
+    pub fn follow<E: From<Error>>(
+        &self,
+        operations: impl Iterator<Item = Result<FileOperation, E>>,
+        inspect: impl FnMut(&[u8]) -> Option<LiveFile>,
+        inspected_ns: i64,
+    ) -> Result<(), E> {
+        let catalog = &self.catalog;
+        catalog.run("BEGIN IMMEDIATE")?;
+        let followed = Follower::new(catalog, inspect, inspected_ns).map_err(E::from).and_then(
+            |mut follower| {
+                for operation in operations {
+                    follower.follow(&operation?)?;
+                }
+                Ok(follower.finish()?)
+            },
+        );
+        match followed {
+            Ok(()) => Ok(catalog.run("COMMIT")?),
+            Err(error) => {
+                // The error tells why; if it has ended the transaction already, there is nothing to
+                // roll back.
+                let _ended = catalog.run("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The row of a name, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+struct NameRow {
+    volume: i64,
+    version: Version,
+    head: Option<i64>,
+    content: Option<i64>,
+}
+
+struct Follower<'c, I> {
+    catalog: &'c Catalog,
+    inspect: I,
+    volumes: Volumes,
+    inspected_ns: i64,
+    /// Rows of directories by path; 0 for those that are not in the catalog.
+    dirs: HashMap<Vec<u8>, i64>,
+    next_dir: i64,
+    /// Directories that lost a file.
+    emptied: HashSet<i64>,
+    contents: HashMap<i64, ContentChange>,
+    /// Inodes whose ctime changed, by volume and number.
+    inodes: HashSet<(i64, u64)>,
+    /// The ctimes of inodes whose rows were still accurate when the run reached the first of their
+    /// names.
+    described: HashMap<(i64, u64), i64>,
+}
+
+/// A content that gained or lost files.
+#[derive(Clone, Copy, Debug, Default)]
+struct ContentChange {
+    /// The number of inodes that had it, and the bytes that keeping one of them would free.
+    inodes: u32,
+    reclaimable: u64,
+    /// Bytes that a copy takes on disk.
+    allocated: u64,
+    unshared: u64,
+}
+
+impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
+    fn new(catalog: &'c Catalog, inspect: I, inspected_ns: i64) -> Result<Self, Error> {
+        Ok(Follower {
+            catalog,
+            inspect,
+            volumes: Volumes::load(catalog)?,
+            inspected_ns,
+            dirs: HashMap::new(),
+            next_dir: catalog.next_id("dir")?,
+            emptied: HashSet::new(),
+            contents: HashMap::new(),
+            inodes: HashSet::new(),
+            described: HashMap::new(),
+        })
+    }
+
+    fn follow(&mut self, operation: &FileOperation) -> Result<(), Error> {
+        let row = self.row(&operation.path)?;
+        let kept = self.row(&operation.kept)?;
+        if let Some(row) = &row {
+            self.inodes.insert((row.volume, operation.was.inode));
+            if row.version == operation.was {
+                self.described.insert((row.volume, row.version.inode), row.version.ctime_ns);
+            }
+        }
+        if let Some(kept) = &kept {
+            self.inodes.insert((kept.volume, kept.version.inode));
+        }
+        let Some(now) = (self.inspect)(&operation.path) else {
+            return row.map_or(Ok(()), |row| self.forget(operation, row));
+        };
+        // The volume must be certain, because the row will claim that the file is there.
+        let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
+        if now.ctime_cause == CtimeCause::Unknown {
+            // Others may have written to it since its row was stored.
+            return Ok(());
+        }
+        let kept = kept.filter(|kept| agrees(kept, volume, &now));
+        if !has_same_content_times(operation.was, now.version)
+            && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
+        {
+            // The file was edited, perhaps by another of its names while it was in quarantine.
+            return Ok(());
+        }
+        let own = row.filter(|row| self.describes(row, operation.was) && agrees(row, volume, &now));
+        let known = match (own, kept) {
+            (None, Some(kept)) if is_link(&kept, volume, now.version) => Some(kept),
+            (None, Some(kept)) if self.is_as_compared(&kept, operation)? => Some(kept),
+            (own, _) => own,
+        };
+        // Without a content, nothing would show that other files have the same one.
+        let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
+        for content in row.and_then(|row| row.content).into_iter().chain([content]) {
+            self.touch(content, now.allocated, operation.unshared)?;
+        }
+        let new_row = NameRow { volume, version: now.version, head, content: Some(content) };
+        self.inodes.insert((volume, now.version.inode));
+        self.write(&operation.path, &new_row)
+    }
+
+    /// Returns whether a row describes a file as it was. Its ctime may differ if lop has already
+    /// changed it through other names of the file.
+    fn describes(&self, row: &NameRow, was: Version) -> bool {
+        let described = self.described.get(&(row.volume, row.version.inode));
+        row.version == was
+            || Version { ctime_ns: was.ctime_ns, ..row.version } == was
+                && described == Some(&row.version.ctime_ns)
+    }
+
+    /// Returns whether the row of the kept file describes the content that it had when it was
+    /// compared.
+    fn is_as_compared(&self, kept: &NameRow, operation: &FileOperation) -> Result<bool, Error> {
+        let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
+        let was = operation.kept_was;
+        if (inode, size, mtime_ns) != (was.inode, was.size, was.mtime_ns) {
+            return Ok(false);
+        }
+        let Some((content, digest)) = kept.content.zip(operation.digest) else {
+            return Ok(ctime_ns == was.ctime_ns);
+        };
+        let sql = "SELECT digest FROM content WHERE id = ?1";
+        let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        let known = query.query_row([content], |row| row.get::<_, Option<[u8; 32]>>(0)).optional();
+        let known = known.at(&self.catalog.path)?.flatten();
+        Ok(known.map_or(ctime_ns == was.ctime_ns, |known| Digest(known) == digest))
+    }
+
+    fn forget(&mut self, operation: &FileOperation, row: NameRow) -> Result<(), Error> {
+        let (dir, name) = split(&operation.path);
+        let dir = self.dir(dir, false)?;
+        self.catalog.delete_files(std::iter::once((dir, name)))?;
+        self.emptied.insert(dir);
+        row.content.map_or(Ok(()), |content| self.touch(content, operation.allocated, 0))
+    }
+
+    /// Notes that a content gains or loses a file.
+    fn touch(&mut self, content: i64, allocated: u64, unshared: u64) -> Result<(), Error> {
+        if !self.contents.contains_key(&content) {
+            let sql = "SELECT inodes, reclaimable FROM content WHERE id = ?1";
+            let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+            let before = query.query_row([content], |row| {
+                let reclaimable = row.get::<_, i64>(1)?.cast_unsigned();
+                Ok(ContentChange { inodes: row.get(0)?, reclaimable, ..ContentChange::default() })
+            });
+            let before = before.optional().at(&self.catalog.path)?.unwrap_or_default();
+            self.contents.insert(content, before);
+        }
+        if let Some(touched) = self.contents.get_mut(&content) {
+            touched.allocated = touched.allocated.max(allocated);
+            touched.unshared += unshared;
+        }
+        Ok(())
+    }
+
+    /// Returns the row of a path.
+    fn row(&mut self, path: &[u8]) -> Result<Option<NameRow>, Error> {
+        let (dir, name) = split(path);
+        let dir = self.dir(dir, false)?;
+        let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content FROM file \
+                   WHERE dir = ?1 AND name = ?2";
+        let mut query = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        query.query_row(params![dir, name], name_row).optional().at(&self.catalog.path)
+    }
+
+    fn write(&mut self, path: &[u8], file: &NameRow) -> Result<(), Error> {
+        let (dir, name) = split(path);
+        let dir = self.dir(dir, true)?;
+        let Version { inode, size, mtime_ns, ctime_ns } = file.version;
+        let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.inspected_ns));
+        let sql = "INSERT OR REPLACE INTO file \
+                   (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let mut insert = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        let (inode, size) = (inode.cast_signed(), size.cast_signed());
+        let values =
+            params![dir, name, file.volume, inode, size, mtime_ns, ctime_ns, head, file.content];
+        insert.execute(values).at(&self.catalog.path)?;
+        Ok(())
+    }
+
+    /// Returns the row of the directory at an absolute path; 0 if there is none, unless it is
+    /// `wanted`, which creates it.
+    fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
+        /// The most paths to cache.
+        const MAX_CACHED_PATHS: usize = 10_000;
+        if let Some(&row) = self.dirs.get(path).filter(|&&row| row != 0 || !wanted) {
+            return Ok(row);
+        }
+        let row = match self.catalog.dir_row(path)? {
+            Some(row) => row,
+            None if wanted => self.make_dir(path)?,
+            None => 0,
+        };
+        if self.dirs.len() >= MAX_CACHED_PATHS {
+            self.dirs.clear();
+        }
+        self.dirs.insert(path.to_vec(), row);
+        Ok(row)
+    }
+
+    fn make_dir(&mut self, path: &[u8]) -> Result<i64, Error> {
+        let db = &self.catalog.db;
+        let sql = "SELECT id FROM dir WHERE parent = ?1 AND name = ?2";
+        let mut find = db.prepare_cached(sql).at(&self.catalog.path)?;
+        let sql = "INSERT INTO dir (id, parent, name) VALUES (?1, ?2, ?3)";
+        let mut insert = db.prepare_cached(sql).at(&self.catalog.path)?;
+        let mut at = TOP;
+        for name in components(path) {
+            let found = find.query_row(params![at, name], |row| row.get(0)).optional();
+            at = if let Some(row) = found.at(&self.catalog.path)? {
+                row
+            } else {
+                insert.execute(params![self.next_dir, at, name]).at(&self.catalog.path)?;
+                self.next_dir += 1;
+                self.next_dir - 1
+            };
+        }
+        Ok(at)
+    }
+
+    /// Updates the other names of changed inodes, and the numbers of copies.
+    fn finish(mut self) -> Result<(), Error> {
+        let (mut counts, mut copies) = (Vec::new(), HashMap::new());
+        for (content, touched) in std::mem::take(&mut self.contents) {
+            self.renew_names(content)?;
+            let inodes = self.catalog.count_inodes(content)?;
+            let own = |number: u32| touched.allocated.saturating_mul(u64::from(number));
+            let more = own(inodes.saturating_sub(touched.inodes));
+            let less = own(touched.inodes.saturating_sub(inodes)).saturating_add(touched.unshared);
+            let reclaimable = touched.reclaimable.saturating_add(more).saturating_sub(less);
+            counts.push((content, inodes));
+            copies.insert(content, (inodes, if inodes > 1 { reclaimable } else { 0 }));
+        }
+        self.catalog.write_counts(&counts, &copies)?;
+        self.catalog.delete_empty_dirs(self.emptied)
+    }
+
+    /// Updates the ctimes of all names of changed inodes that have a content, where lop caused the
+    /// change.
+    fn renew_names(&mut self, content: i64) -> Result<(), Error> {
+        let (catalog, path) = (self.catalog, &self.catalog.path);
+        let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content, dir, name \
+                   FROM file WHERE content = ?1";
+        let mut query = catalog.db.prepare_cached(sql).at(path)?;
+        let sql = "UPDATE file SET ctime_ns = ?3, head = CASE WHEN ?4 THEN head END \
+                   WHERE dir = ?1 AND name = ?2";
+        let mut update = catalog.db.prepare_cached(sql).at(path)?;
+        let mut names: Vec<(i64, Vec<u8>, NameRow)> = Vec::new();
+        let mut rows = query.query([content]).at(path)?;
+        while let Some(row) = rows.next().at(path)? {
+            let file = name_row(row).at(path)?;
+            if self.inodes.contains(&(file.volume, file.version.inode)) {
+                names.push((row.get(7).at(path)?, row.get(8).at(path)?, file));
+            }
+        }
+        for (dir, name, file) in names {
+            let Some(now) = (self.inspect)(&catalog.path_in(dir, &name)?) else { continue };
+            let Version { mtime_ns, ctime_ns, .. } = now.version;
+            let is_it = self.volumes.find(&now.device) == Some(file.volume);
+            let is_renewed = is_it && is_link(&file, file.volume, now.version);
+            if is_renewed && now.version != file.version && agrees(&file, file.volume, &now) {
+                let settled = !is_recent(mtime_ns, ctime_ns, self.inspected_ns);
+                update.execute(params![dir, name, ctime_ns, settled]).at(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a file can still have the same bytes, by its size and modification time.
+fn has_same_content_times(was: Version, now: Version) -> bool {
+    (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
+}
+
+/// Returns whether a row can describe a file: the row has another inode, or it has the file's ctime
+/// from before or after lop's changes.
+fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
+    let ctime_ns = row.version.ctime_ns;
+    (row.volume, row.version.inode) != (volume, now.version.inode)
+        || ctime_ns == now.version.ctime_ns
+        || now.ctime_cause == CtimeCause::LopChanged { before_ns: ctime_ns }
+}
+
+/// Returns whether a row describes this very file, ignoring the ctime.
+fn is_link(row: &NameRow, volume: i64, now: Version) -> bool {
+    row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
+}
+
+fn name_row(row: &Row<'_>) -> rusqlite::Result<NameRow> {
+    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    let (inode, size) = (bits(1)?, bits(2)?);
+    let version = Version { inode, size, mtime_ns: row.get(3)?, ctime_ns: row.get(4)? };
+    Ok(NameRow { volume: row.get(0)?, version, head: row.get(5)?, content: row.get(6)? })
+}

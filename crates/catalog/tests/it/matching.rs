@@ -1,0 +1,231 @@
+//! What a second scan knows from the first, and when it must know nothing.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use testkit::TempTree;
+use walk::Remembered;
+
+use crate::disk::{let_the_clock_tick, pairs, stat, walked};
+use crate::engine::heads;
+use crate::sandbox::{Sandbox, match_tree};
+use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
+
+/// Returns the files of [`pairs`] of which something is known after a change.
+fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    change(&tree);
+    sandbox.scan(&[tree.path()]).known()
+}
+
+#[test]
+fn nothing_is_known_to_the_first_scan() {
+    assert_eq!(Sandbox::new().scan(&[pairs().path()]).known(), [""; 0]);
+}
+
+#[test]
+fn unchanged_files_are_known_again() {
+    // Nothing is known of the content of the file with a unique size.
+    assert_eq!(known_after(|_| ()), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_scan_of_a_part_knows_that_part() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(sandbox.scan(&[&tree.join("d")]).known(), ["b", "c"]);
+}
+
+#[test]
+fn a_scan_of_nothing_forgets_nothing() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.scan(&[]);
+    assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_file_that_grew_is_not_known() {
+    let known = known_after(|tree| fs::write(tree.join("a"), "alike and more").expect("written"));
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_file_with_another_mtime_is_not_known() {
+    let known = known_after(|tree| {
+        let file = fs::File::options().write(true).open(tree.join("a")).expect("opens");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).expect("set");
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_change_that_hides_its_mtime_shows_in_the_ctime() {
+    let known = known_after(|tree| {
+        let path = tree.join("a");
+        let before = stat(&path);
+        let_the_clock_tick(&path);
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        fs::write(&path, "Alike").expect("written");
+        let file = fs::File::options().write(true).open(&path).expect("opens");
+        file.set_modified(time).expect("set");
+        let after = stat(&path);
+        assert_eq!((before.size, before.mtime_ns()), (after.size, after.mtime_ns()));
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+#[test]
+fn a_file_replaced_by_its_copy_is_not_known() {
+    let known = known_after(|tree| {
+        let (path, copy) = (tree.join("a"), tree.join("copy"));
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        fs::copy(&path, &copy).expect("copied");
+        fs::File::open(&copy).and_then(|copy| copy.set_modified(time)).expect("set");
+        fs::rename(copy, path).expect("renamed");
+    });
+    assert_eq!(known, ["b", "c"]);
+}
+
+/// On disk, one part rarely changes without another; here each changes alone.
+#[test]
+fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
+    let sandbox = Sandbox::new();
+    let file = file(3);
+    sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
+    let known = |now: Remembered| {
+        let writer = sandbox.writer();
+        match_tree(&writer, &mut one(NOWHERE, now)).fingerprints.head(0).is_some()
+    };
+    assert!(known(file));
+    assert!(!known(Remembered { inode: 4, ..file }), "another inode");
+    assert!(!known(Remembered { size: file.size + 1, ..file }), "another size");
+    for step in [-1, 1] {
+        assert!(!known(Remembered { mtime_ns: file.mtime_ns + step, ..file }), "another mtime");
+        assert!(!known(Remembered { ctime_ns: file.ctime_ns + step, ..file }), "another ctime");
+    }
+}
+
+#[test]
+fn any_metadata_is_remembered_to_the_bit() {
+    let odd = [
+        Remembered { size: 0, inode: u64::MAX, mtime_ns: i64::MIN, ctime_ns: i64::MIN },
+        Remembered { size: u64::MAX, inode: 1 << 63, mtime_ns: -1, ctime_ns: 0 },
+    ];
+    for file in odd {
+        let sandbox = Sandbox::new();
+        sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        let entry = sandbox.entry("/no such directory/d/one".as_ref()).expect("is there");
+        let Remembered { size, inode, mtime_ns, ctime_ns } = file;
+        let stored = (entry.size, entry.inode, entry.mtime_ns, entry.ctime_ns);
+        assert_eq!(stored, (size, inode, mtime_ns, ctime_ns));
+        let again = sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
+        assert_eq!(again.known(), ["one"]);
+    }
+}
+
+/// Both sides are read by name, but a walk finds files in any order.
+#[test]
+fn files_are_known_in_whatever_order_they_are_found() {
+    let sandbox = Sandbox::new();
+    let dir = |files| synthetic_tree(&[Dir { name: "d", device: NOWHERE, files }]);
+    let up = vec![("a", file(1)), ("b", file(2)), ("c", file(3)), ("d", file(4))];
+    let down = up.iter().rev().copied().collect();
+    sandbox.learn(dir(up), SystemTime::now(), heads);
+    let again = sandbox.learn(dir(down), SystemTime::now(), heads);
+    assert_eq!(again.known(), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn files_are_known_in_directories_far_apart() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..100).map(|n| format!("{n:02}")).collect();
+    let tree = |wanted: &[usize]| {
+        let dirs = wanted.iter().map(|&n| Dir {
+            name: &names[n],
+            device: NOWHERE,
+            files: vec![(&names[n], file(n as u64 + 1)), ("same", file(n as u64 + 1000))],
+        });
+        synthetic_tree(&dirs.collect::<Vec<_>>())
+    };
+    let all: Vec<usize> = (0..100).collect();
+    sandbox.learn(tree(&all), SystemTime::now(), heads);
+    // Neighbours, some distance apart, and as far apart as possible.
+    let again = sandbox.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
+    let mut expected = vec!["00", "05", "06", "50", "99"];
+    expected.extend(["same"; 5]);
+    assert_eq!(again.known(), expected);
+}
+
+#[test]
+fn files_of_an_incomplete_listing_are_kept() {
+    let sandbox = Sandbox::new();
+    let dir = |files| synthetic_tree(&[Dir { name: "d", device: NOWHERE, files }]);
+    sandbox.learn(dir(vec![("a", file(1)), ("b", file(2))]), SystemTime::now(), heads);
+    sandbox.learn(dir(vec![("b", file(2))]), SystemTime::now(), heads);
+    let again = sandbox.learn(dir(vec![("a", file(1))]), SystemTime::now(), heads);
+    assert_eq!(again.known(), ["a"]);
+}
+
+/// Returns a time this many milliseconds after the last change to the files of [`pairs`].
+fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
+    let files = ["a", "d/b", "d/sub/c"].map(|name| stat(&tree.join(name)).ctime_ns);
+    let last = files.into_iter().max().expect("files").cast_unsigned();
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(last) + Duration::from_millis(milliseconds)
+}
+
+#[test]
+fn files_changed_just_before_a_scan_are_known_to_the_one_after_the_next() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan_at(&[tree.path()], after(&tree, 1));
+    assert_eq!(sandbox.scan_at(&[tree.path()], after(&tree, 5000)).known(), [""; 0]);
+    assert_eq!(sandbox.scan_at(&[tree.path()], after(&tree, 9000)).known(), ["a", "b", "c"]);
+}
+
+#[test]
+fn files_changed_just_before_a_scan_are_in_their_groups() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan_at(&[tree.path()], after(&tree, 1));
+    let a = sandbox.entry(&tree.join("a")).expect("is there");
+    let same = sandbox.catalog().files_with(a.content.expect("compared")).expect("asks");
+    assert_eq!((same.len(), a.copies), (2, 2));
+}
+
+#[test]
+fn files_from_the_future_are_never_trusted() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    let behind = after(&tree, 0) - Duration::from_secs(3600);
+    for _ in 0..3 {
+        assert_eq!(sandbox.scan_at(&[tree.path()], behind).known(), [""; 0]);
+    }
+}
+
+/// On a file system with whole or even seconds, a change may show seconds later.
+#[test]
+fn times_in_whole_seconds_are_trusted_later() {
+    const SECOND: i64 = 1_000_000_000;
+    let started = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
+    let known = |mtime_ns, ctime_ns| {
+        let (sandbox, file) = (Sandbox::new(), Remembered { mtime_ns, ctime_ns, ..file(3) });
+        sandbox.learn(one(NOWHERE, file), started, heads);
+        !sandbox.learn(one(NOWHERE, file), started, heads).known().is_empty()
+    };
+    assert!(!known(99 * SECOND, 99 * SECOND));
+    assert!(known(98 * SECOND, 98 * SECOND));
+    assert!(known(99 * SECOND, 99 * SECOND + 1), "finer times than seconds");
+}
+
+#[test]
+fn a_file_alone_with_its_size_is_remembered_without_a_head() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    let heads = sandbox.query("SELECT head IS NULL FROM file ORDER BY name");
+    assert_eq!(heads, ["0", "0", "0", "1"]);
+    let now = walked(&[tree.path()]);
+    let known = sandbox.catalog().match_files(&now).expect("asks");
+    assert!(
+        known.iter().all(|record| record.known().is_some()),
+        "that it is unchanged is known all the same"
+    );
+}

@@ -1,0 +1,113 @@
+//! Remembered files outside the roots of a scan: elsewhere on the disk, or unreachable.
+
+use std::fs;
+use std::time::SystemTime;
+
+use testkit::{Content, TempTree, TreeBuilder};
+
+use crate::disk::{bytes, walked};
+use crate::sandbox::Sandbox;
+
+const LEN: u64 = 20_000;
+
+/// Two equal files on a disk that can be removed, two more files equal to them at home, and one at
+/// home that differs from them after its head.
+fn disk_and_home() -> TempTree {
+    let mut tree = TreeBuilder::new().differing("home/e", 1, LEN, LEN - 1, 1);
+    for name in ["disk/a", "disk/b", "home/c", "home/d"] {
+        tree = tree.seeded(name, 1, LEN);
+    }
+    tree.make_temp()
+}
+
+/// Scans the disk, then home while the disk is away.
+fn scanned_in_turn(tree: &TempTree, meanwhile: impl FnOnce(&Sandbox)) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("disk")]);
+    meanwhile(&sandbox);
+    fs::rename(tree.join("disk"), tree.join("away")).expect("renamed");
+    sandbox.scan(&[&tree.join("home")]);
+    fs::rename(tree.join("away"), tree.join("disk")).expect("renamed back");
+    sandbox
+}
+
+fn content(sandbox: &Sandbox, tree: &TempTree, name: &str) -> Option<i64> {
+    sandbox.entry(&tree.join(name)).expect("is there").content
+}
+
+#[test]
+fn files_elsewhere_join_where_they_have_a_size_of_the_scan() {
+    let tree = TreeBuilder::new()
+        .file("one/a", "alike")
+        .file("one/b", "another size")
+        .file("two/c", "alike")
+        .make_temp();
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("one")]);
+    assert_eq!(sandbox.scan(&[&tree.join("two")]).added(), [bytes(&tree.join("one/a"))]);
+    let a = sandbox.entry(&tree.join("one/a")).expect("is there");
+    assert_eq!(a.copies, 2, "the old row has learnt its content");
+    assert!(sandbox.entry(&tree.join("one/b")).is_some());
+}
+
+#[test]
+fn files_elsewhere_stay_out_where_they_are_not_asked_for() {
+    let tree = TreeBuilder::new().file("one/a", "alike").file("two/c", "alike").make_temp();
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[&tree.join("one")]);
+    let mut two = walked(&[&tree.join("two")]);
+    sandbox.catalog().match_tree(&mut two, false).expect("recalls");
+    assert_eq!(two.files().len(), 1);
+}
+
+#[test]
+fn equal_contents_on_both_sides_of_a_gap_are_one_by_their_digests() {
+    let tree = disk_and_home();
+    let sandbox = scanned_in_turn(&tree, |_| ());
+    let content = |name| content(&sandbox, &tree, name);
+    assert_eq!(content("disk/a"), content("home/c"));
+    assert_ne!(content("disk/a"), content("home/e"));
+    assert_eq!(sandbox.entry(&tree.join("disk/b")).expect("is there").copies, 4);
+    assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
+}
+
+#[test]
+fn unreachable_files_lose_a_content_that_may_equal_a_new_one() {
+    let tree = disk_and_home();
+    let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
+    let sandbox = scanned_in_turn(&tree, forget);
+    assert_eq!(content(&sandbox, &tree, "disk/a"), None);
+    assert_eq!(sandbox.entry(&tree.join("home/c")).expect("is there").copies, 2);
+    // Their heads are kept; the next scan compares the files again.
+    assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
+    assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("is there").copies, 4);
+}
+
+#[test]
+fn unreachable_files_keep_a_content_whose_head_differs_from_the_new_ones() {
+    let differing = Content::Differing { seed: 1, len: LEN, at: 0, variant: 1 };
+    let tree = TreeBuilder::new()
+        .seeded("disk/a", 1, LEN)
+        .seeded("disk/b", 1, LEN)
+        .file("home/c", differing.clone())
+        .file("home/d", differing)
+        .make_temp();
+    let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
+    let sandbox = scanned_in_turn(&tree, forget);
+    assert!(content(&sandbox, &tree, "disk/a").is_some());
+    assert_ne!(content(&sandbox, &tree, "disk/a"), content(&sandbox, &tree, "home/c"));
+}
+
+/// A file that is too recent for its content to be trusted is compared as if it had none.
+#[test]
+fn recent_files_elsewhere_take_over_the_new_content() {
+    let tree = TreeBuilder::new()
+        .file("one/a", "alike")
+        .file("one/b", "alike")
+        .file("two/c", "alike")
+        .make_temp();
+    let sandbox = Sandbox::new();
+    sandbox.scan_at(&[&tree.join("one")], SystemTime::UNIX_EPOCH);
+    sandbox.scan(&[&tree.join("two")]);
+    assert_eq!(sandbox.query("SELECT inodes FROM content"), ["3"]);
+}

@@ -1,0 +1,369 @@
+//! Detects aliases: second paths to files that are already known.
+//!
+//! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a
+//! directory of this machine a second time, under another device number and other inode numbers. A
+//! file there looks like a copy, but vanishes when the file behind it is deleted. The kernel does
+//! not identify the file behind an alias, so [`AliasDetector`] compares the metadata that aliases
+//! pass on: size, mtime and ctime. Two files are certainly different only if these differ and a
+//! cache cannot explain the difference.
+//!
+//! Inode numbers usually tell the files of one device apart. But FUSE file systems may make them
+//! up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
+//! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it for
+//! questions whose answer may lead a user to delete files.
+//!
+//! An alias that reports another mtime than the file has (`rclone mount --no-modtime`) is not
+//! detected.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fsops::{Ctimes, Stat, Volume};
+use walk::{FileId, Tree};
+
+/// How long a file system may report old metadata after a change. sshfs caches metadata for 20 seconds and NFS for 60
+/// (`acregmax` in nfs(5)), unless the user asked for more.
+const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
+
+/// Modification times are compared modulo this: SFTP has unsigned 32-bit seconds.
+const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
+
+/// The smallest difference between two different times that both have fractions of a second.
+const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
+
+/// The smallest difference between two different times if one may have been rounded: SFTP has whole
+/// seconds, FAT even ones.
+const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
+
+/// A file is compared with at most this many files of a similar mtime. If there are more, it counts
+/// as an alias of one of them.
+const MAX_COMPARED_FILES: usize = 1_000;
+
+/// The metadata by which an alias of a file is recognized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AliasKey {
+    device: u64,
+    storage: Storage,
+    /// Whether inode numbers distinguish the files of its device.
+    is_numbered: bool,
+    /// Whether the ctime is real. SFTP has none, so sshfs reports the mtime instead.
+    has_ctime: bool,
+    size: u64,
+    mtime_ns: i64,
+    ctime_ns: i64,
+}
+
+/// Creates the [`AliasKey`]s of files on the mounted file systems.
+#[derive(Debug)]
+pub struct AliasKeyReader(Ctimes);
+
+/// Where the files of a file system are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Storage {
+    /// On the file system itself.
+    Own,
+    /// On other file systems (overlayfs). With `metacopy=on`, a file has times of its own but
+    /// shares its bytes with a lower file, so its times distinguish it only from other files of an
+    /// overlayfs.
+    Stacked,
+    /// Possibly on another file system. Metadata may come from a cache.
+    Foreign,
+}
+
+impl Storage {
+    fn of(volume: &Volume, device: u64) -> Storage {
+        match (volume.is_local(device), volume.is_stacked()) {
+            (_, true) => Storage::Stacked,
+            (true, false) => Storage::Own,
+            (false, false) => Storage::Foreign,
+        }
+    }
+}
+
+impl AliasKeyReader {
+    /// Reads the table of mounts.
+    pub fn read() -> AliasKeyReader {
+        AliasKeyReader(Ctimes::read())
+    }
+
+    /// Returns the key of a file with this metadata on this file system.
+    pub fn of_stat(&self, stat: &Stat, volume: &Volume) -> AliasKey {
+        let &Stat { device, size, ctime_ns, .. } = stat;
+        self.key(device, volume, [size.cast_signed(), stat.mtime_ns(), ctime_ns])
+    }
+
+    /// Returns the key of a file in a tree.
+    pub fn of(&self, tree: &Tree, file: FileId) -> AliasKey {
+        let (record, key) = (tree.file(file), tree.key(file));
+        let volume = &tree.device_of(record.dir).volume;
+        let metadata = [record.size.cast_signed(), record.mtime_ns, record.ctime_ns];
+        self.key(key.device, volume, metadata)
+    }
+
+    fn key(&self, device: u64, volume: &Volume, [size, mtime_ns, ctime_ns]: [i64; 3]) -> AliasKey {
+        let storage = Storage::of(volume, device);
+        AliasKey {
+            device,
+            storage,
+            is_numbered: volume.keeps_numbers(),
+            has_ctime: self.0.are_real(volume, device) || ctime_ns != mtime_ns && ctime_ns != 0,
+            size: size.cast_unsigned(),
+            mtime_ns: mtime_ns.rem_euclid(MTIME_PERIOD_NS),
+            ctime_ns,
+        }
+    }
+}
+
+impl AliasKey {
+    /// Returns whether the file is on a file system that can show the files of another one.
+    pub fn may_be_alias(&self) -> bool {
+        self.storage != Storage::Own
+    }
+
+    /// Returns whether this file and another one have different times.
+    fn has_other_times(&self, other: &AliasKey) -> bool {
+        let have_ctimes = self.has_ctime && other.has_ctime;
+        are_different(self.mtime_ns, other.mtime_ns)
+            || have_ctimes && are_different(self.ctime_ns, other.ctime_ns)
+    }
+}
+
+/// Returns whether two times differ by more than rounding can explain.
+fn are_different(one_ns: i64, other_ns: i64) -> bool {
+    let is_rounded = |ns: i64| ns % 1_000_000_000 == 0;
+    let least = if is_rounded(one_ns) || is_rounded(other_ns) {
+        MIN_COARSE_DIFFERENCE_NS
+    } else {
+        MIN_FINE_DIFFERENCE_NS
+    };
+    one_ns.abs_diff(other_ns) >= least.unsigned_abs()
+}
+
+/// Known files, of which other files may be aliases.
+#[derive(Debug)]
+pub struct AliasDetector {
+    by_device: HashMap<u64, DeviceFiles>,
+    /// Whether files on one device can be aliases of each other if inode numbers do not distinguish
+    /// them.
+    within_devices: bool,
+    now_ns: i64,
+}
+
+/// The known files of a device.
+#[derive(Debug)]
+struct DeviceFiles {
+    storage: Storage,
+    /// Size, mtime, ctime, and whether the ctime is real.
+    files: BTreeSet<(u64, i64, i64, bool)>,
+    /// Sizes of files that changed so recently that caches may not show the change.
+    fresh: HashSet<u64>,
+}
+
+impl Default for AliasDetector {
+    fn default() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        AliasDetector::at(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+impl AliasDetector {
+    /// Returns an empty set; `now_ns` is in nanoseconds since the epoch.
+    fn at(now_ns: i64) -> AliasDetector {
+        AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
+    }
+
+    /// Returns an empty set for which files on one device can be aliases of each other too, if
+    /// inode numbers do not distinguish them.
+    pub fn within_devices() -> AliasDetector {
+        AliasDetector { within_devices: true, ..AliasDetector::default() }
+    }
+
+    /// Adds a file.
+    pub fn add(&mut self, key: &AliasKey) {
+        let is_fresh = self.is_fresh(key);
+        let known = self.by_device.entry(key.device).or_insert_with(|| DeviceFiles {
+            storage: key.storage,
+            files: BTreeSet::new(),
+            fresh: HashSet::new(),
+        });
+        let AliasKey { size, mtime_ns, ctime_ns, has_ctime, .. } = *key;
+        known.files.insert((size, mtime_ns, ctime_ns, has_ctime));
+        if is_fresh {
+            known.fresh.insert(key.size);
+        }
+    }
+
+    /// Returns whether a file may be an alias of one that was added.
+    pub fn has(&self, key: &AliasKey) -> bool {
+        let is_fresh = self.is_fresh(key);
+        let with_own = self.within_devices && !key.is_numbered;
+        let is_other = |device: u64| device != key.device || with_own;
+        let others = self.by_device.iter().filter(|(device, _)| is_other(**device));
+        others.map(|(_, known)| known).any(|known| known.has(key, is_fresh))
+    }
+
+    /// Returns whether a file changed so recently that a cache may still have its old metadata.
+    fn is_fresh(&self, key: &AliasKey) -> bool {
+        key.ctime_ns > self.now_ns.saturating_sub(MAX_CACHE_LAG_NS)
+    }
+}
+
+impl DeviceFiles {
+    fn has(&self, key: &AliasKey, is_fresh: bool) -> bool {
+        let AliasKey { size, mtime_ns, storage, .. } = *key;
+        if (storage, self.storage) == (Storage::Own, Storage::Own) {
+            return false;
+        }
+        if (storage == Storage::Stacked) != (self.storage == Storage::Stacked) {
+            return self.has_size(size);
+        }
+        if storage == Storage::Foreign && self.fresh.contains(&size)
+            || self.storage == Storage::Foreign && is_fresh && self.has_size(size)
+        {
+            return true;
+        }
+        let least = (size, mtime_ns.saturating_sub(MIN_COARSE_DIFFERENCE_NS), i64::MIN, false);
+        let most = (size, mtime_ns.saturating_add(MIN_COARSE_DIFFERENCE_NS), i64::MAX, true);
+        let mut alike = self.files.range(least..=most).enumerate();
+        alike.any(|(at, &(_, mtime_ns, ctime_ns, has_ctime))| {
+            at == MAX_COMPARED_FILES
+                || !key.has_other_times(&AliasKey { has_ctime, mtime_ns, ctime_ns, ..*key })
+        })
+    }
+
+    fn has_size(&self, size: u64) -> bool {
+        let all = (size, i64::MIN, i64::MIN, false)..=(size, i64::MAX, i64::MAX, true);
+        self.files.range(all).next().is_some()
+    }
+}
+
+/// Returns whether a tree has directories on file systems that can show the files of others.
+pub fn may_have_aliases(tree: &Tree) -> bool {
+    let mut devices = tree.devices().iter();
+    devices.any(|device| device.volume.shows_others(device.number))
+}
+
+/// Returns, for each of `keys` in order, whether it may be an alias of another file that counts. Of
+/// two keys that may be the same file, the one on a file system that stores its own files counts,
+/// otherwise the first. `None` stands for a file that is certainly no alias.
+pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
+    let mut counted = AliasDetector::default();
+    let mut is_alias = vec![false; keys.len()];
+    let all = || keys.iter().enumerate().filter_map(|(at, key)| Some((at, key.as_ref()?)));
+    if !all().any(|(_, key)| key.may_be_alias()) {
+        return is_alias;
+    }
+    for are_candidates in [false, true] {
+        for (at, key) in all().filter(|(_, key)| key.may_be_alias() == are_candidates) {
+            is_alias[at] = counted.has(key);
+            if !is_alias[at] {
+                counted.add(key);
+            }
+        }
+    }
+    is_alias
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AliasDetector, AliasKey, MAX_CACHE_LAG_NS, Storage, aliases_among};
+
+    const SECOND: i64 = 1_000_000_000;
+    const NOW: i64 = 1_000_000 * SECOND;
+    const OLD: i64 = NOW - 2 * MAX_CACHE_LAG_NS + 123_456_789;
+
+    fn key(device: u64, storage: Storage, mtime_ns: i64, ctime_ns: i64) -> AliasKey {
+        let has_ctime = storage != Storage::Foreign || ctime_ns != mtime_ns && ctime_ns != 0;
+        AliasKey { device, storage, is_numbered: false, has_ctime, size: 9, mtime_ns, ctime_ns }
+    }
+
+    fn may_be_same(one: &AliasKey, other: &AliasKey) -> bool {
+        let may_be = |one: &AliasKey, other: &AliasKey| {
+            let mut detector = AliasDetector::at(NOW);
+            detector.add(one);
+            detector.has(other)
+        };
+        assert_eq!(may_be(one, other), may_be(other, one), "{one:?} {other:?}");
+        may_be(one, other)
+    }
+
+    #[test]
+    fn an_alias_passes_times_on() {
+        let file = key(1, Storage::Own, OLD, OLD + SECOND);
+        let whole = OLD / SECOND * SECOND;
+        for (alias, why) in [
+            (key(2, Storage::Foreign, OLD, OLD + SECOND), "bindfs, mergerfs"),
+            (key(2, Storage::Stacked, OLD, OLD + SECOND), "overlayfs"),
+            (key(2, Storage::Foreign, whole, whole), "sshfs"),
+            (key(2, Storage::Foreign, whole, 0), "no ctime"),
+        ] {
+            assert!(may_be_same(&file, &alias), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_overlay_may_give_a_file_other_times() {
+        let file = key(1, Storage::Own, OLD, OLD);
+        let upper = key(2, Storage::Stacked, OLD + 9 * SECOND, OLD + 9 * SECOND);
+        assert!(may_be_same(&file, &upper), "metacopy=on");
+        let layers = [upper, AliasKey { device: 3, mtime_ns: OLD, ..upper }];
+        assert!(!may_be_same(&layers[0], &layers[1]), "two layers of one overlay");
+    }
+
+    #[test]
+    fn sftp_has_times_of_32_bits() {
+        let stat = |mtime: i64| mtime.rem_euclid(super::MTIME_PERIOD_NS);
+        let file = key(1, Storage::Own, stat(-5 * SECOND), OLD);
+        let seen = key(2, Storage::Foreign, stat(((1 << 32) - 5) * SECOND), stat(-5 * SECOND));
+        assert!(may_be_same(&file, &AliasKey { has_ctime: false, ..seen }));
+    }
+
+    #[test]
+    fn files_with_other_times_are_others() {
+        let file = key(1, Storage::Own, OLD, OLD + SECOND);
+        let whole = OLD / SECOND * SECOND;
+        for (other, why) in [
+            (key(2, Storage::Own, OLD, OLD + SECOND), "no alias at all"),
+            (key(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
+            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
+            (key(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
+            (key(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
+            (key(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
+            (AliasKey { size: 8, ..file }, "another size"),
+        ] {
+            assert!(!may_be_same(&file, &other), "{why}");
+        }
+    }
+
+    #[test]
+    fn one_device_may_show_a_file_twice_if_that_is_asked() {
+        let file = key(1, Storage::Foreign, OLD, OLD);
+        let mut detector = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
+        detector.add(&file);
+        assert!(detector.has(&file));
+        assert!(!detector.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
+        assert!(!detector.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
+    }
+
+    #[test]
+    fn a_cache_may_have_the_times_from_before_a_change() {
+        let fresh = key(1, Storage::Own, NOW - SECOND, NOW - SECOND);
+        assert!(may_be_same(&fresh, &key(2, Storage::Foreign, OLD, OLD + SECOND)));
+        let [one, other] = [2, 3].map(|device| key(device, Storage::Foreign, OLD, OLD));
+        assert!(may_be_same(&AliasKey { ctime_ns: NOW, ..one }, &other));
+    }
+
+    #[test]
+    fn of_a_file_and_its_aliases_one_counts() {
+        let alias = key(2, Storage::Foreign, OLD, OLD);
+        let file = AliasKey { device: 1, storage: Storage::Own, ..alias };
+        let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..alias };
+        let again = AliasKey { device: 3, ..alias };
+        assert_eq!(
+            aliases_among(&[alias, file, copy, again].map(Some)),
+            [true, false, false, true]
+        );
+        assert_eq!(aliases_among(&[again, alias].map(Some)), [false, true]);
+        assert_eq!(aliases_among(&[None, Some(alias)]), [false, false]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Measures how many bytes the copies in a group take on disk, so that lop promises no savings that
+//! do not exist.
+
+use std::collections::HashSet;
+
+use fsops::{Dir, Storage};
+use runtime::Interrupted;
+use walk::{Device, DirId, FileId, Opener, Tree};
+
+use crate::group::Group;
+use crate::sets::{Set, Sets};
+use crate::work::Work;
+use crate::worker::Worker;
+
+/// Smaller files are assumed to take whole blocks on file systems known to store them so: holes
+/// save next to nothing there, and inspecting each file is not worth it.
+const SMALL_FILE_BYTES: u64 = 64 * 1024;
+
+/// Returns the disk space that keeping a single file of each list would free, counted as in
+/// [`Group::reclaimable`]. The files of a list must be equal and of different inodes.
+///
+/// # Errors
+///
+/// Fails only with [`Interrupted`], if the user asked to stop.
+pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Interrupted> {
+    let mut groups = Sets::default();
+    for files in lists {
+        let size = files.first().map_or(0, |&file| work.tree.file(file).size);
+        let inodes = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        groups.push(files, Group { size, content: None, digest: None, inodes, reclaimable: 0 });
+    }
+    measure(work, &mut groups)?;
+    Ok(groups.iter().map(|group| group.reclaimable).collect())
+}
+
+/// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks,
+/// without holes and shared extents. A plan to remove the copies counts the same way, by
+/// `st_blocks`.
+pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
+    let blocks = Blocks::of(work);
+    let mut to_inspect = Vec::new();
+    for (number, first) in groups.leaders() {
+        let group = groups.get(number as usize);
+        if group.inodes < 2 || group.size == 0 {
+            continue;
+        }
+        match blocks.taken_by(&group) {
+            Some(bytes) => {
+                let reclaimable = bytes.saturating_mul(u64::from(group.inodes) - 1);
+                groups.value_mut(number as usize).reclaimable = reclaimable;
+            }
+            None => to_inspect.push((number, first)),
+        }
+    }
+    let (lists, _) =
+        work.on_threads(&to_inspect, 16, |worker, list: &mut Vec<_>, &(number, _)| {
+            list.push((number, freed_by(worker, &blocks, &groups.get(number as usize))));
+            Ok(())
+        })?;
+    for (number, reclaimable) in lists.into_iter().flatten() {
+        groups.value_mut(number as usize).reclaimable = reclaimable;
+    }
+    Ok(())
+}
+
+/// The block size of each device of a tree, by device index.
+struct Blocks<'a> {
+    tree: &'a Tree,
+    sizes: Vec<u64>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Queries the file system of each device through a directory on it.
+    fn of(work: &Work<'a>) -> Blocks<'a> {
+        let tree = work.tree;
+        let mut sizes = vec![0; tree.devices().len()];
+        let mut opener = Opener::new(tree, 1);
+        for (dir, _) in (0..).map(DirId).zip(tree.dirs()) {
+            // A directory without files may have no device.
+            if let Some(size @ 0) = sizes.get_mut(tree.device_index(dir)) {
+                *size = opener.dir(dir).and_then(Dir::block_size).unwrap_or(0);
+            }
+        }
+        Blocks { tree, sizes }
+    }
+
+    /// Returns the bytes that each file of a group takes, if they are known without inspecting the
+    /// files.
+    fn taken_by(&self, group: &Set<'_, Group>) -> Option<u64> {
+        let device = |file: FileId| self.tree.device_index(self.tree.file(file).dir);
+        let first = device(group.files[0]);
+        let same = group.files.iter().all(|&file| device(file) == first);
+        let whole = self.tree.devices()[first].volume.stores_small_files_in_blocks();
+        (group.size < SMALL_FILE_BYTES && same && whole && self.sizes[first] > 0)
+            .then(|| self.whole(group.size, first))
+    }
+
+    /// Returns how many bytes a file of this size takes on a device if it has no holes.
+    fn whole(&self, size: u64, device: usize) -> u64 {
+        size.checked_next_multiple_of(self.sizes[device].max(1)).unwrap_or(size)
+    }
+}
+
+/// Returns the bytes that keeping only the largest copy would free.
+fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
+    let tree = worker.work.tree;
+    let mut storages: Vec<(&Device, Storage)> = Vec::new();
+    let mut seen = HashSet::with_capacity(group.files.len());
+    // The bytes that each file takes on its own; for files that may share extents, also what all of
+    // them take together.
+    let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
+    for &file in group.files {
+        if !seen.insert(tree.key(file)) {
+            continue;
+        }
+        let index = tree.device_index(tree.file(file).dir);
+        let device = &tree.devices()[index];
+        let extents = device.volume.can_share_extents().then(|| {
+            let shares = |other: &Device| {
+                other.number == device.number || other.volume.shares_extents_with(&device.volume)
+            };
+            let at = storages.iter().position(|(d, _)| shares(d)).unwrap_or_else(|| {
+                storages.push((device, Storage::default()));
+                storages.len() - 1
+            });
+            extents(worker, file, &mut storages[at].1)
+        });
+        own_extents += extents.flatten().unwrap_or(0);
+        let own = match extents {
+            Some(extents) => extents,
+            None => worker.opener.stat(file).ok().map(|stat| stat.allocated),
+        };
+        // XFS preallocates blocks, and frees them later.
+        let whole = blocks.whole(group.size, index);
+        let own = own.unwrap_or(whole).min(whole);
+        alone = alone.saturating_add(own);
+        largest = largest.max(own);
+    }
+    let together: u64 = storages.into_iter().map(|(_, s)| s.total_bytes()).sum();
+    let shared = own_extents.saturating_sub(together);
+    alone.saturating_sub(largest).saturating_sub(shared)
+}
+
+fn extents(worker: &mut Worker<'_>, file: FileId, storage: &mut Storage) -> Option<u64> {
+    let open = worker.opener.open(file).ok()?;
+    storage.add(&open).ok()
+}

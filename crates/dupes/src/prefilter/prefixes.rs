@@ -1,0 +1,117 @@
+//! Reads heads and prefixes of files in disk order.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::{Beginning, Scratch, read_head, read_on};
+use fsops::File;
+use runtime::{Interrupted, Progress};
+use walk::{FileId, Problem};
+
+use crate::prefilter::read_order::{ReadOrder, ReadRequest, ReadTarget, read_order};
+use crate::work::Work;
+use crate::worker::Worker;
+
+/// Reads files up to their targets. Returns the prefixes of the files for which more than the head
+/// was requested, sorted by file.
+pub(crate) fn read(
+    work: &Work<'_>,
+    targets: &[ReadTarget],
+    requests: Vec<ReadRequest>,
+) -> Result<(Prefixes, Vec<Problem>), Interrupted> {
+    let ReadOrder { requests, shared } = read_order(work, targets, requests)?;
+    let (mut prefixes, mut problems) = read_all(work, targets, &requests)?;
+    let (mut same, mut alone) = (Vec::new(), Vec::new());
+    work.progress.heads_done.fetch_add(shared.len() as u64, Relaxed);
+    for (request, other) in shared {
+        let known = work.fingerprints.head(other.0).zip(prefix_of(&prefixes, other));
+        if let Some((head, prefix)) = known {
+            work.fingerprints.set_head(request.file.0, head);
+            same.push((request.file, prefix));
+        } else {
+            // The other file could not be read. Reading this one shows whether it can be.
+            alone.push(request);
+        }
+    }
+    prefixes.extend(same);
+    let (more, further) = read_all(work, targets, &alone)?;
+    prefixes.extend(more);
+    problems.extend(further);
+    prefixes.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    Ok((prefixes, problems))
+}
+
+/// Reads files in the given order, up to their targets.
+fn read_all(
+    work: &Work<'_>,
+    targets: &[ReadTarget],
+    requests: &[ReadRequest],
+) -> Result<(Prefixes, Vec<Problem>), Interrupted> {
+    let target = |request: &ReadRequest| &targets[request.target as usize];
+    let (lists, problems) = work.on_threads_with_prefetch(
+        requests,
+        64,
+        |worker, request| open(worker, request.file, target(request)),
+        |worker, list, request, open| read_one(worker, list, request.file, target(request), open),
+    )?;
+    let mut prefixes: Prefixes = lists.into_iter().flatten().collect();
+    prefixes.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    Ok((prefixes, problems))
+}
+
+/// Opens a file. On a cold disk, also asks the kernel to fetch the requested range.
+fn open(worker: &mut Worker<'_>, file: FileId, target: &ReadTarget) -> Option<File> {
+    let open = worker.open(file)?;
+    if worker.work.disk(file).is_cold() {
+        let range = target.range(worker.work.tree.file(file).size);
+        open.fetch(range.start, range.end - range.start);
+    }
+    Some(open)
+}
+
+fn read_one(
+    worker: &mut Worker<'_>,
+    prefixes: &mut Prefixes,
+    file: FileId,
+    target: &ReadTarget,
+    open: Option<File>,
+) -> Result<(), Interrupted> {
+    let (work, size) = (worker.work, worker.work.tree.file(file).size);
+    work.progress.heads_done.fetch_add(1, Relaxed);
+    if let (Some(open), 0) = (&open, target.to) {
+        // There is no need to check whether the file is unchanged since the walk: nothing is
+        // claimed of a file that this eliminates, and every other file is read again and checked
+        // then.
+        return worker.read_unchecked(file, open, |open, scratch, progress| {
+            work.fingerprints.set_head(file.0, read_head(open, size, scratch, progress)?);
+            Ok(())
+        });
+    }
+    let stretch = target.stretch(size);
+    // A file that fails counts as done from its first byte on, although the bytes read of it were
+    // counted before.
+    let Some(open) = open else {
+        work.expect_again(&[file], stretch.before.map_or(0, |(at, _)| at));
+        return Ok(());
+    };
+    let read = |open: &File, scratch: &mut Scratch, progress: &Progress| {
+        read_on(open, stretch, scratch, progress)
+    };
+    let Some(grown) = worker.read_from(file, &open, read)? else {
+        work.expect_again(&[file], stretch.to);
+        return Ok(());
+    };
+    if let Some(head) = grown.head {
+        work.fingerprints.set_head(file.0, head);
+    }
+    prefixes.push((file, grown.beginning));
+    Ok(())
+}
+
+/// Files and their prefixes, sorted by file.
+pub(crate) type Prefixes = Vec<(FileId, Beginning)>;
+
+/// Returns the prefix of a file, if it was read.
+pub(crate) fn prefix_of(prefixes: &Prefixes, file: FileId) -> Option<Beginning> {
+    let at = prefixes.binary_search_by_key(&file, |&(file, _)| file).ok()?;
+    Some(prefixes[at].1)
+}

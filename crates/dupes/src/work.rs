@@ -1,0 +1,106 @@
+//! What all workers share: the files, their fingerprints, the options, the progress and the disks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use content::Facts;
+use device::Disk;
+use runtime::Progress;
+use walk::{FileId, Tree};
+
+use crate::Options;
+
+/// Everything that all workers share.
+#[derive(Debug)]
+pub struct Work<'a> {
+    /// The files.
+    pub tree: &'a Tree,
+    /// What is known of their contents.
+    pub fingerprints: &'a Facts,
+    /// How to compare.
+    pub options: &'a Options,
+    /// Progress, and the request to stop.
+    pub progress: &'a Progress,
+    /// The disks that the tree is on, each once.
+    disks: Vec<Arc<Disk>>,
+    /// For each device of the tree, the index of its disk in `disks`.
+    disk_of: Vec<usize>,
+}
+
+impl<'a> Work<'a> {
+    /// Sets up the work on the files of a tree.
+    pub fn new(
+        tree: &'a Tree,
+        fingerprints: &'a Facts,
+        options: &'a Options,
+        progress: &'a Progress,
+    ) -> Self {
+        let mut disks: Vec<Arc<Disk>> = Vec::new();
+        let disk_of = tree.devices().iter().map(|device| {
+            let disk = options.disks.of(device.number);
+            disks.iter().position(|known| Arc::ptr_eq(known, &disk)).unwrap_or_else(|| {
+                disks.push(disk);
+                disks.len() - 1
+            })
+        });
+        let disk_of = disk_of.collect();
+        Work { tree, fingerprints, options, progress, disks, disk_of }
+    }
+
+    /// Returns the disks that the tree is on.
+    pub(crate) fn disks(&self) -> &[Arc<Disk>] {
+        &self.disks
+    }
+
+    /// Returns the disk that a file is on.
+    pub(crate) fn disk(&self, file: FileId) -> &Disk {
+        &self.disks[self.disk_number(file)]
+    }
+
+    /// Returns whether reading a file may move the head of a hard disk: the disk is seek-bound and
+    /// its data is not cached.
+    pub(crate) fn is_seek_bound(&self, file: FileId) -> bool {
+        let disk = self.disk(file);
+        disk.is_cold() && disk.is_seek_bound()
+    }
+
+    pub(crate) fn disk_number(&self, file: FileId) -> usize {
+        // Usually there is one disk, and no need to look up the file.
+        if self.disks.len() == 1 {
+            return 0;
+        }
+        self.disk_of[self.tree.device_index(self.tree.file(file).dir)]
+    }
+}
+
+impl Work<'_> {
+    /// Adds the files among `files` whose content is not known yet to the progress totals.
+    pub(crate) fn expect(&self, files: &[FileId], size: u64) {
+        let files = self.unknown(files.iter().copied());
+        self.progress.files_total.fetch_add(files, Relaxed);
+        self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
+    }
+
+    /// Adds the first `bytes` of the files among `files` whose content is not known yet to the
+    /// total of bytes once more.
+    pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
+        let files = self.unknown(files.iter().copied());
+        self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
+    }
+
+    /// Counts the files among `files` whose content is not known yet as done. Must be called before
+    /// their content is recorded.
+    pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
+        self.decided(self.unknown(files), size);
+    }
+
+    /// Counts this many files of `size` bytes as done.
+    pub(crate) fn decided(&self, files: u64, size: u64) {
+        self.progress.files_done.fetch_add(files, Relaxed);
+        self.progress.bytes_done.fetch_add(size.saturating_mul(files), Relaxed);
+    }
+
+    fn unknown(&self, files: impl Iterator<Item = FileId>) -> u64 {
+        files.filter(|f| self.fingerprints.content(f.0).is_none()).count() as u64
+    }
+}
