@@ -1,4 +1,4 @@
-//! File systems in files: made, filled, mounted through a loop device, plainly or behind an arm.
+//! File systems in files: made, filled, mounted through a loop device, plainly or behind a head.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::Failure;
-use crate::arm::{Disk, Settings, Usage};
 use crate::corpus::{Counts, Spec, seal};
+use crate::hdd::{Disk, Settings, Usage};
 use crate::scenario::Device;
 use crate::store::Store;
 use crate::system::tool;
@@ -42,7 +42,7 @@ impl Image {
         file.map_err(|e| Failure::at(path, e))?;
         let inodes = inodes.to_string();
         let mkfs: &[&str] = match device {
-            Device::Ext4 | Device::Arm => {
+            Device::Ext4 | Device::Hdd => {
                 let now = "lazy_itable_init=0,lazy_journal_init=0";
                 &["mkfs.ext4", "-q", "-F", "-m", "0", "-N", &inodes, "-E", now]
             }
@@ -89,8 +89,8 @@ impl Image {
     ///
     /// As [`with_tree`](Self::with_tree).
     pub fn of(spec: &Spec, device: Device, store: &Store) -> Result<(Self, Counts), Failure> {
-        // An arm is in front of what is an image of ext4 like any other.
-        let device = if device == Device::Arm { Device::Ext4 } else { device };
+        // A head is in front of what is an image of ext4 like any other.
+        let device = if device == Device::Hdd { Device::Ext4 } else { device };
         let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
         Self::with_tree(spec, &store.join(&name), device)
     }
@@ -105,14 +105,14 @@ impl Image {
         Ok(Self::at(to))
     }
 
-    /// Mounts it on `point`, which is made if need be; with an arm if there are settings for one.
+    /// Mounts it on `point`, which is made if need be; with a head if there are settings for one.
     ///
     /// # Errors
     ///
     /// Not root, no loop device left, no FUSE. Nothing stays mounted.
-    pub fn mount(&self, point: &Path, arm: Option<&Settings>) -> Result<Mounted, Failure> {
+    pub fn mount(&self, point: &Path, hdd: Option<&Settings>) -> Result<Mounted, Failure> {
         fs::create_dir_all(point).map_err(|e| Failure::at(point, e))?;
-        let (disk, source) = match arm {
+        let (disk, source) = match hdd {
             None => (None, self.path.clone()),
             Some(settings) => {
                 let front = point.with_extension("disk");
@@ -148,12 +148,12 @@ impl Mounted {
         &self.point
     }
 
-    /// Returns what the arm has done so far, if there is one.
+    /// Returns what the head has done so far, if there is one.
     pub fn usage(&self) -> Option<Usage> {
         self.disk.as_ref().map(Disk::usage)
     }
 
-    /// Returns the disk with an arm that it is behind, if it is behind one.
+    /// Returns the hard disk that it is behind, if it is behind one.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }

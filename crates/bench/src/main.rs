@@ -14,7 +14,7 @@ use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
-use bench::{Failure, arm, measure, page, race, record, tools, way};
+use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -50,11 +50,11 @@ enum Command {
         /// A directory, which will hold `disk` and `stats`
         point: PathBuf,
         /// The part of the disk's time that requests really take
-        #[arg(long, default_value_t = arm::Settings::default().scale)]
+        #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },
-    /// Scan on a simulated hard disk and keep where its arm was, for docs/io.md
-    Way {
+    /// Scan on a simulated hard disk and keep where its head was, for docs/io.md
+    HeadTrace {
         /// What to call it in the graph
         name: String,
         /// The binary of lop, if not the one built with this
@@ -137,10 +137,10 @@ fn main() -> ExitCode {
         Command::Page { check: true } => page::check(&root()),
         Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
         Command::Disk { backing, point, scale } => {
-            let settings = arm::Settings { scale, ..arm::Settings::default() };
-            arm::serve(&backing, &point, &settings).map(|()| Vec::new())
+            let settings = hdd::Settings { scale, ..hdd::Settings::default() };
+            hdd::serve(&backing, &point, &settings).map(|()| Vec::new())
         }
-        Command::Way { name, lop, store } => take_way(&name, lop.as_deref(), &store),
+        Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
             Vec::new()
@@ -244,9 +244,13 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
     Ok(complaints)
 }
 
-fn take_way(name: &str, given: Option<&Path>, store: &Path) -> Result<Vec<String>, Failure> {
-    let moments = way::take(&lop(given)?, &Store::open(store)?)?;
-    println!("kept as {}", way::keep(&root(), name, &moments)?.display());
+fn record_head_trace(
+    name: &str,
+    given: Option<&Path>,
+    store: &Path,
+) -> Result<Vec<String>, Failure> {
+    let moments = head_trace::record(&lop(given)?, &Store::open(store)?)?;
+    println!("kept as {}", head_trace::write(&root(), name, &moments)?.display());
     page::write(&root()).map(|()| Vec::new())
 }
 

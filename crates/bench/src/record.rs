@@ -86,7 +86,7 @@ pub struct Run {
     pub storage_bytes: u64,
     /// Seconds the simulated disk was busy, unscaled; none without one.
     pub disk_s: Option<f64>,
-    /// How often its arm moved.
+    /// How often its head moved.
     pub seeks: Option<u64>,
     /// Bytes it delivered or took.
     pub disk_bytes: Option<u64>,

@@ -42,8 +42,8 @@ pub enum Order {
 pub enum Device {
     /// The file system of the working folder, as it is.
     AsIs,
-    /// ext4 on a simulated hard disk (see [`crate::arm`]).
-    Arm,
+    /// ext4 on a simulated hard disk (see [`crate::hdd`]).
+    Hdd,
     /// A loop image of ext4.
     Ext4,
     /// A loop image of XFS.
@@ -56,7 +56,7 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AsIs => "on the machine's own disk",
-            Self::Arm => "on a simulated hard disk",
+            Self::Hdd => "on a simulated hard disk",
             Self::Ext4 => "on a loop image of ext4",
             Self::Xfs => "on a loop image of XFS",
             Self::Btrfs => "on a loop image of btrfs",
@@ -74,7 +74,7 @@ pub enum Cache {
     Cold,
 }
 
-/// One line-up: all tools do this work on this tree, in turns.
+/// One comparison: all tools do this work on this tree, in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Short and unique within a race; rows of runs refer to it.
@@ -100,10 +100,10 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns whether the arm's time is what counts, rather than that of this machine.
+    /// Returns whether the head's time is what counts, rather than that of this machine.
     ///
-    /// With warm caches the arm rests, and the wall clock counts there too.
-    pub fn by_arm(&self) -> bool {
-        self.device == Device::Arm && self.cache == Cache::Cold
+    /// With warm caches the head rests, and the wall clock counts there too.
+    pub fn counts_disk_time(&self) -> bool {
+        self.device == Device::Hdd && self.cache == Cache::Cold
     }
 }

@@ -34,7 +34,7 @@ Usage: cargo xtask COMMAND
   counts     Compare system calls, bytes and instructions with the stored ones
   page       Write docs/benchmarks.md again from the records
   disk       Put a simulated hard disk in front of a file
-  way        Keep where its arm was during a scan, for the graph in docs/io.md";
+  head-trace Record where its head was during a scan, for the chart in docs/io.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         }
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
-        Some("corpus" | "race" | "counts" | "page" | "disk" | "way") => {
+        Some("corpus" | "race" | "counts" | "page" | "disk" | "head-trace") => {
             return instrument::run(&root, std::env::args_os().skip(1));
         }
         Some("help" | "-h" | "--help") => {

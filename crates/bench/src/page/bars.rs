@@ -1,4 +1,4 @@
-//! The bar chart of a line-up: one bar per tool, fastest on top, lop in its colour.
+//! The bar chart of a comparison: one bar per tool, fastest on top, lop in its colour.
 //!
 //! Bars start at zero. The thin line across a bar's end reaches from the fastest run to the
 //! slowest.
@@ -10,8 +10,8 @@ use super::canvas::{
     ASIDE, Anchor, Canvas, FAINT, GRID, INK, Lettering, OURS, PEER, PLAIN, SMALL, TITLE, WIDTH,
     draw, fitting, pixels, text_width,
 };
+use super::comparison::{Comparison, Row};
 use super::figures::{count, number, whole};
-use super::line_up::{LineUp, Row};
 use super::words::{chart_title, conditions, measure};
 
 const TOP: i32 = 62;
@@ -28,20 +28,20 @@ const NAMES: i32 = 230;
 const BOLD: Lettering = Lettering { bold: true, ..PLAIN };
 
 /// Returns the chart.
-pub(super) fn svg(line_up: &LineUp) -> String {
-    let rows: Vec<&Row> = line_up.ranked.iter().chain(&line_up.asides).collect();
-    let lines = i32::try_from(rows.len() + line_up.out.len()).unwrap_or(0);
+pub(super) fn svg(comparison: &Comparison) -> String {
+    let rows: Vec<&Row> = comparison.ranked.iter().chain(&comparison.asides).collect();
+    let lines = i32::try_from(rows.len() + comparison.out.len()).unwrap_or(0);
     let bottom = TOP + lines * ROW;
     draw(bottom + BOTTOM, |canvas| {
-        write_titles(canvas, line_up);
-        let scale = Scale::new(line_up, &rows);
+        write_titles(canvas, comparison);
+        let scale = Scale::new(comparison, &rows);
         scale.draw_axis(canvas, bottom);
         let mut middle = TOP + ROW / 2;
         for row in &rows {
             draw_row(canvas, &scale, row, middle);
             middle += ROW;
         }
-        for out in &line_up.out {
+        for out in &comparison.out {
             write_name(canvas, &scale, &out.tool.name, out.tool.role, middle);
             let why = fitting(&out.why, SMALL, WIDTH - MARGIN - scale.left);
             canvas.text((scale.left + 6, middle), Anchor::Start, SMALL, &why);
@@ -50,8 +50,8 @@ pub(super) fn svg(line_up: &LineUp) -> String {
     })
 }
 
-fn write_titles(canvas: &Canvas, line_up: &LineUp) {
-    let scenario = line_up.scenario;
+fn write_titles(canvas: &Canvas, comparison: &Comparison) {
+    let scenario = comparison.scenario;
     let title = format!("{}, {} names", chart_title(scenario), count(scenario.names));
     let conditions = format!("{}; {}", measure(scenario), conditions(scenario));
     canvas.text((MARGIN, 20), Anchor::Start, TITLE, &fitting(&title, TITLE, WIDTH - 2 * MARGIN));
@@ -95,8 +95,8 @@ struct Scale {
 }
 
 impl Scale {
-    fn new(line_up: &LineUp, rows: &[&Row]) -> Self {
-        let out = line_up.out.iter().map(|out| &out.tool.name);
+    fn new(comparison: &Comparison, rows: &[&Row]) -> Self {
+        let out = comparison.out.iter().map(|out| &out.tool.name);
         let names = rows.iter().map(|row| &row.tool.name).chain(out);
         let widest =
             names.map(|name| text_width(&fitting(name, BOLD, NAMES), BOLD)).max().unwrap_or(0);

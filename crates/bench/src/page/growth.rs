@@ -1,17 +1,17 @@
-//! How time grows: line-ups that differ in nothing but the number of names.
+//! How time grows: comparisons that differ in nothing but the number of names.
 
 use crate::record::{Role, Tool};
 use crate::scenario::{Cache, Device, Order, Scenario, Work};
 use crate::stats::float;
 
+use super::comparison::Comparison;
 use super::figures::{count, number, ratio};
-use super::line_up::LineUp;
 use super::words::{conditions, inline, measure, slug, tree};
 
 /// Line-ups by number of names, and every tool's medians in them.
 pub(super) struct Series<'a> {
     /// The smallest, which names the chart.
-    pub(super) first: &'a LineUp<'a>,
+    pub(super) first: &'a Comparison<'a>,
     /// The numbers of names, ascending; at least two.
     pub(super) names: Vec<u64>,
     /// Who has a figure anywhere, fastest at the largest size first.
@@ -24,14 +24,15 @@ pub(super) struct Curve<'a> {
     pub(super) medians: Vec<Option<f64>>,
 }
 
-/// Returns the series there are among the line-ups.
-pub(super) fn series<'a>(line_ups: &'a [LineUp<'a>]) -> Vec<Series<'a>> {
-    let mut groups: Vec<Vec<&LineUp>> = Vec::new();
-    for line_up in line_ups {
-        let same = |group: &&mut Vec<&LineUp>| key(group[0].scenario) == key(line_up.scenario);
+/// Returns the series there are among the comparisons.
+pub(super) fn series<'a>(comparisons: &'a [Comparison<'a>]) -> Vec<Series<'a>> {
+    let mut groups: Vec<Vec<&Comparison>> = Vec::new();
+    for comparison in comparisons {
+        let same =
+            |group: &&mut Vec<&Comparison>| key(group[0].scenario) == key(comparison.scenario);
         match groups.iter_mut().find(same) {
-            Some(group) => group.push(line_up),
-            None => groups.push(vec![line_up]),
+            Some(group) => group.push(comparison),
+            None => groups.push(vec![comparison]),
         }
     }
     groups.into_iter().filter_map(one_series).collect()
@@ -43,12 +44,12 @@ fn key(scenario: &Scenario) -> (Work, &str, f64, Order, Device, Cache) {
     (work, corpus, scale, order, device, cache)
 }
 
-fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
-    group.sort_by_key(|line_up| line_up.scenario.names);
-    group.dedup_by_key(|line_up| line_up.scenario.names);
+fn one_series<'a>(mut group: Vec<&'a Comparison<'a>>) -> Option<Series<'a>> {
+    group.sort_by_key(|comparison| comparison.scenario.names);
+    group.dedup_by_key(|comparison| comparison.scenario.names);
     let mut curves: Vec<Curve> = Vec::new();
-    for (at, line_up) in group.iter().enumerate() {
-        for row in line_up.ranked.iter().chain(&line_up.asides) {
+    for (at, comparison) in group.iter().enumerate() {
+        for row in comparison.ranked.iter().chain(&comparison.asides) {
             let known = curves.iter().position(|curve| curve.tool.name == row.tool.name);
             let known = known.unwrap_or_else(|| {
                 curves.push(Curve { tool: row.tool, medians: vec![None; group.len()] });
@@ -61,7 +62,7 @@ fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
         curve.medians.iter().rev().map(|median| median.unwrap_or(f64::INFINITY)).collect()
     };
     curves.sort_by(|a, b| backwards(a).partial_cmp(&backwards(b)).expect("no median is NaN"));
-    let names: Vec<u64> = group.iter().map(|line_up| line_up.scenario.names).collect();
+    let names: Vec<u64> = group.iter().map(|comparison| comparison.scenario.names).collect();
     (names.len() > 1).then(|| Series { first: group[0], names, curves })
 }
 
@@ -82,8 +83,8 @@ impl Series<'_> {
 }
 
 /// Writes the chart and the table of each series.
-pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
-    for series in series(line_ups) {
+pub(super) fn write(page: &mut String, comparisons: &[Comparison]) {
+    for series in series(comparisons) {
         let scenario = series.first.scenario;
         let (tree, slug) = (inline(&tree(scenario)), series.slug());
         let conditions = conditions(scenario);

@@ -55,14 +55,14 @@ every run. That empties the caches of this kernel: a virtual machine's host, and
 have theirs.
 
 **The simulated hard disk** is a model of one of 7,200 turns a minute, in front of a file. To
-position its arm takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn, short gaps
+position its head takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn, short gaps
 ahead pass under the head, it transfers 160 MB/s, and of up to 32 waiting requests it serves the
 nearest first. It has no cache of its own and no slower inner tracks. It compares orders of reading;
 it does not foretell seconds, and no real disk was measured for it. Another program for the same
 model, in C, gave the same order of eight tools on one image, and times within 2 %. The figure that
 counts with cold caches, `disk s`, is how long such a disk would have been busy. The waiting itself
 is shortened, so wall times would mean nothing there and are not shown; cold, each tool runs only
-once, as it takes long even so. With warm caches the arm rests, and the wall clock counts.
+once, as it takes long even so. With warm caches the head rests, and the wall clock counts.
 
 **Names** are all entries of directories but directories, each hard link one. The **size** of a tree
 counts each file once, holes too. **Settled**, where trees are written or deleted, is the time from
@@ -70,9 +70,9 @@ the start until `syncfs` has returned after the end: a tool can be done long bef
 the storage. **CPU** is user and system time. **Peak** memory is the resident memory of the largest
 process of a tool. **Read** is what its read calls returned (`rchar`), from caches or not; what is
 read through memory maps is not in it. **From storage** is what the kernel fetched for it
-(`read_bytes`), metadata and read-ahead too. **Seeks** are those of the simulated arm.
+(`read_bytes`), metadata and read-ahead too. **Seeks** are those of the simulated disk.
 
-**Ratios** are of the median of the fastest peer in the same line-up. They say more than seconds, but
+**Ratios** are of the median of the fastest peer in the same comparison. They say more than seconds, but
 they too change with the number of cores and with the storage.
 
 ";
@@ -104,11 +104,11 @@ change.
 /// Writes the section with the links to all runs.
 pub(super) fn write_runs(page: &mut String, records: &[&Dated]) {
     page.push_str("## Every run\n\nFailed and stopped ones too, as CSV.\n\n");
-    page.push_str("| race | line-ups | runs | folder |\n|---|---:|---:|---|\n");
+    page.push_str("| race | comparisons | runs | folder |\n|---|---:|---:|---|\n");
     for (kind, folder, record) in records {
-        let (line_ups, runs) = (record.scenarios.len(), record.runs.len());
+        let (comparisons, runs) = (record.scenarios.len(), record.runs.len());
         page.push_str(&format!(
-            "| `{kind}` | {line_ups} | {runs} | [{folder}](../benchsuite/runs/{folder}): \
+            "| `{kind}` | {comparisons} | {runs} | [{folder}](../benchsuite/runs/{folder}): \
              [runs](../benchsuite/runs/{folder}/runs.csv), \
              [scenarios](../benchsuite/runs/{folder}/scenarios.csv), \
              [tools](../benchsuite/runs/{folder}/tools.csv), \

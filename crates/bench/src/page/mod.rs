@@ -11,13 +11,13 @@
 //! | `section`, `growth` | each record with its tables |
 //! | `bars`, `lines`, `ways`, on a `canvas` | the graphs |
 //! | `method` | how it is done, the machine, the tools |
-//! | `line_up` | what all of them are computed from |
+//! | `comparison` | what all of them are computed from |
 
 mod bars;
 mod canvas;
+mod comparison;
 mod figures;
 mod growth;
-mod line_up;
 mod lines;
 mod method;
 mod ranking;
@@ -31,16 +31,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
+use crate::head_trace::{self, Moment};
 use crate::race::KINDS;
 use crate::record::{Record, newest};
-use crate::way::{self, Moment};
 
-use line_up::LineUp;
+use comparison::Comparison;
 
 /// A record with the kind of its race and the name of its folder.
 pub type Dated = (String, String, Record);
 
-/// The kind of race in which line-ups differ in nothing but the size of the tree; one graph does
+/// The kind of race in which comparisons differ in nothing but the size of the tree; one graph does
 /// for all of them.
 const GROWTH: &str = "growth";
 
@@ -51,7 +51,7 @@ const PAGE: &str = "benchmarks.md";
 const GRAPHS: &str = "benchmarks";
 
 /// The graph that `docs/io.md` shows.
-const WAYS: &str = "way-of-the-arm.svg";
+const WAYS: &str = "way-of-the-hdd.svg";
 
 const OPENING: &str = "\
 # Benchmarks
@@ -66,31 +66,31 @@ tool's command line. Ratios matter more than seconds, which are those of one mac
 pub fn render(records: &[Dated]) -> Vec<(PathBuf, String)> {
     let mut records: Vec<&Dated> = records.iter().collect();
     records.sort_by_key(|dated| place_of(dated));
-    let by_record: Vec<Vec<LineUp>> = records.iter().map(|dated| line_ups(dated)).collect();
+    let by_record: Vec<Vec<Comparison>> = records.iter().map(|dated| comparisons(dated)).collect();
     let mut files = vec![(PathBuf::from(PAGE), text(&records, &by_record))];
-    for line_ups in &by_record {
+    for comparisons in &by_record {
         let graph = |name: String, svg| (Path::new(GRAPHS).join(format!("{name}.svg")), svg);
-        let lines = growth::series(line_ups);
+        let lines = growth::series(comparisons);
         files.extend(lines.iter().map(|series| graph(series.slug(), lines::svg(series))));
-        let alone = line_ups.iter().filter(|line_up| line_up.kind != GROWTH);
-        files.extend(alone.map(|line_up| {
-            graph(words::slug(line_up.kind, &line_up.scenario.id), bars::svg(line_up))
+        let alone = comparisons.iter().filter(|comparison| comparison.kind != GROWTH);
+        files.extend(alone.map(|comparison| {
+            graph(words::slug(comparison.kind, &comparison.scenario.id), bars::svg(comparison))
         }));
     }
     files
 }
 
-/// Returns the graph of an arm's ways, by its path below `docs/`.
-pub fn render_ways(ways: &[(String, Vec<Moment>)]) -> (PathBuf, String) {
+/// Returns the graph of a head's ways, by its path below `docs/`.
+pub fn render_head_traces(ways: &[(String, Vec<Moment>)]) -> (PathBuf, String) {
     (Path::new(GRAPHS).join(WAYS), ways::svg(ways))
 }
 
 /// Returns all there is to write.
 fn all(root: &Path) -> Result<Vec<(PathBuf, String)>, Failure> {
     let mut files = render(&read(root)?);
-    let ways = way::kept(root)?;
+    let ways = head_trace::read_all(root)?;
     if !ways.is_empty() {
-        files.push(render_ways(&ways));
+        files.push(render_head_traces(&ways));
     }
     Ok(files)
 }
@@ -175,8 +175,8 @@ fn left_over(docs: &Path, files: &[(PathBuf, String)]) -> Result<BTreeSet<PathBu
     Ok(names)
 }
 
-fn line_ups((kind, _, record): &Dated) -> Vec<LineUp<'_>> {
-    record.scenarios.iter().map(|scenario| LineUp::new(kind, record, scenario)).collect()
+fn comparisons((kind, _, record): &Dated) -> Vec<Comparison<'_>> {
+    record.scenarios.iter().map(|scenario| Comparison::new(kind, record, scenario)).collect()
 }
 
 /// Returns where the section of a record goes: where its race stands among all of them.
@@ -185,8 +185,8 @@ fn place_of((kind, ..): &Dated) -> usize {
 }
 
 /// Returns the page.
-fn text(records: &[&Dated], by_record: &[Vec<LineUp>]) -> String {
-    let all: Vec<&LineUp> = by_record.iter().flatten().collect();
+fn text(records: &[&Dated], by_record: &[Vec<Comparison>]) -> String {
+    let all: Vec<&Comparison> = by_record.iter().flatten().collect();
     let mut page = String::from(OPENING);
     let races = records.iter().map(|(kind, ..)| format!("`cargo xtask race {kind}`"));
     let races = races.collect::<Vec<_>>().join(", ");
@@ -196,8 +196,8 @@ fn text(records: &[&Dated], by_record: &[Vec<LineUp>]) -> String {
     page.push('\n');
     verdict::write(&mut page, &all);
     ranking::write(&mut page, &all);
-    for (dated, line_ups) in records.iter().zip(by_record) {
-        section::write(&mut page, dated, line_ups);
+    for (dated, comparisons) in records.iter().zip(by_record) {
+        section::write(&mut page, dated, comparisons);
     }
     method::write_runs(&mut page, records);
     method::write(&mut page, records);

@@ -1,11 +1,11 @@
-//! The section of a record: each line-up with its graph and its table.
+//! The section of a record: each comparison with its graph and its table.
 
 use crate::record::{Record, Role, Run, Tool};
 use crate::scenario::{Cache, Work};
 use crate::stats::float;
 
+use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio, size};
-use super::line_up::{LineUp, Row};
 use super::words::{heading, inline, measure, plural, sentence, slug, title};
 use super::{Dated, GROWTH, growth};
 
@@ -28,7 +28,7 @@ const FROM_STORAGE: Column =
     ("from storage", |row| shown(row, |run| Some(float(run.storage_bytes)), size));
 
 /// Writes the section of a record.
-pub(super) fn write(page: &mut String, dated: &Dated, line_ups: &[LineUp]) {
+pub(super) fn write(page: &mut String, dated: &Dated, comparisons: &[Comparison]) {
     let (kind, folder, record) = dated;
     let date = folder.get(..10).unwrap_or(folder);
     page.push_str(&format!(
@@ -36,58 +36,58 @@ pub(super) fn write(page: &mut String, dated: &Dated, line_ups: &[LineUp]) {
          [`{folder}`](../benchsuite/runs/{folder}).\n\n",
         title(kind)
     ));
-    growth::write(page, line_ups);
-    for line_up in line_ups {
-        write_line_up(page, record, line_up);
+    growth::write(page, comparisons);
+    for comparison in comparisons {
+        write_comparison(page, record, comparison);
     }
 }
 
-fn write_line_up(page: &mut String, record: &Record, line_up: &LineUp) {
-    let slug = slug(line_up.kind, &line_up.scenario.id);
-    let words = heading(line_up.scenario);
+fn write_comparison(page: &mut String, record: &Record, comparison: &Comparison) {
+    let slug = slug(comparison.kind, &comparison.scenario.id);
+    let words = heading(comparison.scenario);
     page.push_str(&format!("<a id=\"{slug}\"></a>\n\n### {}\n\n", inline(&words)));
-    let answers = inline(&sentence(&line_up.scenario.answers));
+    let answers = inline(&sentence(&comparison.scenario.answers));
     if !answers.is_empty() {
         page.push_str(&format!("{answers}\n\n"));
     }
-    if line_up.kind != GROWTH {
-        page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(line_up)));
+    if comparison.kind != GROWTH {
+        page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(comparison)));
     }
-    write_table(page, line_up);
-    write_notes(page, record, line_up);
+    write_table(page, comparison);
+    write_notes(page, record, comparison);
 }
 
-/// Returns what the chart of a line-up shows, for whoever does not see it.
-fn alternative(line_up: &LineUp) -> String {
-    let bars = line_up.ranked.iter().chain(&line_up.asides);
+/// Returns what the chart of a comparison shows, for whoever does not see it.
+fn alternative(comparison: &Comparison) -> String {
+    let bars = comparison.ranked.iter().chain(&comparison.asides);
     let bars = bars.map(|row| format!("{} {}", row.tool.name, number(row.figure.median)));
-    let out = line_up.out.iter().map(|out| format!("{} {}", out.tool.name, out.why));
+    let out = comparison.out.iter().map(|out| format!("{} {}", out.tool.name, out.why));
     let all = bars.chain(out).collect::<Vec<_>>().join("; ");
-    let measure = measure(line_up.scenario).to_lowercase();
+    let measure = measure(comparison.scenario).to_lowercase();
     inline(&format!("Bar chart of {measure}: {all}"))
 }
 
-/// Returns the columns that say something about a line-up.
-fn columns(line_up: &LineUp) -> Vec<Column> {
-    if line_up.scenario.by_arm() {
+/// Returns the columns that say something about a comparison.
+fn columns(comparison: &Comparison) -> Vec<Column> {
+    if comparison.scenario.counts_disk_time() {
         return vec![DISK_TIME, RANGE, RATIO, SEEKS, MOVED, PEAK];
     }
-    let settled = line_up.is_settled().then_some(SETTLED);
-    let stored = (line_up.scenario.cache == Cache::Cold).then_some(FROM_STORAGE);
+    let settled = comparison.is_settled().then_some(SETTLED);
+    let stored = (comparison.scenario.cache == Cache::Cold).then_some(FROM_STORAGE);
     let always = [CPU, PEAK, READ];
     [MEDIAN, RANGE, RATIO].into_iter().chain(settled).chain(always).chain(stored).collect()
 }
 
-fn write_table(page: &mut String, line_up: &LineUp) {
-    let columns = columns(line_up);
+fn write_table(page: &mut String, comparison: &Comparison) {
+    let columns = columns(comparison);
     let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
     page.push_str(&format!("| tool | {} |\n", titles.join(" | ")));
     page.push_str(&format!("|---|{}\n", "---:|".repeat(columns.len())));
-    for row in &line_up.ranked {
+    for row in &comparison.ranked {
         let is_ours = row.tool.role == Role::Ours;
         write_row(page, row, &columns, if is_ours { "**" } else { "" }, "");
     }
-    for row in &line_up.asides {
+    for row in &comparison.asides {
         write_row(page, row, &columns, "*", "*");
     }
     page.push('\n');
@@ -104,30 +104,30 @@ fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, other
 }
 
 /// Writes what a reader has to know about the rows.
-fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
+fn write_notes(page: &mut String, record: &Record, comparison: &Comparison) {
     let mut notes = Vec::new();
-    for out in &line_up.out {
+    for out in &comparison.out {
         notes.push(format!("{}: {}; no figure.", inline(&out.tool.name), out.why));
     }
-    for row in line_up.ranked.iter().chain(&line_up.asides) {
+    for row in comparison.ranked.iter().chain(&comparison.asides) {
         if let Some(trouble) = &row.trouble {
             let others = plural(row.done.len(), "other run", "other runs");
             let name = inline(&row.tool.name);
             notes.push(format!("{name}: {trouble}; its figures are of the {others}."));
         }
     }
-    notes.push(timed_runs(record, line_up));
-    notes.extend(warmth(line_up));
-    if !line_up.asides.is_empty() {
+    notes.push(timed_runs(record, comparison));
+    notes.extend(warmth(comparison));
+    if !comparison.asides.is_empty() {
         notes.push(
-            match line_up.scenario.work {
+            match comparison.scenario.work {
                 Work::Link => "In italics: lop moving the same files to quarantine; not ranked.",
                 _ => "In italics: lop writing a catalog, and scanning again with it; not ranked.",
             }
             .into(),
         );
     }
-    if line_up.is_settled() {
+    if comparison.is_settled() {
         notes.push(
             "Settled: until `syncfs` returned, all that was written being on storage.".into(),
         );
@@ -139,10 +139,10 @@ fn write_notes(page: &mut String, record: &Record, line_up: &LineUp) {
 }
 
 /// Says how many runs the medians are of.
-fn timed_runs(record: &Record, line_up: &LineUp) -> String {
-    let ranked = line_up.ranked.iter().chain(&line_up.asides).map(|row| row.tool);
-    let tools = ranked.chain(line_up.out.iter().map(|out| out.tool));
-    let runs = |tool: &Tool| record.timed(&line_up.scenario.id, &tool.name).count();
+fn timed_runs(record: &Record, comparison: &Comparison) -> String {
+    let ranked = comparison.ranked.iter().chain(&comparison.asides).map(|row| row.tool);
+    let tools = ranked.chain(comparison.out.iter().map(|out| out.tool));
+    let runs = |tool: &Tool| record.timed(&comparison.scenario.id, &tool.name).count();
     let of_tools: Vec<(&str, usize)> = tools.map(|tool| (tool.name.as_str(), runs(tool))).collect();
     let most = of_tools.iter().map(|(_, runs)| *runs).max().unwrap_or(0);
     let fewer = of_tools.iter().filter(|(_, runs)| *runs < most);
@@ -152,11 +152,11 @@ fn timed_runs(record: &Record, line_up: &LineUp) -> String {
 }
 
 /// Says how warm the caches were: what the runs had to fetch from the storage nevertheless.
-fn warmth(line_up: &LineUp) -> Option<String> {
-    if line_up.scenario.cache != Cache::Warm {
+fn warmth(comparison: &Comparison) -> Option<String> {
+    if comparison.scenario.cache != Cache::Warm {
         return None;
     }
-    let rows = line_up.ranked.iter().chain(&line_up.asides);
+    let rows = comparison.ranked.iter().chain(&comparison.asides);
     let most = |row: &Row| row.done.iter().map(|run| run.storage_bytes).max();
     let (bytes, row) = rows.filter_map(|row| Some((most(row)?, row))).max_by_key(|most| most.0)?;
     if bytes == 0 {

@@ -6,11 +6,11 @@ use crate::record::{Role, Run};
 use crate::scenario::{Cache, Scenario};
 use crate::stats::float;
 
+use super::comparison::{Comparison, Row};
 use super::figures::{as_shown, number, ratio};
-use super::line_up::{LineUp, Row};
 use super::words::{inline, link, plural};
 
-/// How lop came off in a line-up.
+/// How lop came off in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     /// It is the fastest, and even its slowest run beat every run of a peer.
@@ -25,9 +25,9 @@ enum Outcome {
     Out,
 }
 
-/// Writes the verdict on all line-ups in which lop met a peer.
-pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
-    let met = line_ups.iter().filter_map(|l| Some((l.scenario, outcome(l)?)));
+/// Writes the verdict on all comparisons in which lop met a peer.
+pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
+    let met = comparisons.iter().filter_map(|l| Some((l.scenario, outcome(l)?)));
     let met: Vec<(&Scenario, Outcome)> = met.collect();
     if met.is_empty() {
         page.push_str("No race between lop and its peers has been recorded yet.\n\n");
@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
     let clear = number_of(Outcome::Clear);
     let fastest = clear + number_of(Outcome::Fastest);
     let (level, slower) = (number_of(Outcome::Level), number_of(Outcome::Slower));
-    let of = plural(met.len(), "line-up", "line-ups");
+    let of = plural(met.len(), "comparison", "comparisons");
     let (warm, cold) = (won_with(&met, Cache::Warm), won_with(&met, Cache::Cold));
     page.push_str(&format!(
         "**lop has the lowest median in {fastest} of {of}**: {warm} with warm caches, {cold} with \
@@ -48,8 +48,8 @@ pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
         0 => page.push_str(". "),
         out => page.push_str(&format!(", in {out} lop has no figure. ")),
     }
-    page.push_str(&other_costs(line_ups));
-    match line_ups.iter().filter(|line_up| is_without_us(line_up)).count() {
+    page.push_str(&other_costs(comparisons));
+    match comparisons.iter().filter(|comparison| is_without_us(comparison)).count() {
         0 => {}
         1 => page.push_str(" One more is shown without lop, which cannot do its work yet."),
         more => page.push_str(&format!(
@@ -58,14 +58,14 @@ pub(super) fn write(page: &mut String, line_ups: &[&LineUp]) {
     }
     let trees: BTreeSet<&str> = met.iter().map(|(scenario, _)| &*scenario.corpus).collect();
     page.push_str(&format!(
-        "\n\nA line-up is one tree, of one size, on one device, with caches in one state; those that \
+        "\n\nA comparison is one tree, of one size, on one device, with caches in one state; those that \
          lop took part in are of {} of different make.\n\n",
         plural(trees.len(), "tree", "trees")
     ));
-    write_losses(page, line_ups);
+    write_losses(page, comparisons);
 }
 
-/// Returns in how many of the line-ups with such caches lop is the fastest.
+/// Returns in how many of the comparisons with such caches lop is the fastest.
 fn won_with(met: &[(&Scenario, Outcome)], cache: Cache) -> String {
     let with: Vec<_> = met.iter().filter(|(scenario, _)| scenario.cache == cache).collect();
     let won = with.iter().filter(|(_, o)| matches!(o, Outcome::Clear | Outcome::Fastest)).count();
@@ -73,35 +73,36 @@ fn won_with(met: &[(&Scenario, Outcome)], cache: Cache) -> String {
 }
 
 /// Returns how lop came off; none where it met nobody.
-fn outcome(line_up: &LineUp) -> Option<Outcome> {
-    if !line_up.has_peers() {
+fn outcome(comparison: &Comparison) -> Option<Outcome> {
+    if !comparison.has_peers() {
         return None;
     }
-    if line_up.out.iter().any(|out| out.tool.role == Role::Ours) {
+    if comparison.out.iter().any(|out| out.tool.role == Role::Ours) {
         return Some(Outcome::Out);
     }
-    let ours = line_up.ours()?;
-    Some(match line_up.fastest_peer() {
+    let ours = comparison.ours()?;
+    Some(match comparison.fastest_peer() {
         Some(peer) if peer.beats(ours) => Outcome::Slower,
         Some(peer) if !ours.beats(peer) => Outcome::Level,
-        _ if line_up.peers().all(|peer| ours.figure.max < peer.figure.min) => Outcome::Clear,
+        _ if comparison.peers().all(|peer| ours.figure.max < peer.figure.min) => Outcome::Clear,
         _ => Outcome::Fastest,
     })
 }
 
 /// Returns whether lop took no part.
-fn is_without_us(line_up: &LineUp) -> bool {
-    line_up.ours().is_none() && line_up.out.iter().all(|out| out.tool.role != Role::Ours)
+fn is_without_us(comparison: &Comparison) -> bool {
+    comparison.ours().is_none() && comparison.out.iter().all(|out| out.tool.role != Role::Ours)
 }
 
 /// Says how often a peer needs less of what is not time.
-fn other_costs(line_ups: &[&LineUp]) -> String {
-    let met = line_ups.iter().filter_map(|l| Some((l, l.ours()?))).filter(|(l, _)| l.has_peers());
+fn other_costs(comparisons: &[&Comparison]) -> String {
+    let met =
+        comparisons.iter().filter_map(|l| Some((l, l.ours()?))).filter(|(l, _)| l.has_peers());
     let (mut of, mut memory, mut cpu, mut read) = (0, 0, 0, 0);
-    for (line_up, ours) in met {
+    for (comparison, ours) in met {
         let some_peer_needs_less = |cost: fn(&Run) -> f64| {
             let cost = |row: &Row| row.median(|run| Some(cost(run)));
-            line_up.peers().any(|peer| cost(peer) < cost(ours))
+            comparison.peers().any(|peer| cost(peer) < cost(ours))
         };
         of += 1;
         memory += u32::from(some_peer_needs_less(|run| float(run.peak_kib)));
@@ -109,15 +110,15 @@ fn other_costs(line_ups: &[&LineUp]) -> String {
         read += u32::from(some_peer_needs_less(|run| float(run.read_bytes)));
     }
     format!(
-        "Time is not all: of the {of} line-ups that lop finished, some peer needs less memory in \
+        "Time is not all: of the {of} comparisons that lop finished, some peer needs less memory in \
          {memory} and less CPU time in {cpu}, and some peer reads less in {read}."
     )
 }
 
-/// Lists every line-up in which lop is not the fastest.
-fn write_losses(page: &mut String, line_ups: &[&LineUp]) {
+/// Lists every comparison in which lop is not the fastest.
+fn write_losses(page: &mut String, comparisons: &[&Comparison]) {
     page.push_str("### Where lop loses\n\n");
-    let losses: Vec<String> = line_ups.iter().copied().flat_map(losses).collect();
+    let losses: Vec<String> = comparisons.iter().copied().flat_map(losses).collect();
     if losses.is_empty() {
         page.push_str("In none of these. If you know a tree where it does, please say which.\n\n");
         return;
@@ -128,50 +129,50 @@ fn write_losses(page: &mut String, line_ups: &[&LineUp]) {
     page.push('\n');
 }
 
-/// Returns what is to be said about a line-up that lop did not win.
-fn losses(line_up: &LineUp) -> Vec<String> {
+/// Returns what is to be said about a comparison that lop did not win.
+fn losses(comparison: &Comparison) -> Vec<String> {
     let mut losses = Vec::new();
-    let place = link(line_up);
-    for out in line_up.out.iter().filter(|out| out.tool.role == Role::Ours) {
-        let best = line_up.fastest_peer().map_or_else(
+    let place = link(comparison);
+    for out in comparison.out.iter().filter(|out| out.tool.role == Role::Ours) {
+        let best = comparison.fastest_peer().map_or_else(
             || "no peer finished either".to_owned(),
-            |peer| format!("{} is the fastest with {}", name(peer), figure(line_up, peer)),
+            |peer| format!("{} is the fastest with {}", name(peer), figure(comparison, peer)),
         );
-        if line_up.has_peers() {
+        if comparison.has_peers() {
             losses.push(format!("{place}: {} {}; {best}.", inline(&out.tool.name), out.why));
         }
     }
-    let Some(ours) = line_up.ours() else { return losses };
-    let faster: Vec<String> = line_up
+    let Some(ours) = comparison.ours() else { return losses };
+    let faster: Vec<String> = comparison
         .peers()
         .filter(|peer| peer.beats(ours))
-        .map(|peer| faster(line_up, peer, ours))
+        .map(|peer| faster(comparison, peer, ours))
         .collect();
     if !faster.is_empty() {
-        let mine = figure(line_up, ours);
+        let mine = figure(comparison, ours);
         losses.push(format!("{place}: {}; lop takes {mine}.", faster.join("; ")));
     }
-    if outcome(line_up) == Some(Outcome::Level) {
-        let level = line_up.peers().filter(|peer| !ours.beats(peer)).map(name);
-        let (names, mine) = (level.collect::<Vec<_>>().join(", "), figure(line_up, ours));
+    if outcome(comparison) == Some(Outcome::Level) {
+        let level = comparison.peers().filter(|peer| !ours.beats(peer)).map(name);
+        let (names, mine) = (level.collect::<Vec<_>>().join(", "), figure(comparison, ours));
         losses.push(format!("{place}: level with {names} at {mine}."));
     }
-    losses.extend(settled_loss(line_up, ours).map(|loss| format!("{place}: {loss}.")));
+    losses.extend(settled_loss(comparison, ours).map(|loss| format!("{place}: {loss}.")));
     losses
 }
 
 /// Says by how much a peer is faster.
-fn faster(line_up: &LineUp, peer: &Row, ours: &Row) -> String {
+fn faster(comparison: &Comparison, peer: &Row, ours: &Row) -> String {
     let factor = ratio(ours.figure.median / peer.figure.median);
     let overlap =
         if ours.figure.min <= peer.figure.max { ", though their runs overlap" } else { "" };
-    format!("{} is {factor} as fast ({}{overlap})", name(peer), figure(line_up, peer))
+    format!("{} is {factor} as fast ({}{overlap})", name(peer), figure(comparison, peer))
 }
 
 /// Says who has all on the storage before lop.
-fn settled_loss(line_up: &LineUp, ours: &Row) -> Option<String> {
+fn settled_loss(comparison: &Comparison, ours: &Row) -> Option<String> {
     let mine = ours.settled()?;
-    let settled = line_up.peers().filter_map(|peer| Some((peer.settled()?, peer)));
+    let settled = comparison.peers().filter_map(|peer| Some((peer.settled()?, peer)));
     let (theirs, peer) = settled.min_by(|a, b| a.0.total_cmp(&b.0))?;
     (as_shown(theirs) < as_shown(mine)).then(|| {
         let factor = ratio(mine / theirs);
@@ -187,7 +188,7 @@ fn name(row: &Row) -> String {
     format!("**{}**", inline(&row.tool.name))
 }
 
-fn figure(line_up: &LineUp, row: &Row) -> String {
-    let of = if line_up.scenario.by_arm() { " of the disk's time" } else { "" };
+fn figure(comparison: &Comparison, row: &Row) -> String {
+    let of = if comparison.scenario.counts_disk_time() { " of the disk's time" } else { "" };
     format!("{} s{of}", number(row.figure.median))
 }

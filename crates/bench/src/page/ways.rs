@@ -1,7 +1,7 @@
-//! The graph of where the arm was, one panel for each scan that was kept.
+//! The graph of where the head was, one panel for each scan that was kept.
 
+use crate::head_trace::Moment;
 use crate::stats::float;
-use crate::way::Moment;
 
 use super::canvas::{Anchor, FAINT, GRID, INK, OURS, SMALL, TITLE, WIDTH, draw, pixels};
 use super::figures::count;
@@ -18,7 +18,7 @@ const GIB: f64 = 1_073_741_824.0;
 pub(super) fn svg(ways: &[(String, Vec<Moment>)]) -> String {
     let panels = i32::try_from(ways.len()).unwrap_or(0);
     draw(TOP + panels * (PANEL + BETWEEN) - 20, |canvas| {
-        let title = "The way of the arm: server2018, cold, on the simulated disk";
+        let title = "The way of the head: server2018, cold, on the simulated disk";
         canvas.text((12, 20), Anchor::Start, TITLE, title);
         let what = "Place on the disk in GiB, over the seconds that the disk was busy";
         canvas.text((12, 42), Anchor::Start, SMALL, what);

@@ -3,8 +3,8 @@
 use crate::race::KINDS;
 use crate::scenario::{Cache, Order, Scenario, Work};
 
+use super::comparison::Comparison;
 use super::figures::{count, size};
-use super::line_up::LineUp;
 use crate::stats::float;
 
 /// Returns what a kind of race is about, as a title.
@@ -59,7 +59,7 @@ pub(super) fn conditions(scenario: &Scenario) -> String {
 
 /// Returns what the figure that counts is.
 pub(super) fn measure(scenario: &Scenario) -> &'static str {
-    if scenario.by_arm() { "Seconds the simulated disk was busy" } else { "Seconds" }
+    if scenario.counts_disk_time() { "Seconds the simulated disk was busy" } else { "Seconds" }
 }
 
 fn order(order: Order) -> &'static str {
@@ -107,15 +107,19 @@ fn capital(words: &str) -> String {
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// Returns the name of a line-up in links and names of files.
+/// Returns the name of a comparison in links and names of files.
 pub(super) fn slug(kind: &str, id: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("{kind}-{id}").to_lowercase().chars().map(safe).collect()
 }
 
-/// Returns a link to a line-up's section.
-pub(super) fn link(line_up: &LineUp) -> String {
-    format!("[{}](#{})", heading(line_up.scenario), slug(line_up.kind, &line_up.scenario.id))
+/// Returns a link to a comparison's section.
+pub(super) fn link(comparison: &Comparison) -> String {
+    format!(
+        "[{}](#{})",
+        heading(comparison.scenario),
+        slug(comparison.kind, &comparison.scenario.id)
+    )
 }
 
 /// Returns the words for a number of things.

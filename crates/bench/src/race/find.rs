@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Lineup, PATIENCE_S, Race, arm_of};
+use super::{PATIENCE_S, Race, Setup, hdd_settings};
 use crate::Failure;
 use crate::corpus::{Counts, Spec};
 use crate::image::{Image, Mounted, drop_caches};
@@ -33,23 +33,23 @@ impl Ground {
 }
 
 impl Race {
-    pub(super) fn find(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        // Answers do not depend on the arm, and come sooner without it.
-        let device = if lineup.device == Device::Arm { Device::Ext4 } else { lineup.device };
-        let mut ground = self.ground(&lineup.spec, device)?;
+    pub(super) fn find(&mut self, setup: &Setup) -> Result<(), Failure> {
+        // Answers do not depend on the head, and come sooner without it.
+        let device = if setup.device == Device::Hdd { Device::Ext4 } else { setup.device };
+        let mut ground = self.ground(&setup.spec, device)?;
         rustix::fs::sync();
-        let scenario = |&cache: &Cache| self.scenario(lineup, cache, &ground.counts);
-        let ids: Vec<String> = lineup.caches.iter().map(scenario).collect();
-        let walls = self.untimed(lineup, &ground, &ids)?;
-        if device != lineup.device {
+        let scenario = |&cache: &Cache| self.scenario(setup, cache, &ground.counts);
+        let ids: Vec<String> = setup.caches.iter().map(scenario).collect();
+        let walls = self.untimed(setup, &ground, &ids)?;
+        if device != setup.device {
             drop(ground);
-            ground = self.ground(&lineup.spec, lineup.device)?;
+            ground = self.ground(&setup.spec, setup.device)?;
         }
-        for (&cache, id) in lineup.caches.iter().zip(&ids) {
-            if lineup.device == Device::Arm && cache == Cache::Warm {
-                self.untimed(lineup, &ground, &ids)?;
+        for (&cache, id) in setup.caches.iter().zip(&ids) {
+            if setup.device == Device::Hdd && cache == Cache::Warm {
+                self.untimed(setup, &ground, &ids)?;
             }
-            for round in 1..=self.rounds(lineup) {
+            for round in 1..=self.rounds(setup) {
                 for entrant in self.entrants(Work::Find) {
                     let slow = walls.get(entrant.name).is_none_or(|&wall| wall > PATIENCE_S);
                     if round == 1 || !slow {
@@ -72,8 +72,8 @@ impl Race {
         let before = ground.mounted.as_ref().and_then(Mounted::usage);
         let usage = self.run(entrant, &self.places(ground.root.clone()), None)?;
         let after = ground.mounted.as_ref().and_then(Mounted::usage);
-        let arm = after.zip(before).map(|(after, before)| after - before);
-        self.record(scenario, entrant, round, &usage, arm);
+        let disk_usage = after.zip(before).map(|(after, before)| after - before);
+        self.record(scenario, entrant, round, &usage, disk_usage);
         Ok(usage)
     }
 
@@ -84,7 +84,8 @@ impl Race {
             return Ok(Ground { root, counts, mounted: None });
         }
         let (image, counts) = Image::of(spec, device, &self.options.store)?;
-        let mounted = image.mount(&self.options.store.join("mnt"), arm_of(device).as_ref())?;
+        let mounted =
+            image.mount(&self.options.store.join("mnt"), hdd_settings(device).as_ref())?;
         Ok(Ground { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
     }
 
@@ -92,11 +93,11 @@ impl Race {
     /// came out in the scenarios. Returns the time that each tool took.
     fn untimed(
         &mut self,
-        lineup: &Lineup,
+        setup: &Setup,
         ground: &Ground,
         ids: &[String],
     ) -> Result<BTreeMap<&'static str, f64>, Failure> {
-        let truth = lineup.spec.groups(&ground.root)?;
+        let truth = setup.spec.groups(&ground.root)?;
         let file = self.places(ground.root.clone()).file;
         let output = self.options.store.join("output");
         let (mut walls, mut wrong) = (BTreeMap::new(), Vec::new());
@@ -115,7 +116,7 @@ impl Race {
             };
             let Some(fault) = fault else { continue };
             if entrant.role != Role::Peer {
-                let tree = lineup.spec.folder_name();
+                let tree = setup.spec.folder_name();
                 self.complaints.push(format!("{tree}: {} {fault}", entrant.name));
             }
             wrong.push(format!("{} {fault}", entrant.name));

@@ -8,7 +8,7 @@ use crate::scenario::{Cache, Device, Order, Work};
 use crate::system::tool;
 
 use Cache::{Cold, Warm};
-use Device::{Arm, AsIs, Btrfs, Ext4, Xfs};
+use Device::{AsIs, Btrfs, Ext4, Hdd, Xfs};
 use Order::{Created, Shuffled};
 
 /// Trees and conditions under one name.
@@ -23,7 +23,7 @@ pub struct Kind {
 
 /// One tree on one device, for one work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lineup {
+pub struct Setup {
     /// What is done.
     pub work: Work,
     /// With or on which tree.
@@ -36,7 +36,7 @@ pub struct Lineup {
     pub rounds: u32,
 }
 
-/// A line-up as it is written down: work, corpus, names, scale, order, device, caches, rounds.
+/// A comparison as it is written down: work, corpus, names, scale, order, device, caches, rounds.
 type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache], u32);
 
 const WARM: &[Cache] = &[Warm];
@@ -56,13 +56,13 @@ pub const KINDS: [Kind; 12] = [
         rows: own_disk_cold,
     },
     Kind {
-        name: "arm",
+        name: "hdd",
         about: "duplicates on a simulated hard disk",
         rows: || {
             vec![
                 // Cold takes a quarter of an hour for all tools once.
-                (Work::Find, "server2018", None, 1.0, Shuffled, Arm, COLD, 1),
-                (Work::Find, "server2018", None, 1.0, Shuffled, Arm, WARM, 5),
+                (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, COLD, 1),
+                (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, WARM, 5),
             ]
         },
     },
@@ -96,7 +96,7 @@ pub const KINDS: [Kind; 12] = [
             vec![
                 // At full size two minutes go by for each run, most of them for a fresh image.
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
-                (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Arm, COLD, 1),
+                (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Hdd, COLD, 1),
             ]
         },
     },
@@ -112,8 +112,8 @@ pub const KINDS: [Kind; 12] = [
                 (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
                 (Work::Copy, "few-dups-762", Some(150_000), 0.016, Created, Ext4, BOTH, 3),
                 (Work::Copy, "vm-images", None, 0.5, Created, Ext4, BOTH, 3),
-                (Work::Mirror, "snapshots", Some(60_000), 1.0, Shuffled, Arm, COLD, 1),
-                (Work::Copy, "few-dups-762", Some(30_000), 0.05, Shuffled, Arm, COLD, 1),
+                (Work::Mirror, "snapshots", Some(60_000), 1.0, Shuffled, Hdd, COLD, 1),
+                (Work::Copy, "few-dups-762", Some(30_000), 0.05, Shuffled, Hdd, COLD, 1),
             ]
         },
     },
@@ -148,7 +148,7 @@ pub const KINDS: [Kind; 12] = [
         about: "trees deleted, on XFS, btrfs and a simulated hard disk",
         rows: || {
             vec![
-                (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Arm, COLD, 1),
+                (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Hdd, COLD, 1),
                 (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
                 (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
             ]
@@ -172,12 +172,12 @@ pub const KINDS: [Kind; 12] = [
         rows: || {
             vec![
                 (Work::Find, "server2018", Some(1_500), 0.1, Created, AsIs, WARM, 1),
-                (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Arm, COLD, 1),
+                (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Hdd, COLD, 1),
                 (Work::Find, "late", Some(16), 0.1, Created, Xfs, COLD, 1),
                 (Work::Link, "server2018", Some(1_500), 0.1, Created, Ext4, WARM, 1),
                 (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
-                (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Arm, COLD, 1),
+                (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Hdd, COLD, 1),
                 (Work::Push, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Pull, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
@@ -227,28 +227,28 @@ impl Kind {
     /// # Errors
     ///
     /// None, as long as the table above names corpora that there are.
-    pub fn lineups(&self) -> Result<Vec<Lineup>, Failure> {
-        let lineup = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
+    pub fn setups(&self) -> Result<Vec<Setup>, Failure> {
+        let setup = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
             let spec = Spec::new(corpus, names, scale, order)?;
-            Ok(Lineup { work, spec, device, caches, rounds })
+            Ok(Setup { work, spec, device, caches, rounds })
         };
-        (self.rows)().into_iter().map(lineup).collect()
+        (self.rows)().into_iter().map(setup).collect()
     }
 }
 
-impl Lineup {
+impl Setup {
     /// Returns why it cannot be held here, if it cannot.
     pub fn unavailable(&self) -> Option<String> {
         let root = self.device != AsIs || self.caches.contains(&Cold);
         if root && !testkit::is_root() {
             return Some("only root can mount images and drop caches".into());
         }
-        if self.device == Arm && !Path::new("/dev/fuse").exists() {
+        if self.device == Hdd && !Path::new("/dev/fuse").exists() {
             return Some("there is no /dev/fuse".into());
         }
         let mkfs = match self.device {
             AsIs => return None,
-            Arm | Ext4 => "mkfs.ext4",
+            Hdd | Ext4 => "mkfs.ext4",
             Xfs => "mkfs.xfs",
             Btrfs => "mkfs.btrfs",
         };
@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn every_kind_can_be_raced() {
         for kind in KINDS {
-            let lineups = kind.lineups().expect("corpora that there are");
-            for lineup in lineups {
-                assert!(lineup.rounds > 0 && !lineup.caches.is_empty(), "{}", kind.name);
-                let images = lineup.work == Work::Find || lineup.device != Device::AsIs;
+            let setups = kind.setups().expect("corpora that there are");
+            for setup in setups {
+                assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
+                let images = setup.work == Work::Find || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);
             }
         }

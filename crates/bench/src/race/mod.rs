@@ -1,6 +1,6 @@
 //! Races: the same work, by everybody, in turns.
 //!
-//! A line-up goes like the published comparisons: one untimed run by each tool, in which its answer
+//! A comparison goes like the published comparisons: one untimed run by each tool, in which its answer
 //! is compared with the others' and with what the tree is known to hold; then timed rounds, A B C
 //! A B C. Whatever changes a file system starts each run from a fresh image.
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use kinds::{KINDS, Kind, Lineup};
+pub use kinds::{KINDS, Kind, Setup};
 pub use machine::today;
 
 use testkit::Sshd;
@@ -55,7 +55,7 @@ pub struct Race {
     record: Record,
     /// Set by Ctrl-C: the race ends, and what it mounted is unmounted.
     interrupted: Arc<AtomicBool>,
-    /// What must not be: answers of lop that are wrong, line-ups that broke off.
+    /// What must not be: answers of lop that are wrong, comparisons that broke off.
     complaints: Vec<String>,
     /// A host to be reached with ssh, in races that go to one.
     server: Option<Sshd>,
@@ -126,35 +126,35 @@ impl Race {
         })
     }
 
-    /// Holds all line-ups of a kind, and returns the record and what is wrong.
+    /// Holds all comparisons of a kind, and returns the record and what is wrong.
     ///
-    /// A line-up that cannot be held here (no root, no mkfs) is left out, and says so. One that
+    /// A comparison that cannot be held here (no root, no mkfs) is left out, and says so. One that
     /// breaks off is left out too, and is a complaint.
     ///
     /// # Errors
     ///
     /// Interrupted, or the kind names a corpus that there is not.
     pub fn hold(mut self, kind: &Kind) -> Result<(Record, Vec<String>), Failure> {
-        for lineup in kind.lineups()? {
-            let tree = lineup.spec.folder_name();
-            println!("\n{tree} {} {}", verb(lineup.work), lineup.device);
-            if let Some(reason) = lineup.unavailable() {
+        for setup in kind.setups()? {
+            let tree = setup.spec.folder_name();
+            println!("\n{tree} {} {}", verb(setup.work), setup.device);
+            if let Some(reason) = setup.unavailable() {
                 println!("skipped: {reason}");
                 continue;
             }
-            if matches!(lineup.work, Work::Push | Work::Pull) && self.server.is_none() {
+            if matches!(setup.work, Work::Push | Work::Pull) && self.server.is_none() {
                 self.server = Sshd::start();
                 if self.server.is_none() {
                     continue;
                 }
             }
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
-            let held = match lineup.work {
-                Work::Find => self.find(&lineup),
+            let held = match setup.work {
+                Work::Find => self.find(&setup),
                 Work::Mirror | Work::Copy | Work::Again | Work::Push | Work::Pull => {
-                    self.mirror(&lineup)
+                    self.mirror(&setup)
                 }
-                Work::Link | Work::Delete => self.in_place(&lineup),
+                Work::Link | Work::Delete => self.in_place(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -180,8 +180,8 @@ impl Race {
     }
 
     /// Adds the scenario, about whose answers nothing is known yet, and returns its id.
-    fn scenario(&mut self, lineup: &Lineup, cache: Cache, counts: &Counts) -> String {
-        let Lineup { work, ref spec, device, .. } = *lineup;
+    fn scenario(&mut self, setup: &Setup, cache: Cache, counts: &Counts) -> String {
+        let Setup { work, ref spec, device, .. } = *setup;
         let id = format!("{}-{device:?}-{cache:?}-{work:?}", spec.folder_name()).to_lowercase();
         self.record.scenarios.push(Scenario {
             id: id.clone(),
@@ -253,7 +253,7 @@ impl Race {
         entrant: &Entrant,
         round: u32,
         usage: &Usage,
-        arm: Option<crate::arm::Usage>,
+        disk_usage: Option<crate::hdd::Usage>,
     ) {
         let run = Run {
             scenario: scenario.to_owned(),
@@ -267,9 +267,9 @@ impl Race {
             peak_kib: usage.peak_kib,
             read_bytes: usage.read_bytes,
             storage_bytes: usage.storage_bytes,
-            disk_s: arm.map(|arm| arm.busy_s),
-            seeks: arm.map(|arm| arm.seeks),
-            disk_bytes: arm.map(|arm| arm.bytes),
+            disk_s: disk_usage.map(|disk| disk.busy_s),
+            seeks: disk_usage.map(|disk| disk.seeks),
+            disk_bytes: disk_usage.map(|disk| disk.bytes),
         };
         let busy = run.disk_s.map_or(String::new(), |busy| format!("  disk {busy:9.2} s"));
         let how = if run.ending == Ending::Done { "" } else { "  NOT DONE" };
@@ -283,8 +283,8 @@ impl Race {
         self.record.runs.push(run);
     }
 
-    fn rounds(&self, lineup: &Lineup) -> u32 {
-        self.options.rounds.unwrap_or(lineup.rounds)
+    fn rounds(&self, setup: &Setup) -> u32 {
+        self.options.rounds.unwrap_or(setup.rounds)
     }
 }
 
@@ -300,7 +300,7 @@ fn verb(work: Work) -> &'static str {
     }
 }
 
-/// Returns the settings of the arm, for a device that has one.
-fn arm_of(device: Device) -> Option<crate::arm::Settings> {
-    (device == Device::Arm).then(crate::arm::Settings::default)
+/// Returns the settings of the head, for a device that has one.
+fn hdd_settings(device: Device) -> Option<crate::hdd::Settings> {
+    (device == Device::Hdd).then(crate::hdd::Settings::default)
 }

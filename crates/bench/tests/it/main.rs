@@ -2,8 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests make and spoil their own files")]
 
-mod arm;
 mod command;
 mod corpus;
+mod hdd;
 mod page;
 mod record;

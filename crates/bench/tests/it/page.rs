@@ -43,7 +43,7 @@ fn names<'a>(rows: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn the_verdict_counts_what_lop_wins() {
     let text = text_of(&races::all());
-    assert!(text.contains("**lop has the lowest median in 11 of 13 line-ups**"), "{text}");
+    assert!(text.contains("**lop has the lowest median in 11 of 13 comparisons**"), "{text}");
     assert!(text.contains(": 9 of 10 with warm caches, 2 of 3 with cold ones."), "{text}");
     assert!(text.contains("In 11 of them even its slowest run was faster"), "{text}");
     assert!(
@@ -81,7 +81,7 @@ fn a_lop_without_a_figure_has_lost() {
     let mut record = races::delete();
     record.spoil("flat-warm", "lop purge", 3, Ending::Failed);
     let text = text_of(&[("delete".into(), "2026-07-20-delete".into(), record)]);
-    assert!(text.contains("lowest median in 0 of 1 line-up**"), "{text}");
+    assert!(text.contains("lowest median in 0 of 1 comparison**"), "{text}");
     let loss = "lop purge failed in 3 of 5 runs; **rmz** is the fastest with 6.00 s.";
     assert!(after(&text, "### Where lop loses")[0].ends_with(loss), "{text}");
 }
@@ -93,7 +93,7 @@ fn a_race_without_lop_is_shown_but_not_counted() {
     mirror.tools.retain(|tool| tool.name != "lop mirror");
     mirror.runs.retain(|run| run.tool != "lop mirror");
     let text = text_of(&records);
-    assert!(text.contains("**lop has the lowest median in 9 of 11 line-ups**"), "{text}");
+    assert!(text.contains("**lop has the lowest median in 9 of 11 comparisons**"), "{text}");
     assert!(text.contains(" 2 more are shown without lop"), "{text}");
     assert_eq!(names(&rows(&text, "<a id=\"mirror-links-first\">")), ["xcp", "cp -a", "rsync"]);
 }
@@ -161,9 +161,9 @@ fn tables_are_sorted_by_the_figure_that_counts() {
 }
 
 #[test]
-fn on_the_arm_only_its_own_time_counts() {
+fn on_the_head_only_its_own_time_counts() {
     let text = text_of(&races::all());
-    let start = "<a id=\"arm-server2018-arm-cold\">";
+    let start = "<a id=\"hdd-server2018-hdd-cold\">";
     let table = rows(&text, start);
     assert_eq!(names(&table), ["lop", "rmlint", "fclones", "rdfind", "yadf", "jdupes"]);
     let lop = "| **lop** | 61.0 | 59.2 - 63.4 | **0.62x** | 9,000 | 2.52 GiB | 38.6 |";

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bench::head_trace::Moment;
 use bench::page;
-use bench::way::Moment;
 
 use super::races;
 
@@ -93,7 +93,7 @@ fn what_is_seen_is_also_said() {
 }
 
 #[test]
-fn the_way_of_an_arm_is_drawn() {
+fn the_way_of_an_head_is_drawn() {
     let way = |seconds: u32| {
         let moment = |n: u32| Moment {
             busy_s: f64::from(n),
@@ -103,11 +103,11 @@ fn the_way_of_an_arm_is_drawn() {
         (0..=seconds).map(moment).collect::<Vec<_>>()
     };
     let ways = [("before".to_owned(), way(30)), ("now".to_owned(), way(3))];
-    let (path, svg) = page::render_ways(&ways);
-    assert_eq!(path, Path::new("benchmarks/way-of-the-arm.svg"));
+    let (path, svg) = page::render_head_traces(&ways);
+    assert_eq!(path, Path::new("benchmarks/way-of-the-hdd.svg"));
     assert_balanced(&svg);
     for text in ["before: 30 s, 30,000 movements", "now: 3 s, 3,000 movements"] {
         assert!(svg.contains(text), "{svg}");
     }
-    assert_balanced(&page::render_ways(&[]).1);
+    assert_balanced(&page::render_head_traces(&[]).1);
 }

@@ -1,6 +1,6 @@
 //! The file system the kernel sees: a directory with `disk` and `stats`, and nothing to change in it.
 //!
-//! Answers what needs no arm at once; reads and writes of `disk` go to the threads of
+//! Answers what needs no head at once; reads and writes of `disk` go to the threads of
 //! [`transfer`](super::transfer).
 //!
 //! # What the kernel is told
@@ -21,7 +21,7 @@ use fuser::{
 };
 use rustix::fs::FallocateFlags;
 
-use super::transfer::{Allocation, Desk, SharedArm, Transfer, What};
+use super::transfer::{Allocation, Desk, SharedHead, Transfer, What};
 
 /// The name of the file that is the disk.
 pub(super) const DISK_NAME: &str = "disk";
@@ -48,19 +48,19 @@ const NOT_AT_ALL: Duration = Duration::ZERO;
 /// The file system.
 #[derive(Debug)]
 pub(super) struct Server {
-    arm: SharedArm,
+    head: SharedHead,
     desk: Desk,
     size_bytes: u64,
 }
 
 impl Server {
     /// Returns one that shows a disk of `size_bytes`.
-    pub(super) fn new(arm: SharedArm, desk: Desk, size_bytes: u64) -> Self {
-        Self { arm, desk, size_bytes }
+    pub(super) fn new(head: SharedHead, desk: Desk, size_bytes: u64) -> Self {
+        Self { head, desk, size_bytes }
     }
 
     fn stats(&self) -> String {
-        let usage = self.arm.usage();
+        let usage = self.head.usage();
         format!(
             "requests {} seeks {} bytes {} disk_seconds {:.3}\n",
             usage.requests, usage.seeks, usage.bytes, usage.busy_s

@@ -1,4 +1,4 @@
-//! Tests of the disk with an arm as it is used: mounted, by its two files. Need root and /dev/fuse.
+//! Tests of the hard disk as it is used: mounted, by its two files. Need root and /dev/fuse.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the backing files they mount")]
 
@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use bench::arm::{Arm, Disk, Mechanics, Settings};
+use bench::hdd::{Disk, Head, Mechanics, Settings};
 use rustix::fs::FallocateFlags;
 use testkit::TempTree;
 
@@ -30,7 +30,7 @@ impl Mounted {
     /// Mounts one, or says why this machine cannot.
     fn new() -> Option<Self> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
-            testkit::skipped("only root with /dev/fuse can mount a disk with an arm");
+            testkit::skipped("only root with /dev/fuse can mount a hard disk");
             return None;
         }
         let (home, backing, point) = backing_and_point();
@@ -98,8 +98,8 @@ fn usage_is_what_the_model_says_of_the_same_requests() {
     let Some(mounted) = Mounted::new() else { return };
     let file = mounted.open();
     let before = mounted.disk.usage();
-    assert_eq!(before, Arm::new(Mechanics::DESKTOP, 1).usage(), "opening costs nothing");
-    let mut model = Arm::new(Mechanics::DESKTOP, 4 * SIZE as u64);
+    assert_eq!(before, Head::new(Mechanics::DESKTOP, 1).usage(), "opening costs nothing");
+    let mut model = Head::new(Mechanics::DESKTOP, 4 * SIZE as u64);
     let blocks = [
         (0, 0),
         (4, 0),
@@ -155,7 +155,7 @@ fn the_disk_has_an_end() {
 }
 
 #[test]
-fn holes_are_punched_in_the_backing_file_without_the_arm() {
+fn holes_are_punched_in_the_backing_file_without_the_head() {
     let Some(mounted) = Mounted::new() else { return };
     let file = mounted.open();
     let before = fs::metadata(&mounted.backing).expect("metadata").blocks();

@@ -1,8 +1,8 @@
-//! The threads behind the file system: one that is the arm, and a few that move the bytes.
+//! The threads behind the file system: one that is the head, and a few that move the bytes.
 //!
-//! A [`Transfer`] goes to the arm's thread, which holds all that wait, chooses, books and sleeps for
-//! as long as the arm is busy; then to the movers, who read or write the backing file and answer
-//! the kernel. While they do so the arm is already on its way to the next, so that the backing
+//! A [`Transfer`] goes to the head's thread, which holds all that wait, chooses, books and sleeps for
+//! as long as the head is busy; then to the movers, who read or write the backing file and answer
+//! the kernel. While they do so the head is already on its way to the next, so that the backing
 //! file's own slowness does not add to the disk's, and the session's thread never waits for either.
 //!
 //! # Ending
@@ -20,13 +20,13 @@ use std::time::Duration;
 use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
 use rustix::fs::FallocateFlags;
 
-use super::model::{Arm, Usage};
+use super::model::{Head, Usage};
 use super::trouble::Health;
 
 /// Threads that move bytes: enough that one slow read of the backing file delays no other.
 const MOVERS: usize = 4;
 
-/// What the arm has to move for.
+/// What the head has to move for.
 #[derive(Debug)]
 pub(super) struct Transfer {
     /// Where in the disk.
@@ -78,7 +78,7 @@ fn read(backing: &File, at: u64, len: u32) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Space to allocate, zero or free in the backing file: costs the arm nothing.
+/// Space to allocate, zero or free in the backing file: costs the head nothing.
 #[derive(Debug)]
 pub(super) struct Allocation {
     /// From where in the disk.
@@ -116,27 +116,27 @@ impl Task {
     }
 }
 
-/// The arm as several threads see it.
+/// The head as several threads see it.
 #[derive(Debug, Clone)]
-pub(super) struct SharedArm(Arc<Mutex<Arm>>);
+pub(super) struct SharedHead(Arc<Mutex<Head>>);
 
-impl SharedArm {
-    pub(super) fn new(arm: Arm) -> Self {
-        Self(Arc::new(Mutex::new(arm)))
+impl SharedHead {
+    pub(super) fn new(head: Head) -> Self {
+        Self(Arc::new(Mutex::new(head)))
     }
 
     /// Returns what it did so far; the request it is busy with is counted.
     pub(super) fn usage(&self) -> Usage {
-        self.with(|arm| arm.usage())
+        self.with(|head| head.usage())
     }
 
     /// Returns that, and where its head is.
     pub(super) fn state(&self) -> (Usage, u64) {
-        self.with(|arm| (arm.usage(), arm.head()))
+        self.with(|head| (head.usage(), head.position()))
     }
 
     /// Runs `f` on it; no panic can leave it half changed.
-    fn with<T>(&self, f: impl FnOnce(&mut Arm) -> T) -> T {
+    fn with<T>(&self, f: impl FnOnce(&mut Head) -> T) -> T {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -149,12 +149,12 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// Queues it for the arm.
+    /// Queues it for the head.
     pub(super) fn transfer(&self, transfer: Transfer) {
         hand_in(&self.arriving, transfer);
     }
 
-    /// Has it done past the arm.
+    /// Has it done past the head.
     pub(super) fn allocate(&self, allocation: Allocation) {
         hand_in(&self.tasks, Task::Allocation(allocation));
     }
@@ -173,7 +173,7 @@ fn hand_in<T>(to: &Sender<T>, request: T) {
 ///
 /// One cannot be started; those that were end by themselves.
 pub(super) fn start(
-    arm: SharedArm,
+    head: SharedHead,
     health: &Health,
     backing: File,
     scale: f64,
@@ -187,8 +187,8 @@ pub(super) fn start(
         threads.push(spawn("mover", move || be_mover(&backing, &due, &health))?);
     }
     let served = tasks.clone();
-    threads.push(spawn("arm", move || {
-        be_arm(&arm, scale, &arrivals, Transfer::place, |transfer| {
+    threads.push(spawn("hdd", move || {
+        run_head(&head, scale, &arrivals, Transfer::place, |transfer| {
             hand_in(&served, Task::Transfer(transfer));
         });
     })?);
@@ -201,12 +201,12 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 
 /// Serves what arrives until nobody can hand in any more.
 ///
-/// An idle arm starts for the first that comes. What comes while it is busy waits, and is served
+/// An idle head starts for the first that comes. What comes while it is busy waits, and is served
 /// nearest first. To take in all that has come by the time this thread is awake would order the
 /// bursts that the kernel sends to an idle disk, as no drive does: 11 % fewer seeks, measured with
 /// a duplicate finder of many threads.
-fn be_arm<T>(
-    arm: &SharedArm,
+fn run_head<T>(
+    head: &SharedHead,
     scale: f64,
     arrivals: &Receiver<T>,
     place: impl Fn(&T) -> (u64, u64),
@@ -214,7 +214,8 @@ fn be_arm<T>(
 ) {
     while let Ok(first) = arrivals.recv() {
         let mut waiting = vec![first];
-        while let Some((next, busy_s)) = arm.with(|arm| serve_nearest(arm, &mut waiting, &place)) {
+        while let Some((next, busy_s)) = head.with(|head| serve_nearest(head, &mut waiting, &place))
+        {
             thread::sleep(Duration::from_secs_f64(busy_s * scale));
             // Before it is answered: the answer's next request comes too late for this turn.
             waiting.extend(arrivals.try_iter());
@@ -225,14 +226,14 @@ fn be_arm<T>(
 
 /// Takes the nearest out and has it served; returns it and the seconds it takes.
 fn serve_nearest<T>(
-    arm: &mut Arm,
+    head: &mut Head,
     waiting: &mut Vec<T>,
     place: impl Fn(&T) -> (u64, u64),
 ) -> Option<(T, f64)> {
-    let index = arm.nearest(waiting.iter().map(|request| place(request).0))?;
+    let index = head.nearest(waiting.iter().map(|request| place(request).0))?;
     let next = waiting.remove(index);
     let (at, len) = place(&next);
-    Some((next, arm.serve(at, len)))
+    Some((next, head.serve(at, len)))
 }
 
 fn be_mover(backing: &File, due: &Mutex<Receiver<Task>>, health: &Health) {
@@ -259,9 +260,9 @@ mod tests {
             hand_in(&arriving, *at);
         }
         drop(arriving);
-        let (arm, order) = (Arm::new(Mechanics::DESKTOP, 1 << 40), RefCell::new(Vec::new()));
-        be_arm(
-            &SharedArm::new(arm),
+        let (head, order) = (Head::new(Mechanics::DESKTOP, 1 << 40), RefCell::new(Vec::new()));
+        run_head(
+            &SharedHead::new(head),
             0.0,
             &arrivals,
             |at| (*at, 4096),
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_arm_starts_for_the_first_and_then_takes_the_nearest() {
+    fn an_idle_head_starts_for_the_first_and_then_takes_the_nearest() {
         assert_eq!(
             order(&[500 * MIB, 0, 800 * MIB, 499 * MIB, 501 * MIB]),
             [500 * MIB, 501 * MIB, 499 * MIB, 800 * MIB, 0]
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_handed_in_is_served_before_the_arm_ends() {
+    fn all_that_was_handed_in_is_served_before_the_head_ends() {
         let offsets = (0..100).map(|n| n * 37 % 100 * MIB).collect::<Vec<_>>();
         let mut served = order(&offsets);
         served.sort_unstable();

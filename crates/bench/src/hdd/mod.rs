@@ -1,18 +1,18 @@
-//! A hard disk's mechanics in front of a file: what a disk with an arm would have taken.
+//! A hard disk's mechanics in front of a file: what a hard disk would have taken.
 //!
 //! Machines to measure on have no such disk, and the order in which a program reads shows on no
 //! other. [`Disk::mount`] shows a directory with two files: `disk`, which is the backing file with
-//! every read and write going through a model of a 7200 rpm disk with one arm ([`Arm`]), and
-//! `stats`, a line of text with what the arm did. A loop device and a file system go on top of
+//! every read and write going through a model of a 7200 rpm disk with one head ([`Head`]), and
+//! `stats`, a line of text with what the head did. A loop device and a file system go on top of
 //! `disk` (see [`crate::image`]).
 //!
 //! The figure to compare is [`Usage::busy_s`]: the seconds such a disk would have been busy,
-//! whatever this machine does meanwhile. That the arm takes a part of that time
+//! whatever this machine does meanwhile. That the head takes a part of that time
 //! ([`Settings::scale`]) only makes requests wait together as they would on a real one.
 //!
 //! # Who serves
 //!
-//! Threads of this process: one that talks to the kernel, the arm, and a few that move the bytes. No
+//! Threads of this process: one that talks to the kernel, the head, and a few that move the bytes. No
 //! other thread takes part, so the rest of the process may use the files like any other program,
 //! with two exceptions. The backing file MUST NOT be on what the disk carries. And nothing that
 //! the threads need may wait for the mounted disk: under a shortage of memory the kernel may want
@@ -39,11 +39,11 @@ use std::thread::JoinHandle;
 
 use fuser::{BackgroundSession, Config, MountOption};
 
-pub use self::model::{Arm, Mechanics, Usage};
+pub use self::model::{Head, Mechanics, Usage};
 pub use self::trouble::Trouble;
 
 use self::server::{DISK_NAME, Server};
-use self::transfer::SharedArm;
+use self::transfer::SharedHead;
 use self::trouble::Health;
 use crate::Failure;
 
@@ -76,7 +76,7 @@ impl Default for Settings {
 #[must_use = "dropping it unmounts it"]
 pub struct Disk {
     point: PathBuf,
-    arm: SharedArm,
+    head: SharedHead,
     health: Health,
     /// None once it is unmounted.
     session: Option<BackgroundSession>,
@@ -93,17 +93,17 @@ impl Disk {
     /// Nothing is mounted then.
     pub fn mount(backing: &Path, point: &Path, settings: &Settings) -> Result<Self, Failure> {
         let (file, size_bytes) = open_backing(backing)?;
-        let arm = SharedArm::new(Arm::new(Mechanics::DESKTOP, span(settings, size_bytes)?));
+        let head = SharedHead::new(Head::new(Mechanics::DESKTOP, span(settings, size_bytes)?));
         check_point(point)?;
         let health = Health::default();
-        let (desk, threads) = transfer::start(arm.clone(), &health, file, settings.scale)
+        let (desk, threads) = transfer::start(head.clone(), &health, file, settings.scale)
             .map_err(|e| Failure::new(format!("threads for a disk: {e}")))?;
-        let server = Server::new(arm.clone(), desk, size_bytes);
+        let server = Server::new(head.clone(), desk, size_bytes);
         let mut config = Config::default();
-        config.mount_options = vec![MountOption::FSName("lop-arm".to_owned())];
+        config.mount_options = vec![MountOption::FSName("lop-hdd".to_owned())];
         let session = fuser::spawn_mount(server, point, &config)
             .map_err(|e| Failure::at(point, reason(&e)))?;
-        Ok(Self { point: point.to_path_buf(), arm, health, session: Some(session), threads })
+        Ok(Self { point: point.to_path_buf(), head, health, session: Some(session), threads })
     }
 
     /// Returns the path of the file to put a loop device on.
@@ -111,14 +111,14 @@ impl Disk {
         self.point.join(DISK_NAME)
     }
 
-    /// Returns what the arm did since the disk was mounted.
+    /// Returns what the head did since the disk was mounted.
     pub fn usage(&self) -> Usage {
-        self.arm.usage()
+        self.head.usage()
     }
 
     /// Returns that, and where its head is, in bytes.
     pub fn state(&self) -> (Usage, u64) {
-        self.arm.state()
+        self.head.state()
     }
 
     /// Makes something wrong with a part of it, in bytes.

@@ -1,4 +1,4 @@
-//! Where a disk's arm was while lop scanned: taken once, kept as a CSV file, drawn for people.
+//! Where a disk's head was while lop scanned: taken once, kept as a CSV file, drawn for people.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
-use crate::arm::{Disk, Settings};
 use crate::corpus::Spec;
+use crate::hdd::{Disk, Settings};
 use crate::image::{Image, drop_caches};
 use crate::record::{read_rows, write_rows};
 use crate::scenario::{Device, Order};
@@ -18,21 +18,21 @@ use crate::store::Store;
 
 /// Moments kept of a scan: more than a graph has pixels across.
 const KEPT: usize = 1200;
-/// Between two looks at the arm, which is 0.03 s of the disk's time.
+/// Between two looks at the head, which is 0.03 s of the disk's time.
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// An arm at a moment.
+/// A head at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// Seconds that the disk was busy until then.
     pub busy_s: f64,
-    /// Movements of the arm until then.
+    /// Movements of the head until then.
     pub seeks: u64,
     /// Where its head is, in bytes from the beginning of the disk.
     pub at: u64,
 }
 
-/// Scans `server2018` on a simulated disk, nothing of it cached, and returns where its arm was.
+/// Scans `server2018` on a simulated disk, nothing of it cached, and returns where its head was.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ pub struct Moment {
 ///
 /// # Panics
 ///
-/// Never: what is mounted with an arm has one.
-pub fn take(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
+/// Never: what is mounted with a head has one.
+pub fn record(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     let spec = Spec::new("server2018", None, 1.0, Order::Shuffled)?;
     let image = Image::of(&spec, Device::Ext4, store)?.0;
     let mounted = image.mount(&store.join("mnt"), Some(&Settings::default()))?;
@@ -49,7 +49,7 @@ pub fn take(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     let mut command = Command::new(lop);
     command.args(["scan", "--no-catalog", "-q"]).arg(mounted.path().join("tree"));
     command.stdout(Stdio::null());
-    let disk = mounted.disk().expect("it was mounted with an arm");
+    let disk = mounted.disk().expect("it was mounted with a head");
     let (before, _) = disk.state();
     let mut child = command.spawn().map_err(|e| Failure::at(lop, e))?;
     let mut moments = Vec::new();
@@ -68,13 +68,13 @@ pub fn take(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     Ok(thinned(&moments))
 }
 
-fn moment(disk: &Disk, before: crate::arm::Usage) -> Moment {
+fn moment(disk: &Disk, before: crate::hdd::Usage) -> Moment {
     let (usage, at) = disk.state();
     let done = usage - before;
     Moment { busy_s: done.busy_s, seeks: done.seeks, at }
 }
 
-/// Keeps some moments, as far apart as the arm was busy, and the last.
+/// Keeps some moments, as far apart as the head was busy, and the last.
 fn thinned(moments: &[Moment]) -> Vec<Moment> {
     let Some(last) = moments.last() else { return Vec::new() };
     let step = last.busy_s / f64::from(u32::try_from(KEPT).expect("few"));
@@ -91,13 +91,13 @@ fn thinned(moments: &[Moment]) -> Vec<Moment> {
     kept
 }
 
-/// Keeps what was taken under a name below `root/benchsuite/ways`.
+/// Keeps what was taken under a name below `root/benchsuite/head-traces`.
 ///
 /// # Errors
 ///
 /// It cannot be written.
-pub fn keep(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Failure> {
-    let folder = root.join("benchsuite/ways");
+pub fn write(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Failure> {
+    let folder = root.join("benchsuite/head-traces");
     fs::create_dir_all(&folder).map_err(|e| Failure::at(&folder, e))?;
     let path = folder.join(format!("{name}.csv"));
     write_rows(&path, moments).map(|()| path)
@@ -108,8 +108,10 @@ pub fn keep(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Fail
 /// # Errors
 ///
 /// A file cannot be read.
-pub fn kept(root: &Path) -> Result<Vec<(String, Vec<Moment>)>, Failure> {
-    let Ok(entries) = fs::read_dir(root.join("benchsuite/ways")) else { return Ok(Vec::new()) };
+pub fn read_all(root: &Path) -> Result<Vec<(String, Vec<Moment>)>, Failure> {
+    let Ok(entries) = fs::read_dir(root.join("benchsuite/head-traces")) else {
+        return Ok(Vec::new());
+    };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let read = |path: PathBuf| {

@@ -1,12 +1,12 @@
-//! The mechanics of a hard disk: what a request costs an arm, and which of several it serves next.
+//! The mechanics of a hard disk: what a request costs a head, and which of several it serves next.
 //!
-//! Nothing here waits, reads or knows the time: whoever has an [`Arm`] asks it which request is
-//! [nearest](Arm::nearest), has it [serve](Arm::serve) that one, and is told the seconds.
+//! Nothing here waits, reads or knows the time: whoever has an [`Head`] asks it which request is
+//! [nearest](Head::nearest), has it [serve](Head::serve) that one, and is told the seconds.
 //!
 //! # What is left out
 //!
 //! The drive's own cache (writes are paid when they come in, nothing is read ahead), the rates of
-//! outer and inner tracks, where the platter is when the arm arrives, and remapped sectors. Figures
+//! outer and inner tracks, where the platter is when the head arrives, and remapped sectors. Figures
 //! are for comparing orders of access with each other, not for foretelling one drive's seconds.
 
 use std::ops::Sub;
@@ -16,13 +16,13 @@ use std::ops::Sub;
 pub struct Mechanics {
     /// Bytes that pass under the head in a second.
     pub bytes_per_s: f64,
-    /// What every movement of the arm takes at least: to start, and to settle on a track.
+    /// What every movement of the head takes at least: to start, and to settle on a track.
     pub settle_s: f64,
     /// What a movement over the whole disk takes beyond that.
     pub stroke_s: f64,
     /// What the platter takes on average to bring the sector: half a turn.
     pub half_turn_s: f64,
-    /// The widest gap ahead of the head that is let pass under it instead of moving the arm.
+    /// The widest gap ahead of the head that is let pass under it instead of moving the head.
     pub passed_bytes: u64,
     /// How many requests the drive looks at to choose the next.
     pub queue: usize,
@@ -32,8 +32,8 @@ impl Mechanics {
     /// A desktop disk of 7200 turns a minute.
     ///
     /// - 160 MB/s: between the outer and the inner tracks of such disks.
-    /// - A movement takes time by the square root of its distance, as if the arm sped up on half of
-    ///   the way and slowed down on the other; real arms coast on long ways (Ruemmler and Wilkes, "An
+    /// - A movement takes time by the square root of its distance, as if the head sped up on half of
+    ///   the way and slowed down on the other; real heads coast on long ways (Ruemmler and Wilkes, "An
     ///   introduction to disk drive modeling", IEEE Computer 27(3), 1994). 0.8 ms is one to the next
     ///   track. With 15 ms for the stroke, one between two random places takes on average
     ///   0.8 + 15 * 8/15 = 8.8 ms, about what data sheets of such disks promise.
@@ -51,12 +51,12 @@ impl Mechanics {
     };
 }
 
-/// What an arm did since it started, or between two moments.
+/// What a head did since it started, or between two moments.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Requests served.
     pub requests: u64,
-    /// Those of them for which the arm moved.
+    /// Those of them for which the head moved.
     pub seeks: u64,
     /// Bytes delivered or taken.
     pub bytes: u64,
@@ -67,7 +67,7 @@ pub struct Usage {
 impl Sub for Usage {
     type Output = Self;
 
-    /// Returns what was done since `earlier`, which MUST be of the same arm.
+    /// Returns what was done since `earlier`, which MUST be of the same head.
     fn sub(self, earlier: Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,
@@ -78,19 +78,19 @@ impl Sub for Usage {
     }
 }
 
-/// One arm over a disk: where its head is, and what it did.
+/// One head over a disk: where its head is, and what it did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Arm {
+pub struct Head {
     mechanics: Mechanics,
     span_bytes: u64,
-    head: u64,
+    position: u64,
     usage: Usage,
 }
 
-impl Arm {
-    /// Returns an arm at the beginning of a disk of `span_bytes`.
+impl Head {
+    /// Returns a head at the beginning of a disk of `span_bytes`.
     pub fn new(mechanics: Mechanics, span_bytes: u64) -> Self {
-        Self { mechanics, span_bytes, head: 0, usage: Usage::default() }
+        Self { mechanics, span_bytes, position: 0, usage: Usage::default() }
     }
 
     /// Returns what it did so far.
@@ -99,13 +99,13 @@ impl Arm {
     }
 
     /// Returns where its head is: behind the last byte that it read or wrote.
-    pub fn head(&self) -> u64 {
-        self.head
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns the seconds until the head can read at `to`.
     pub fn positioning(&self, to: u64) -> f64 {
-        let distance = to.abs_diff(self.head);
+        let distance = to.abs_diff(self.position);
         if self.passes_over(to) {
             return seconds(distance, self.mechanics.bytes_per_s);
         }
@@ -132,13 +132,13 @@ impl Arm {
         self.usage.seeks += u64::from(!self.passes_over(at));
         self.usage.bytes += len;
         self.usage.busy_s += busy_s;
-        self.head = at + len;
+        self.position = at + len;
         busy_s
     }
 
     /// Returns whether the head gets to `to` by waiting for the platter only.
     fn passes_over(&self, to: u64) -> bool {
-        to.checked_sub(self.head).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
+        to.checked_sub(self.position).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
     }
 }
 
@@ -158,8 +158,8 @@ mod tests {
     const SPAN: u64 = 1 << 40;
     const KIB: u64 = 1 << 10;
 
-    fn arm_at(head: u64) -> Arm {
-        Arm { head, ..Arm::new(Mechanics::DESKTOP, SPAN) }
+    fn head_at(position: u64) -> Head {
+        Head { position, ..Head::new(Mechanics::DESKTOP, SPAN) }
     }
 
     #[track_caller]
@@ -169,74 +169,74 @@ mod tests {
 
     #[test]
     fn reading_on_costs_the_transfer_only() {
-        let mut arm = arm_at(0);
+        let mut head = head_at(0);
         for block in 0..100 {
-            assert_s(arm.serve(block * 160_000, 160_000), 1e-3);
+            assert_s(head.serve(block * 160_000, 160_000), 1e-3);
         }
-        let usage = arm.usage();
+        let usage = head.usage();
         assert_eq!((usage.requests, usage.seeks, usage.bytes), (100, 0, 16_000_000));
         assert!((usage.busy_s - 0.1).abs() < 1e-9);
     }
 
     #[test]
     fn a_short_gap_ahead_passes_under_the_head() {
-        let mut arm = arm_at(1 << 30);
-        assert_s(arm.positioning((1 << 30) + 160_000), 1e-3);
-        assert_s(arm.serve((1 << 30) + 256 * KIB, 160_000), 1e-3 + 262_144.0 / 160e6);
-        assert_eq!(arm.usage().seeks, 0);
+        let mut head = head_at(1 << 30);
+        assert_s(head.positioning((1 << 30) + 160_000), 1e-3);
+        assert_s(head.serve((1 << 30) + 256 * KIB, 160_000), 1e-3 + 262_144.0 / 160e6);
+        assert_eq!(head.usage().seeks, 0);
     }
 
     #[test]
-    fn a_longer_gap_ahead_and_any_step_back_move_the_arm() {
+    fn a_longer_gap_ahead_and_any_step_back_move_the_head() {
         for to in [(1 << 30) + 256 * KIB + 1, (1 << 30) - 1, (1 << 30) - 64 * KIB] {
-            let mut arm = arm_at(1 << 30);
-            assert!(arm.positioning(to) > 0.8e-3 + 4.17e-3, "to {to}");
-            arm.serve(to, 0);
-            assert_eq!(arm.usage().seeks, 1, "to {to}");
+            let mut head = head_at(1 << 30);
+            assert!(head.positioning(to) > 0.8e-3 + 4.17e-3, "to {to}");
+            head.serve(to, 0);
+            assert_eq!(head.usage().seeks, 1, "to {to}");
         }
     }
 
     #[test]
     fn distance_counts_by_its_root_up_to_the_full_stroke() {
-        assert_s(arm_at(0).positioning(SPAN), 0.8e-3 + 15e-3 + 4.17e-3);
-        assert_s(arm_at(SPAN).positioning(0), 0.8e-3 + 15e-3 + 4.17e-3);
-        assert_s(arm_at(SPAN / 2).positioning(SPAN / 4), 0.8e-3 + 7.5e-3 + 4.17e-3);
+        assert_s(head_at(0).positioning(SPAN), 0.8e-3 + 15e-3 + 4.17e-3);
+        assert_s(head_at(SPAN).positioning(0), 0.8e-3 + 15e-3 + 4.17e-3);
+        assert_s(head_at(SPAN / 2).positioning(SPAN / 4), 0.8e-3 + 7.5e-3 + 4.17e-3);
     }
 
     #[test]
     fn the_next_is_the_nearest_by_time_and_then_the_oldest() {
-        let arm = arm_at(1 << 30);
+        let head = head_at(1 << 30);
         let ahead = |gap: u64| (1 << 30) + gap;
-        assert_eq!(arm.nearest([]), None);
-        assert_eq!(arm.nearest([ahead(1 << 29), ahead(1 << 20), 0]), Some(1));
+        assert_eq!(head.nearest([]), None);
+        assert_eq!(head.nearest([ahead(1 << 29), ahead(1 << 20), 0]), Some(1));
         // Nearer by distance, but behind the head.
-        assert_eq!(arm.nearest([ahead(0) - 1, ahead(200 * KIB)]), Some(1));
-        assert_eq!(arm.nearest([ahead(1 << 25), ahead(0) - (1 << 25), ahead(1 << 25)]), Some(0));
+        assert_eq!(head.nearest([ahead(0) - 1, ahead(200 * KIB)]), Some(1));
+        assert_eq!(head.nearest([ahead(1 << 25), ahead(0) - (1 << 25), ahead(1 << 25)]), Some(0));
     }
 
     #[test]
     fn the_head_ends_behind_what_was_served() {
-        let mut arm = arm_at(0);
-        arm.serve(1 << 30, 64 * KIB);
-        assert_s(arm.positioning((1 << 30) + 64 * KIB), 0.0);
-        assert!(arm.positioning(1 << 30) > 4.97e-3);
+        let mut head = head_at(0);
+        head.serve(1 << 30, 64 * KIB);
+        assert_s(head.positioning((1 << 30) + 64 * KIB), 0.0);
+        assert!(head.positioning(1 << 30) > 4.97e-3);
     }
 
     #[test]
     fn the_drive_chooses_among_the_oldest_32() {
-        let arm = arm_at(0);
+        let head = head_at(0);
         let far = std::iter::repeat_n(SPAN, 31);
-        assert_eq!(arm.nearest(far.clone().chain([0])), Some(31));
-        assert_eq!(arm.nearest(far.chain([SPAN, 0])), Some(0));
+        assert_eq!(head.nearest(far.clone().chain([0])), Some(31));
+        assert_eq!(head.nearest(far.chain([SPAN, 0])), Some(0));
     }
 
     #[test]
     fn usage_between_two_moments_is_their_difference() {
-        let mut arm = arm_at(0);
-        arm.serve(0, 160_000);
-        let before = arm.usage();
-        arm.serve(SPAN / 4, 320_000);
-        let spent = arm.usage() - before;
+        let mut head = head_at(0);
+        head.serve(0, 160_000);
+        let before = head.usage();
+        head.serve(SPAN / 4, 320_000);
+        let spent = head.usage() - before;
         assert_eq!((spent.requests, spent.seeks, spent.bytes), (1, 1, 320_000));
         assert!(spent.busy_s > 2e-3 + 4.97e-3);
     }

@@ -1,4 +1,4 @@
-//! One line-up: who took part, in which order they came in, and who has no figure.
+//! One comparison: who took part, in which order they came in, and who has no figure.
 //!
 //! A tool has a figure if most of its timed runs were done; the figure is the median of those.
 
@@ -9,7 +9,7 @@ use crate::stats::{Spread, median, spread};
 use super::figures::{as_shown, number};
 
 /// A scenario with what all tools made of it.
-pub(super) struct LineUp<'a> {
+pub(super) struct Comparison<'a> {
     /// The kind of race it is from.
     pub(super) kind: &'a str,
     pub(super) scenario: &'a Scenario,
@@ -41,10 +41,10 @@ pub(super) struct Out<'a> {
     pub(super) why: String,
 }
 
-impl<'a> LineUp<'a> {
+impl<'a> Comparison<'a> {
     /// Sorts out a scenario of a record.
     pub(super) fn new(kind: &'a str, record: &'a Record, scenario: &'a Scenario) -> Self {
-        let mut line_up =
+        let mut comparison =
             Self { kind, scenario, ranked: Vec::new(), asides: Vec::new(), out: Vec::new() };
         for (at, tool) in record.tools.iter().enumerate() {
             // The same program may be there once for each work; runs know it by its name only.
@@ -55,13 +55,13 @@ impl<'a> LineUp<'a> {
             let runs: Vec<&Run> = record.runs.iter().filter(of_both).collect();
             match judge(tool, scenario, &runs) {
                 _ if runs.is_empty() => {}
-                Ok(row) if tool.role == Role::Aside => line_up.asides.push(row),
-                Ok(row) => line_up.ranked.push(row),
-                Err(out) => line_up.out.push(out),
+                Ok(row) if tool.role == Role::Aside => comparison.asides.push(row),
+                Ok(row) => comparison.ranked.push(row),
+                Err(out) => comparison.out.push(out),
             }
         }
-        line_up.sort();
-        line_up
+        comparison.sort();
+        comparison
     }
 
     /// Sorts by the figure and compares each with the fastest peer.
@@ -134,7 +134,7 @@ fn judge<'a>(tool: &'a Tool, scenario: &Scenario, runs: &[&'a Run]) -> Result<Ro
 }
 
 fn figure(scenario: &Scenario, run: &Run) -> Option<f64> {
-    if scenario.by_arm() { run.disk_s } else { Some(run.wall_s) }
+    if scenario.counts_disk_time() { run.disk_s } else { Some(run.wall_s) }
 }
 
 /// Says what happened in the timed runs that were not done.
