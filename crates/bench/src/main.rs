@@ -12,6 +12,7 @@ use bench::corpus::{CORPORA, Spec};
 use bench::counts::{self, Reference};
 use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
+use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
 use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
@@ -37,12 +38,8 @@ enum Command {
     Race(RaceArgs),
     /// Count system calls, bytes and instructions, and compare them with the stored ones
     Counts(CountsArgs),
-    /// Write docs/benchmarks.md from the newest record of each race
-    Page {
-        /// Only tell whether it is as it would be written
-        #[arg(long)]
-        check: bool,
-    },
+    /// Print docs/benchmarks.md and the pages and charts below docs/benchmarks as JSON
+    Page,
     /// Put a simulated hard disk in front of a file, until it is unmounted
     Disk {
         /// The file, usually an image of a file system
@@ -134,8 +131,7 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus(&args),
         Command::Race(args) => hold(&args),
         Command::Counts(args) => count(&args),
-        Command::Page { check: true } => page::check(&root()),
-        Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
+        Command::Page => print_pages(),
         Command::Disk { backing, point, scale } => {
             let settings = hdd::Settings { scale, ..hdd::Settings::default() };
             hdd::serve(&backing, &point, &settings).map(|()| Vec::new())
@@ -238,7 +234,6 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
             let folder = record::fresh_name(&runs, &race::today()?, kind.name);
             record.write(&folder)?;
             println!("recorded in {}", folder.display());
-            page::write(&root())?;
         }
     }
     Ok(complaints)
@@ -251,7 +246,13 @@ fn record_head_trace(
 ) -> Result<Vec<String>, Failure> {
     let moments = head_trace::record(&lop(given)?, &Store::open(store)?)?;
     println!("kept as {}", head_trace::write(&root(), name, &moments)?.display());
-    page::write(&root()).map(|()| Vec::new())
+    Ok(Vec::new())
+}
+
+fn print_pages() -> Result<Vec<String>, Failure> {
+    let files = page::all(&root())?;
+    println!("{}", serde_json::to_string(&files).map_err(|e| Failure::new(e.to_string()))?);
+    Ok(Vec::new())
 }
 
 /// Makes the page of a record that is not kept, to see that it can be made.
@@ -264,10 +265,11 @@ fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failur
     if again != *record {
         complaints.push("the record is not read as it was written".to_owned());
     }
-    let pages = page::render(&[("rehearsal".into(), "rehearsal".into(), again)]);
-    let page = pages.first().map_or("", |(_, text)| text);
-    for tool in record.tools.iter().filter(|tool| !page.contains(&tool.name)) {
-        complaints.push(format!("the page does not speak of {}", tool.name));
+    let dated = Dated { kind: "rehearsal".into(), folder: "rehearsal".into(), record: again };
+    let pages = page::render(&[dated]);
+    let is_named = |tool: &Tool| pages.values().any(|text| text.contains(&tool.name));
+    for tool in record.tools.iter().filter(|tool| !is_named(tool)) {
+        complaints.push(format!("no page names {}", tool.name));
     }
     Ok(complaints)
 }

@@ -1,8 +1,8 @@
-//! What a race leaves behind: one folder of CSV files, complete and dated.
+//! The record of a race: a dated folder of CSV files.
 //!
 //! A folder `DATE-KIND` has `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
-//! ([`Scenario`]) and `runs.csv` ([`Run`], every run there was, failed ones too). The page
-//! ([`crate::page`]) is made of these files and nothing else.
+//! ([`Scenario`]) and `runs.csv` ([`Run`], every run, failed ones too). The pages ([`crate::page`])
+//! are computed from these files and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -92,7 +92,18 @@ pub struct Run {
     pub disk_bytes: Option<u64>,
 }
 
-/// All that one race recorded.
+/// A record and the name of its folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dated {
+    /// The kind of race.
+    pub kind: String,
+    /// `DATE-KIND`, or `DATE.N-KIND`.
+    pub folder: String,
+    /// Its content.
+    pub record: Record,
+}
+
+/// Everything that one race recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// What the race ran on, in the order shown.
@@ -140,6 +151,19 @@ impl Record {
         let of_both = move |run: &&Run| run.scenario == scenario && run.tool == tool;
         self.runs.iter().filter(of_both).filter(|run| run.round > 0)
     }
+}
+
+/// Reads the newest record of each kind below `runs`.
+///
+/// # Errors
+///
+/// The folder or a record cannot be read.
+pub fn read_newest(runs: &Path) -> Result<Vec<Dated>, Failure> {
+    let read_one = |(kind, path): (String, PathBuf)| {
+        let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Dated { kind, folder, record: Record::read(&path)? })
+    };
+    newest(runs)?.into_iter().map(read_one).collect()
 }
 
 /// Returns the newest folder of each kind below `runs`, with its kind, sorted by kind.

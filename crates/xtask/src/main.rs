@@ -1,9 +1,13 @@
 //! Chores of the workspace: `cargo xtask COMMAND`.
 //!
-//! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
-//! `check` fails if what is there is stale, `transcript` runs the README's example ([`transcript`]), and `tidy` checks rules that no lint knows
-//! ([`tidy`]); `fuzz` runs the fuzzers ([`fuzz`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
-//! for ([`instrument`]).
+//! | command | module |
+//! |---|---|
+//! | `test` | [`suite`]: the whole test suite, and the traces that it must not leave ([`traces`]) |
+//! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
+//! | `transcript` | [`transcript`]: the README's example, run again |
+//! | `tidy` | [`tidy`]: rules that no lint knows |
+//! | `fuzz` | [`fuzz`]: the fuzzers |
+//! | `corpus`, `race`, `counts`, `disk`, `head-trace` | [`instrument`]: commands of the crate `bench`, built on demand |
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -30,27 +34,38 @@ Usage: cargo xtask COMMAND
   fuzz [N]   Have each fuzzer below fuzz/ look for N seconds (60)
 
   corpus     Make a tree with known duplicates; lists them
-  race       Race lop against its peers, and write docs/benchmarks.md; lists the races
+  race       Race lop against its peers, and write the benchmark pages; lists the races
   counts     Compare system calls, bytes and instructions with the stored ones
-  page       Write docs/benchmarks.md again from the records
+  page [--check]
+             Write the benchmark pages again from the records; or fail if they are stale
   disk       Put a simulated hard disk in front of a file
   head-trace Record where its head was during a scan, for the chart in docs/io.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = root.join("docs");
     let command = std::env::args().nth(1);
+    let check = std::env::args().nth(2).as_deref() == Some("--check");
     let outcome = match command.as_deref() {
         Some("test") => suite::run(&root),
-        Some("generate") => generated::write(&root),
-        Some("check") => generated::check(&root),
-        Some("transcript") => {
-            let check = std::env::args().nth(2).as_deref() == Some("--check");
-            transcript::run(&root, check)
+        Some("generate") => {
+            generated::of_arguments().and_then(|files| files.write(&docs)).map(|()| Vec::new())
         }
+        Some("check") => generated::of_arguments().and_then(|files| files.check(&docs)),
+        Some("page") if check => instrument::pages(&root).and_then(|files| files.check(&docs)),
+        Some("page") => {
+            instrument::pages(&root).and_then(|files| files.write(&docs)).map(|()| Vec::new())
+        }
+        Some("transcript") => transcript::run(&root, check),
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
-        Some("corpus" | "race" | "counts" | "page" | "disk" | "head-trace") => {
-            return instrument::run(&root, std::env::args_os().skip(1));
+        Some("corpus" | "race" | "counts" | "disk" | "head-trace") => {
+            let args: Vec<_> = std::env::args_os().skip(1).collect();
+            match instrument::run(&root, &args) {
+                Ok(true) => Ok(Vec::new()),
+                Ok(false) => return ExitCode::FAILURE,
+                Err(e) => Err(e),
+            }
         }
         Some("help" | "-h" | "--help") => {
             println!("{USAGE}");

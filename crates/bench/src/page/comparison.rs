@@ -1,36 +1,39 @@
-//! One comparison: who took part, in which order they came in, and who has no figure.
+//! A comparison: the results of all tools in one scenario, fastest first.
 //!
-//! A tool has a figure if most of its timed runs were done; the figure is the median of those.
+//! A tool has a figure if more than half of its timed runs succeeded; the figure is their median.
 
-use crate::record::{Ending, Record, Role, Run, Tool};
+use crate::record::{Dated, Ending, Record, Role, Run, Tool};
 use crate::scenario::Scenario;
 use crate::stats::{Spread, median, spread};
 
 use super::figures::{as_shown, number};
 
-/// A scenario with what all tools made of it.
+/// A scenario with the results of all tools.
 pub(super) struct Comparison<'a> {
-    /// The kind of race it is from.
+    /// The kind of race that recorded it.
     pub(super) kind: &'a str,
+    /// The folder of that record.
+    pub(super) folder: &'a str,
+    pub(super) record: &'a Record,
     pub(super) scenario: &'a Scenario,
     /// lop and its peers, fastest first.
     pub(super) ranked: Vec<Row<'a>>,
     /// lop with more or less work than the others, fastest first.
     pub(super) asides: Vec<Row<'a>>,
-    /// Whoever has no figure.
+    /// Tools without a figure.
     pub(super) out: Vec<Out<'a>>,
 }
 
 /// A tool with a figure.
 pub(super) struct Row<'a> {
     pub(super) tool: &'a Tool,
-    /// The figure that counts.
+    /// Seconds by the clock, or of the simulated disk where its time counts.
     pub(super) figure: Spread,
-    /// How many times the figure of the fastest peer that is; none without a peer.
+    /// The median divided by that of the fastest peer; none without a peer.
     pub(super) ratio: Option<f64>,
-    /// What happened in the runs that were not done, if there were any.
+    /// How runs failed, if some did.
     pub(super) trouble: Option<String>,
-    /// The timed runs that were done.
+    /// The timed runs that succeeded.
     pub(super) done: Vec<&'a Run>,
 }
 
@@ -42,18 +45,26 @@ pub(super) struct Out<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Sorts out a scenario of a record.
-    pub(super) fn new(kind: &'a str, record: &'a Record, scenario: &'a Scenario) -> Self {
-        let mut comparison =
-            Self { kind, scenario, ranked: Vec::new(), asides: Vec::new(), out: Vec::new() };
+    /// Collects the results of a scenario from its record.
+    pub(super) fn new(dated: &'a Dated, scenario: &'a Scenario) -> Self {
+        let Dated { kind, folder, record } = dated;
+        let mut comparison = Self {
+            kind,
+            folder,
+            record,
+            scenario,
+            ranked: Vec::new(),
+            asides: Vec::new(),
+            out: Vec::new(),
+        };
         for (at, tool) in record.tools.iter().enumerate() {
-            // The same program may be there once for each work; runs know it by its name only.
+            // A program is listed once for each kind of work; runs refer to it by name only.
             if record.tools[..at].iter().any(|known| known.name == tool.name) {
                 continue;
             }
             let of_both = |run: &&Run| run.scenario == scenario.id && run.tool == tool.name;
             let runs: Vec<&Run> = record.runs.iter().filter(of_both).collect();
-            match judge(tool, scenario, &runs) {
+            match row_of(tool, scenario, &runs) {
                 _ if runs.is_empty() => {}
                 Ok(row) if tool.role == Role::Aside => comparison.asides.push(row),
                 Ok(row) => comparison.ranked.push(row),
@@ -64,7 +75,7 @@ impl<'a> Comparison<'a> {
         comparison
     }
 
-    /// Sorts by the figure and compares each with the fastest peer.
+    /// Sorts the rows by their figures and divides each by that of the fastest peer.
     fn sort(&mut self) {
         let fastest_first = |a: &Row, b: &Row| a.figure.median.total_cmp(&b.figure.median);
         self.ranked.sort_by(fastest_first);
@@ -73,6 +84,11 @@ impl<'a> Comparison<'a> {
         for row in self.ranked.iter_mut().chain(&mut self.asides) {
             row.ratio = fastest.map(|fastest| row.figure.median / fastest);
         }
+    }
+
+    /// Returns all tools with a figure, the ranked ones first.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Row<'a>> {
+        self.ranked.iter().chain(&self.asides)
     }
 
     /// Returns the fastest peer that has a figure.
@@ -85,41 +101,41 @@ impl<'a> Comparison<'a> {
         self.ranked.iter().filter(|row| row.tool.role == Role::Peer)
     }
 
-    /// Returns lop's row; that of the slower one if it took part in more than one way.
+    /// Returns lop's row; the slower one if it took part with two command lines.
     pub(super) fn ours(&self) -> Option<&Row<'a>> {
         self.ranked.iter().rev().find(|row| row.tool.role == Role::Ours)
     }
 
-    /// Returns whether somebody else took part, with whatever success.
+    /// Returns whether a peer took part, even if it failed.
     pub(super) fn has_peers(&self) -> bool {
         self.peers().next().is_some() || self.out.iter().any(|out| out.tool.role == Role::Peer)
     }
 
-    /// Returns whether it is known for a tool when all was on the storage.
+    /// Returns whether the time until all data was on storage was measured.
     pub(super) fn is_settled(&self) -> bool {
-        self.ranked.iter().chain(&self.asides).any(|row| row.settled().is_some())
+        self.rows().any(|row| row.settled().is_some())
     }
 }
 
 impl Row<'_> {
-    /// Returns the median of a figure of the runs that were done.
+    /// Returns the median of a figure over the successful runs.
     pub(super) fn median(&self, figure: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
         median(self.done.iter().filter_map(|run| figure(run)))
     }
 
-    /// Returns the seconds until all was on the storage.
+    /// Returns the median seconds until all data was on storage.
     pub(super) fn settled(&self) -> Option<f64> {
         self.median(|run| run.settled_s)
     }
 
-    /// Returns whether it is faster than another by what is shown.
+    /// Returns whether its figure, as shown, is smaller than that of another row.
     pub(super) fn beats(&self, other: &Row) -> bool {
         as_shown(self.figure.median) < as_shown(other.figure.median)
     }
 }
 
-/// Returns a row without its ratio, or why there is none.
-fn judge<'a>(tool: &'a Tool, scenario: &Scenario, runs: &[&'a Run]) -> Result<Row<'a>, Out<'a>> {
+/// Returns the row of a tool without its ratio, or the reason that it has no figure.
+fn row_of<'a>(tool: &'a Tool, scenario: &Scenario, runs: &[&'a Run]) -> Result<Row<'a>, Out<'a>> {
     let timed: Vec<&Run> = runs.iter().copied().filter(|run| run.round > 0).collect();
     let done: Vec<&Run> = timed.iter().copied().filter(|run| run.ending == Ending::Done).collect();
     let trouble =
@@ -137,7 +153,7 @@ fn figure(scenario: &Scenario, run: &Run) -> Option<f64> {
     if scenario.counts_disk_time() { run.disk_s } else { Some(run.wall_s) }
 }
 
-/// Says what happened in the timed runs that were not done.
+/// Describes the timed runs that failed.
 fn timed_trouble(timed: &[&Run], done: usize) -> Option<String> {
     let of = timed.len();
     let among =
@@ -154,7 +170,7 @@ fn timed_trouble(timed: &[&Run], done: usize) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Says what happened in the untimed run, where that was the last.
+/// Describes a failed untimed run, after which the tool was not timed.
 fn untimed_trouble(runs: &[&Run]) -> Option<String> {
     let stopped = stops(runs).reduce(f64::max).map(number);
     match stopped {

@@ -13,11 +13,6 @@ pub(super) fn number(value: f64) -> String {
     format!("{}{fraction}", grouped(whole))
 }
 
-/// Returns a number without decimals.
-pub(super) fn whole(value: f64) -> String {
-    grouped(&format!("{value:.0}"))
-}
-
 /// Returns the number that [`number`] shows, so that what looks equal is equal.
 pub(super) fn as_shown(value: f64) -> f64 {
     plain(value).parse().unwrap_or(value)

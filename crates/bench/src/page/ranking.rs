@@ -7,17 +7,14 @@ use crate::record::{Role, Tool};
 use crate::scenario::{Cache, Device, Order, Work};
 use crate::stats::ranks;
 
-use super::GROWTH;
 use super::comparison::Comparison;
 use super::figures::as_shown;
-use super::words::{inline, link};
-
-/// The tree, made to the counts that the articles give of theirs.
-const CORPUS: &str = "server2018";
+use super::job::{GROWTH, RANKED_CORPUS};
+use super::words::inline;
 
 const ARTICLES: &str = "https://www.virkki.com/jyri/articles/index.php/category/tech/dupd/";
 
-/// What a tool is ranked in.
+/// The conditions that a tool is ranked in.
 const CONDITIONS: [(&str, Device, Cache); 4] = [
     ("hard disk, cold", Device::Hdd, Cache::Cold),
     ("hard disk, warm", Device::Hdd, Cache::Warm),
@@ -25,27 +22,27 @@ const CONDITIONS: [(&str, Device, Cache); 4] = [
     ("SSD, warm", Device::AsIs, Cache::Warm),
 ];
 
-/// The rank of a tool in a condition.
-struct Place {
-    rank: f64,
+/// The rank of a tool in a condition, and whether it has a figure there.
+struct Rank {
+    value: f64,
     has_figure: bool,
 }
 
 /// A tool's ranks by condition, and their average.
-struct Line<'a> {
+struct RankedTool<'a> {
     tool: &'a Tool,
-    places: Vec<Place>,
+    ranks: Vec<Rank>,
     average: f64,
 }
 
 /// Writes the section.
 pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     page.push_str(&format!(
-        "## Average ranking\n\nThe method of the [articles by the author of dupd]({ARTICLES}): \
-         one tree on a hard disk and on an SSD, with cold and with warm caches; tools are ranked \
-         by their median in each of the four, and the ranks are averaged. Ties (the same three \
-         digits) share a rank; a tool that failed or was stopped shares the last. Here the hard \
-         disk is the simulated one, and the machine's own disk stands for the SSD.\n\n"
+        "## Average ranking\n\nThe method of the [articles by the author of dupd]({ARTICLES}): the \
+         tree {RANKED_CORPUS} on a hard disk (simulated) and on an SSD (the machine's own disk), \
+         with cold and with warm caches. Tools are ranked by their median in each of the four, and \
+         the ranks are averaged. Equal figures share a rank; a tool that failed or was stopped \
+         shares the last.\n\n"
     ));
     let of_condition =
         CONDITIONS.map(|(name, device, cache)| (name, find(comparisons, device, cache)));
@@ -57,17 +54,13 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
         of_condition.iter().filter(|(_, l)| l.is_none()).map(|(name, _)| *name).collect();
     if !present.is_empty() {
         write_table(page, &present);
-        for (name, comparison) in &present {
-            page.push_str(&format!("- {name}: {}\n", link(comparison)));
-        }
-        page.push('\n');
     }
     if !missing.is_empty() {
         page.push_str(&format!("Not raced yet: {}.\n\n", missing.join("; ")));
     }
 }
 
-/// Returns the comparison for a condition: the largest, with files scattered rather than in order.
+/// Returns the comparison for a condition: the largest, in shuffled order where there is a choice.
 fn find<'a>(
     comparisons: &[&'a Comparison<'a>],
     device: Device,
@@ -77,7 +70,7 @@ fn find<'a>(
         let scenario = comparison.scenario;
         comparison.kind != GROWTH
             && (scenario.work, scenario.device, scenario.cache) == (Work::Find, device, cache)
-            && scenario.corpus == CORPUS
+            && scenario.corpus == RANKED_CORPUS
     };
     comparisons.iter().copied().filter(fits).max_by(|a, b| {
         let (a, b) = (a.scenario, b.scenario);
@@ -92,7 +85,7 @@ fn write_table(page: &mut String, present: &[(&str, &Comparison)]) {
     page.push_str(&format!("|---|{}---:|\n", "---:|".repeat(present.len())));
     let comparisons: Vec<&Comparison> = present.iter().map(|(_, comparison)| *comparison).collect();
     for line in lines(&comparisons) {
-        let cells: Vec<String> = line.places.iter().map(cell).collect();
+        let cells: Vec<String> = line.ranks.iter().map(cell).collect();
         let mark = if line.tool.role == Role::Ours { "**" } else { "" };
         let (name, cells, average) = (inline(&line.tool.name), cells.join(" | "), line.average);
         page.push_str(&format!("| {mark}{name}{mark} | {cells} | {mark}{average:.2}{mark} |\n"));
@@ -100,7 +93,7 @@ fn write_table(page: &mut String, present: &[(&str, &Comparison)]) {
     page.push('\n');
     let elsewhere: BTreeSet<String> = comparisons
         .iter()
-        .flat_map(|comparison| takers(comparison))
+        .flat_map(|comparison| contestants(comparison))
         .filter(|(tool, _)| !is_in_all(tool, &comparisons))
         .map(|(tool, _)| inline(&tool.name))
         .collect();
@@ -113,16 +106,16 @@ fn write_table(page: &mut String, present: &[(&str, &Comparison)]) {
     }
 }
 
-fn cell(place: &Place) -> String {
-    if place.has_figure { place.rank.to_string() } else { format!("no figure: {}", place.rank) }
+fn cell(rank: &Rank) -> String {
+    if rank.has_figure { rank.value.to_string() } else { format!("no figure: {}", rank.value) }
 }
 
-/// Returns everybody who took part in all comparisons, best average first.
-fn lines<'a>(comparisons: &[&'a Comparison]) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line> = Vec::new();
+/// Returns the tools that took part in all comparisons, best average first.
+fn lines<'a>(comparisons: &[&'a Comparison]) -> Vec<RankedTool<'a>> {
+    let mut lines: Vec<RankedTool> = Vec::new();
     let number: f64 = comparisons.iter().map(|_| 1.0).sum();
     for comparison in comparisons {
-        let all: Vec<_> = takers(comparison)
+        let all: Vec<_> = contestants(comparison)
             .into_iter()
             .filter(|(tool, _)| is_in_all(tool, comparisons))
             .collect();
@@ -130,10 +123,10 @@ fn lines<'a>(comparisons: &[&'a Comparison]) -> Vec<Line<'a>> {
         for ((tool, figure), rank) in all.into_iter().zip(ranks(&figures)) {
             let known = lines.iter().position(|line| line.tool.name == tool.name);
             let at = known.unwrap_or_else(|| {
-                lines.push(Line { tool, places: Vec::new(), average: 0.0 });
+                lines.push(RankedTool { tool, ranks: Vec::new(), average: 0.0 });
                 lines.len() - 1
             });
-            lines[at].places.push(Place { rank, has_figure: figure.is_finite() });
+            lines[at].ranks.push(Rank { value: rank, has_figure: figure.is_finite() });
             lines[at].average += rank / number;
         }
     }
@@ -141,8 +134,8 @@ fn lines<'a>(comparisons: &[&'a Comparison]) -> Vec<Line<'a>> {
     lines
 }
 
-/// Returns who is to be ranked in a comparison, with the figure shown; infinite for none.
-fn takers<'a>(comparison: &Comparison<'a>) -> Vec<(&'a Tool, f64)> {
+/// Returns the tools ranked in a comparison with their figures as shown; infinity stands for none.
+fn contestants<'a>(comparison: &Comparison<'a>) -> Vec<(&'a Tool, f64)> {
     let ranked = comparison.ranked.iter().map(|row| (row.tool, as_shown(row.figure.median)));
     let out = comparison.out.iter().filter(|out| out.tool.role != Role::Aside);
     ranked.chain(out.map(|out| (out.tool, f64::INFINITY))).collect()
@@ -150,7 +143,7 @@ fn takers<'a>(comparison: &Comparison<'a>) -> Vec<(&'a Tool, f64)> {
 
 fn is_in_all(tool: &Tool, comparisons: &[&Comparison]) -> bool {
     let is_in = |comparison: &&Comparison| {
-        takers(comparison).iter().any(|(other, _)| other.name == tool.name)
+        contestants(comparison).iter().any(|(other, _)| other.name == tool.name)
     };
     comparisons.iter().all(is_in)
 }

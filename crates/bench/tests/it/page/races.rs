@@ -1,8 +1,7 @@
 //! Records as races would leave them, with medians chosen so that every part of the page has
 //! something to show.
 
-use bench::page::Dated;
-use bench::record::{Ending, Fact, Record, Role, Run, Tool};
+use bench::record::{Dated, Ending, Fact, Record, Role, Run, Tool};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 
 /// What rounds 1 to 5 take, as parts of the median.
@@ -10,7 +9,11 @@ const ROUNDS: [f64; 5] = [1.0, 0.97, 1.04, 1.01, 0.99];
 
 /// Returns one record of each kind.
 pub(super) fn all() -> Vec<Dated> {
-    let dated = |kind: &str, folder: &str, record| (kind.to_owned(), folder.to_owned(), record);
+    let dated = |kind: &str, folder: &str, record| Dated {
+        kind: kind.to_owned(),
+        folder: folder.to_owned(),
+        record,
+    };
     vec![
         dated("hdd", "2026-07-19-hdd", hdd()),
         dated("delete", "2026-07-20-delete", delete()),
@@ -178,7 +181,7 @@ fn tree(id: &str, device: Device, cache: Cache) -> Scenario {
 
 fn finders() -> Vec<Tool> {
     let names = ["lop|ours", "yadf|peer", "fclones|peer", "jdupes|peer", "rdfind|peer"];
-    let more = ["rmlint|peer", "duff|peer", "lop, tree remembered|aside"];
+    let more = ["rmlint|peer", "duff|peer", "lop, again|aside"];
     names.into_iter().chain(more).map(tool).collect()
 }
 
