@@ -100,7 +100,7 @@ impl Image {
     /// # Errors
     ///
     /// No space; a part of the copy may be there.
-    pub fn copy(&self, to: &Path) -> Result<Self, Failure> {
+    pub(crate) fn copy(&self, to: &Path) -> Result<Self, Failure> {
         tool(&["cp", "--sparse=always", "--reflink=auto"], &[&self.path, to])?;
         Ok(Self::at(to))
     }
@@ -223,7 +223,7 @@ fn unmount(point: &Path) -> Result<(), Failure> {
 /// # Errors
 ///
 /// Not root.
-pub fn drop_caches() -> Result<(), Failure> {
+pub(crate) fn drop_caches() -> Result<(), Failure> {
     rustix::fs::sync();
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(|e| Failure::at(path, e))

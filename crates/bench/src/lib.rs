@@ -33,7 +33,7 @@ pub mod page;
 pub mod race;
 pub mod record;
 pub mod scenario;
-pub mod stats;
+mod stats;
 pub mod store;
 pub mod tools;
 

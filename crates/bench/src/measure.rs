@@ -64,7 +64,7 @@ pub struct Usage {
 /// # Errors
 ///
 /// The program cannot be started, or this one not again.
-pub fn apart(task: &Task) -> Result<Usage, Failure> {
+pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     let order = task.output.with_extension("task");
     let json = serde_json::to_vec(task).map_err(|e| Failure::new(e.to_string()))?;
     std::fs::write(&order, json).map_err(|e| Failure::at(&order, e))?;

@@ -2,17 +2,17 @@
 
 /// The middle of some measurements, and how far they reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// The middle one; the mean of the middle two of an even number.
-    pub median: f64,
+    pub(crate) median: f64,
     /// The smallest.
-    pub min: f64,
+    pub(crate) min: f64,
     /// The largest.
-    pub max: f64,
+    pub(crate) max: f64,
 }
 
 /// Returns the spread of some values, none of which is NaN; none without values.
-pub fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -22,14 +22,14 @@ pub fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
 }
 
 /// Returns the median of some values, none of which is NaN; none without values.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     spread(values).map(|spread| spread.median)
 }
 
 /// Returns the rank of each value, 1 for the smallest; equal values share the mean of their ranks.
 ///
 /// Infinity is a value like any other: give it to whoever has none, and they share the last ranks.
-pub fn ranks(values: &[f64]) -> Vec<f64> {
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let number = |test: &dyn Fn(&f64) -> bool| -> f64 {
         values.iter().filter(|other| test(other)).map(|_| 1.0).sum()
     };
@@ -42,7 +42,7 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Returns a count as a number to calculate with.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, and only printed rounded")]
-pub fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 

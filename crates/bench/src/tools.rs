@@ -16,7 +16,7 @@ use crate::scenario::Work;
 
 /// Where a tool can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// This workspace.
     Here,
     /// A package of Debian.
@@ -42,38 +42,38 @@ enum Answer {
 #[derive(Debug)]
 pub struct Entrant {
     /// Its name in the tables.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How it takes part.
-    pub role: Role,
+    pub(crate) role: Role,
     /// What it does.
-    pub work: Work,
+    pub(crate) work: Work,
     /// Where it can be had.
-    pub source: Source,
+    pub(crate) source: Source,
     /// `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, not there at the start) and `EMPTY` (a
     /// directory) stand for what differs by run, as do `RSH`, which is followed by a host, and `lop`; with
     /// `&&` in it, it is for a shell.
     command: &'static str,
     /// Whether `FILE` stays from the run before.
-    pub remembers: bool,
+    pub(crate) remembers: bool,
     version: &'static str,
     answer: Answer,
 }
 
 /// What the words of a command line stand for.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub(crate) struct Places {
     /// `DIR` or `SRC`: the tree.
-    pub tree: PathBuf,
+    pub(crate) tree: PathBuf,
     /// `DST`: the copy.
-    pub copy: PathBuf,
+    pub(crate) copy: PathBuf,
     /// `FILE`.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// `EMPTY`.
-    pub empty: PathBuf,
+    pub(crate) empty: PathBuf,
     /// The binary of lop.
-    pub lop: PathBuf,
+    pub(crate) lop: PathBuf,
     /// `RSH`: the command that connects to a host, if there is one.
-    pub rsh: String,
+    pub(crate) rsh: String,
 }
 
 /// A word that begins so is a path on the host that is reached with `RSH`.
@@ -103,7 +103,7 @@ impl Places {
 }
 
 /// Groups of inodes: an answer without the names, which tools choose and write differently.
-pub type Groups = BTreeSet<BTreeSet<u64>>;
+pub(crate) type Groups = BTreeSet<BTreeSet<u64>>;
 
 const fn peer(
     name: &'static str,
@@ -138,7 +138,7 @@ use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
 
 /// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
 /// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 34] = [
+pub(crate) const ENTRANTS: [Entrant; 34] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -224,7 +224,7 @@ pub const ENTRANTS: [Entrant; 34] = [
 
 impl Entrant {
     /// Returns the command line with its words filled in.
-    pub fn argv(&self, places: &Places) -> Vec<OsString> {
+    pub(crate) fn argv(&self, places: &Places) -> Vec<OsString> {
         if !self.command.contains("&&") {
             return self.command.split(' ').map(|word| places.fill(word)).collect();
         }
@@ -245,7 +245,7 @@ impl Entrant {
     }
 
     /// Returns its entry in a record, if it is installed.
-    pub fn tool(&self, lop: &Path) -> Option<Tool> {
+    pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
         let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
         let output = Command::new(program).arg(self.version).output().ok()?;
@@ -265,7 +265,7 @@ impl Entrant {
     /// # Errors
     ///
     /// They are not in the form this tool uses, or a path in them leads nowhere.
-    pub fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
+    pub(crate) fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
         let source = if self.answer == Lines { output } else { file };
         let read = || {
             let bytes = std::fs::read(source).map_err(|e| Failure::at(source, e))?;

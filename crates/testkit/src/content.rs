@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::dice::Dice;
+
 /// The content of one regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
@@ -99,19 +101,13 @@ impl From<&str> for Content {
     }
 }
 
-/// Returns `len` bytes of `SplitMix64` output, little-endian.
-///
-/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// Returns the first `len` bytes of the stream of a seed, little-endian ([`Dice`]).
 fn noise(seed: u64, len: u64) -> Vec<u8> {
     let len = index(len);
     let mut bytes = Vec::with_capacity(len + 8);
-    let mut state = seed;
+    let mut dice = Dice::new(seed);
     while bytes.len() < len {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bytes.extend_from_slice(&(z ^ (z >> 31)).to_le_bytes());
+        bytes.extend_from_slice(&dice.bits().to_le_bytes());
     }
     bytes.truncate(len);
     bytes

@@ -1,14 +1,8 @@
 //! Groups of equal files as sets of path bytes, and how two answers are compared.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use crate::oracle::{regular_files, smallest_paths};
 use crate::path_bytes::PathBytes;
 
 /// Groups of duplicates: order tells nothing, neither of groups nor within one.
@@ -46,27 +40,6 @@ pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
         rest.unwrap_or_else(|| panic!("{} is not in {}", shown(path), shown(&prefix))).to_vec()
     };
     groups.iter().map(|group| group.iter().map(relative).collect()).collect()
-}
-
-/// Maps every path to the smallest path below `root` of its inode, and drops groups of one.
-///
-/// Makes answers comparable that chose different names of one file. Relative paths are taken, and
-/// returned, relative to `root`; a path that leads to no regular file below it is left as it is.
-pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
-    let root = root.as_ref();
-    let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
-    let collapse = |path: &Vec<u8>| {
-        let given = Path::new(OsStr::from_bytes(path));
-        let identity = fs::symlink_metadata(root.join(given)).map(|m| (m.dev(), m.ino()));
-        let Some(found) = identity.ok().and_then(|id| smallest.get(&id)) else {
-            return path.clone();
-        };
-        let relative = found.strip_prefix(root).unwrap_or(found);
-        let kept = if given.is_absolute() { found } else { relative };
-        kept.as_os_str().as_bytes().to_vec()
-    };
-    let collapsed = groups.iter().map(|group| group.iter().map(collapse).collect());
-    collapsed.filter(|group: &BTreeSet<_>| group.len() > 1).collect()
 }
 
 /// Returns a bounded account of how `actual` differs from `expected`, or `None` when it does not.
@@ -128,23 +101,7 @@ pub(crate) fn shown(path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{collapse_links, diff_groups, groups_of, relative_to};
-    use crate::TreeBuilder;
-
-    #[test]
-    fn links_collapse_to_the_smallest_name_whatever_was_chosen() {
-        let tree = TreeBuilder::new()
-            .hard_links("x", &["a/2", "a/1", "b"])
-            .file("copy", "x")
-            .hard_links("y", &["y1", "y2"])
-            .make_temp();
-        let chosen = groups_of([vec!["b", "a/2", "copy"], vec!["y1", "y2"], vec!["gone", "away"]]);
-        let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
-        assert_eq!(collapse_links(&tree, &chosen), expected);
-        let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
-        let collapsed = collapse_links(&tree, &absolute);
-        assert_eq!(relative_to(tree.path(), &collapsed), groups_of([["a/1", "copy"]]));
-    }
+    use super::{diff_groups, groups_of};
 
     #[test]
     fn a_difference_names_the_groups_and_stays_short() {

@@ -38,6 +38,22 @@ pub struct Invocation<'a> {
     pub(crate) timeout: Duration,
 }
 
+impl Sandbox {
+    /// Runs the binary with these arguments, without input, to its end.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs.
+    pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.command().args(args).run()
+    }
+
+    /// Returns a run to be described.
+    pub fn command(&self) -> Invocation<'_> {
+        Invocation::new(self)
+    }
+}
+
 impl<'a> Invocation<'a> {
     pub(crate) fn new(sandbox: &'a Sandbox) -> Self {
         Self {

@@ -58,16 +58,14 @@ pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use dice::Dice;
 pub use forks::{spawn, without_forks};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
-pub use groups::{
-    Groups, assert_groups, collapse_links, diff_groups, groups_match, groups_of, relative_to,
-};
+pub use groups::{Groups, assert_groups, diff_groups, groups_match, groups_of, relative_to};
 pub use hostile::{Hostile, hostile_tree};
 pub use invocation::Invocation;
 pub use kill::{
     Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
 };
 pub use mounts::{FileSystem, Mount, View};
-pub use oracle::{Rules, Truth, naive_groups, naive_truth};
+pub use oracle::{Rules, Truth, collapse_links, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;
 pub use peers::jdupes;

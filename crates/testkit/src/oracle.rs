@@ -10,6 +10,7 @@
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -79,6 +80,27 @@ pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
     }
     truth.groups = classes.into_values().filter(|class| class.len() > 1).collect();
     truth
+}
+
+/// Maps every path to the smallest path below `root` of its inode, and drops groups of one.
+///
+/// Makes answers comparable that chose different names of one file. Relative paths are taken, and
+/// returned, relative to `root`; a path that leads to no regular file below it is left as it is.
+pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
+    let root = root.as_ref();
+    let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
+    let collapse = |path: &Vec<u8>| {
+        let given = Path::new(OsStr::from_bytes(path));
+        let identity = fs::symlink_metadata(root.join(given)).map(|m| (m.dev(), m.ino()));
+        let Some(found) = identity.ok().and_then(|id| smallest.get(&id)) else {
+            return path.clone();
+        };
+        let relative = found.strip_prefix(root).unwrap_or(found);
+        let kept = if given.is_absolute() { found } else { relative };
+        kept.as_os_str().as_bytes().to_vec()
+    };
+    let collapsed = groups.iter().map(|group| group.iter().map(collapse).collect());
+    collapsed.filter(|group: &BTreeSet<_>| group.len() > 1).collect()
 }
 
 /// Drops the names that the rules leave out.

@@ -58,16 +58,6 @@ impl Running {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns what it has written to standard output so far.
-    pub fn stdout_so_far(&self) -> Vec<u8> {
-        self.stdout.bytes()
-    }
-
-    /// Returns what it has written to standard error so far.
-    pub fn stderr_so_far(&self) -> Vec<u8> {
-        self.stderr.bytes()
-    }
-
     /// Sends a signal to the program alone; returns whether it was still there to get it.
     pub fn signal(&mut self, signal: Signal) -> bool {
         let sent = self.is_running() && kill_process(pid(&self.child), signal).is_ok();

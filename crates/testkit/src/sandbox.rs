@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::PATIENCE;
-use crate::invocation::Invocation;
-use crate::output::Output;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 use crate::tree::{Made, TreeBuilder};
@@ -75,19 +73,5 @@ impl Sandbox {
     /// As [`TreeBuilder::make`].
     pub fn lay(&self, tree: &TreeBuilder) -> Made {
         tree.make(self.work())
-    }
-
-    /// Runs the binary with these arguments, without input, to its end.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be started or hangs.
-    pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
-        self.command().args(args).run()
-    }
-
-    /// Returns a run to be described.
-    pub fn command(&self) -> Invocation<'_> {
-        Invocation::new(self)
     }
 }

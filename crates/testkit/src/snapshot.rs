@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// Returns the paths of the regular files of one content.
-    pub fn paths_of(&self, content: ContentKey) -> Vec<&[u8]> {
+    fn paths_of(&self, content: ContentKey) -> Vec<&[u8]> {
         let is_it = |e: &Entry| e.sha256.is_some_and(|digest| (e.size_bytes, digest) == content);
         let paths = self.entries.iter().filter(|(_, entry)| is_it(entry));
         paths.map(|(path, _)| path.as_slice()).collect()

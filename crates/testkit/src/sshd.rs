@@ -41,7 +41,7 @@ impl Sshd {
     /// # Errors
     ///
     /// The reason: not installed, no port free, nobody let in.
-    pub fn try_start() -> Result<Sshd, String> {
+    fn try_start() -> Result<Sshd, String> {
         let tool = |name: &str| find_tool(name).ok_or_else(|| format!("{name} is not installed"));
         let (sshd, keygen) = (tool("sshd")?, tool("ssh-keygen")?);
         tool("ssh")?;

@@ -10,7 +10,9 @@ use std::os::unix::fs::FileExt;
 
 use blake3::{Hash, Hasher};
 
-use super::dice::{mix, word};
+use testkit::dice::mix;
+
+use super::dice::word;
 
 /// How much is generated at a time.
 const CHUNK: usize = 1 << 20;

@@ -184,7 +184,7 @@ impl Spec {
     }
 
     /// Returns a name for a folder that holds it, different from that of any other tree.
-    pub fn folder_name(&self) -> String {
+    pub(crate) fn folder_name(&self) -> String {
         let Self { corpus, names, scale, .. } = self;
         let order = match self.order {
             Order::Created => "",
@@ -239,7 +239,7 @@ impl Spec {
     /// # Errors
     ///
     /// As [`make`](Self::make).
-    pub fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
+    pub(crate) fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
         let root = store.join(self.folder_name());
         let counts = seal::once(&root, &self.key()?, || self.make(&root))?;
         Ok((root, counts))
@@ -256,7 +256,7 @@ impl Spec {
     /// # Errors
     ///
     /// A file is not there, or the tree has no plan.
-    pub fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
+    pub(crate) fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::groups(&plan, root)
     }
@@ -266,7 +266,7 @@ impl Spec {
     /// # Errors
     ///
     /// A content is gone or not what it was, or the tree has no plan.
-    pub fn merged(&self, root: &Path) -> Result<Merged, Failure> {
+    pub(crate) fn merged(&self, root: &Path) -> Result<Merged, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         merged::merged(&plan, root)
     }

@@ -104,7 +104,7 @@ impl Head {
     }
 
     /// Returns the seconds until the head can read at `to`.
-    pub fn positioning(&self, to: u64) -> f64 {
+    pub(crate) fn positioning(&self, to: u64) -> f64 {
         let distance = to.abs_diff(self.position);
         if self.passes_over(to) {
             return seconds(distance, self.mechanics.bytes_per_s);

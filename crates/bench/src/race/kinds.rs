@@ -238,7 +238,7 @@ impl Kind {
 
 impl Setup {
     /// Returns why it cannot be held here, if it cannot.
-    pub fn unavailable(&self) -> Option<String> {
+    pub(crate) fn unavailable(&self) -> Option<String> {
         let root = self.device != AsIs || self.caches.contains(&Cold);
         if root && !testkit::is_root() {
             return Some("only root can mount images and drop caches".into());

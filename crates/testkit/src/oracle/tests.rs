@@ -1,6 +1,6 @@
 //! The oracle on trees whose answer is known by hand.
 
-use super::{Rules, naive_groups, naive_truth};
+use super::{Rules, collapse_links, naive_groups, naive_truth};
 use crate::{TempTree, TreeBuilder, groups_of, is_root, relative_to, skipped};
 
 fn hand_made() -> TempTree {
@@ -82,4 +82,19 @@ fn reports_unreadable_files_and_directories() {
         .make_temp();
     let truth = naive_truth(&[&tree], Rules::default());
     assert_eq!(truth.unread.len(), 2);
+}
+
+#[test]
+fn links_collapse_to_the_smallest_name_whatever_was_chosen() {
+    let tree = TreeBuilder::new()
+        .hard_links("x", &["a/2", "a/1", "b"])
+        .file("copy", "x")
+        .hard_links("y", &["y1", "y2"])
+        .make_temp();
+    let chosen = groups_of([vec!["b", "a/2", "copy"], vec!["y1", "y2"], vec!["gone", "away"]]);
+    let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
+    assert_eq!(collapse_links(&tree, &chosen), expected);
+    let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
+    let collapsed = collapse_links(&tree, &absolute);
+    assert_eq!(relative_to(tree.path(), &collapsed), groups_of([["a/1", "copy"]]));
 }
