@@ -31,6 +31,8 @@ impl Compare {
     pub const LINKS: Self = Self(1 << 6);
     /// Modification times of directories.
     pub const DIR_MTIMES: Self = Self(1 << 7);
+    /// Mode, owner, modification time and extended attributes.
+    pub const METADATA: Self = Self(Self::MODE.0 | Self::OWNER.0 | Self::MTIME.0 | Self::XATTRS.0);
     /// What a program that reads the tree can see: paths, kinds and bytes.
     pub const VISIBLE: Self = Self(Self::NAMES.0 | Self::BYTES.0);
     /// Everything.
