@@ -129,7 +129,7 @@ fn newest_of(folders: &[&str]) -> Vec<(String, String)> {
 #[test]
 fn the_newest_is_that_of_the_last_date() {
     let folders = ["2026-07-18-find", "2025-12-31.7-find", "2026-07-09.3-find", "2024-01-01-hdd"];
-    let expected = [("hdd", "2024-01-01-hdd"), ("find", "2026-07-18-find")];
+    let expected = [("find", "2026-07-18-find"), ("hdd", "2024-01-01-hdd")];
     assert_eq!(newest_of(&folders), expected.map(|(kind, name)| (kind.into(), name.into())));
 }
 
