@@ -161,10 +161,11 @@ fn root() -> PathBuf {
     crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
 }
 
-/// The binary to measure: the one given, or the one beside this program.
+/// Returns the binary to measure: the given one, or the optimised one of this build.
 fn lop(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
-    let lop = given.map_or_else(|| this.with_file_name("lop"), Path::to_path_buf);
+    let built = || this.ancestors().nth(2).unwrap_or(&this).join("release/lop");
+    let lop = given.map_or_else(built, Path::to_path_buf);
     lop.canonicalize().map_err(|e| Failure::at(&lop, e))
 }
 
