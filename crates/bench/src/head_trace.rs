@@ -1,4 +1,5 @@
-//! Where a disk's head was while lop scanned: taken once, kept as a CSV file, drawn for people.
+//! Traces of the head of the simulated disk during a scan: recorded once, kept as CSV files, drawn
+//! in `docs/io.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,23 +17,23 @@ use crate::record::{read_rows, write_rows};
 use crate::scenario::{Device, Order};
 use crate::store::Store;
 
-/// Moments kept of a scan: more than a graph has pixels across.
-const KEPT: usize = 1200;
-/// Between two looks at the head, which is 0.03 s of the disk's time.
-const PERIOD: Duration = Duration::from_millis(1);
+/// Moments kept of a scan: more than a chart has pixels across.
+const MAX_MOMENTS: usize = 1200;
+/// The period of sampling, which is 0.03 s of the disk's time.
+const SAMPLE_PERIOD: Duration = Duration::from_millis(1);
 
-/// A head at a moment.
+/// The state of the disk at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Seconds that the disk was busy until then.
+    /// Seconds that the disk was busy so far.
     pub busy_s: f64,
-    /// Movements of the head until then.
+    /// Seeks so far.
     pub seeks: u64,
-    /// Where its head is, in bytes from the beginning of the disk.
+    /// The position of the head, in bytes from the beginning of the disk.
     pub at: u64,
 }
 
-/// Scans `server2018` on a simulated disk, nothing of it cached, and returns where its head was.
+/// Scans `server2018` on a simulated disk with cold caches and records the positions of the head.
 ///
 /// # Errors
 ///
@@ -40,7 +41,7 @@ pub struct Moment {
 ///
 /// # Panics
 ///
-/// Never: what is mounted with a head has one.
+/// Never: a mount with the settings of a disk has one.
 pub fn record(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     let spec = Spec::new("server2018", None, 1.0, Order::Shuffled)?;
     let image = Image::of(&spec, Device::Ext4, store)?.0;
@@ -56,7 +57,7 @@ pub fn record(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     let status = loop {
         moments.push(moment(disk, before));
         match child.try_wait() {
-            Ok(None) => sleep(PERIOD),
+            Ok(None) => sleep(SAMPLE_PERIOD),
             Ok(Some(status)) => break status,
             Err(e) => return Err(Failure::at(lop, e)),
         }
@@ -74,10 +75,10 @@ fn moment(disk: &Disk, before: crate::hdd::Usage) -> Moment {
     Moment { busy_s: done.busy_s, seeks: done.seeks, at }
 }
 
-/// Keeps some moments, as far apart as the head was busy, and the last.
+/// Keeps moments at equal intervals of the disk's busy time, and the last one.
 fn thinned(moments: &[Moment]) -> Vec<Moment> {
     let Some(last) = moments.last() else { return Vec::new() };
-    let step = last.busy_s / f64::from(u32::try_from(KEPT).expect("few"));
+    let step = last.busy_s / f64::from(u32::try_from(MAX_MOMENTS).expect("few"));
     let mut kept: Vec<Moment> = Vec::new();
     for moment in moments {
         let later = |before: &Moment| before != moment && moment.busy_s >= before.busy_s + step;
@@ -91,11 +92,11 @@ fn thinned(moments: &[Moment]) -> Vec<Moment> {
     kept
 }
 
-/// Keeps what was taken under a name below `root/benchsuite/head-traces`.
+/// Writes a trace below `root/benchsuite/head-traces` under a name.
 ///
 /// # Errors
 ///
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Failure> {
     let folder = root.join("benchsuite/head-traces");
     fs::create_dir_all(&folder).map_err(|e| Failure::at(&folder, e))?;
@@ -103,7 +104,7 @@ pub fn write(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Fai
     write_rows(&path, moments).map(|()| path)
 }
 
-/// Returns all that was kept below `root`, by name.
+/// Reads all traces below `root`, by name.
 ///
 /// # Errors
 ///
@@ -123,7 +124,7 @@ pub fn read_all(root: &Path) -> Result<Vec<(String, Vec<Moment>)>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Moment, thinned};
+    use super::{MAX_MOMENTS, Moment, thinned};
 
     #[test]
     fn moments_are_kept_by_the_disks_time() {
@@ -132,9 +133,9 @@ mod tests {
         assert_eq!(thinned(&few), few);
         let many: Vec<Moment> = (0..100_000).map(moment).collect();
         let kept = thinned(&many);
-        assert!((KEPT / 2..=KEPT + 2).contains(&kept.len()), "{}", kept.len());
+        assert!((MAX_MOMENTS / 2..=MAX_MOMENTS + 2).contains(&kept.len()), "{}", kept.len());
         assert_eq!((kept.first(), kept.last()), (many.first(), many.last()));
-        // Of a disk at rest one is enough.
+        // One moment is enough for an idle disk.
         assert_eq!(thinned(&vec![moment(0); 50]), [moment(0)]);
     }
 }

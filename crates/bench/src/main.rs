@@ -1,4 +1,4 @@
-//! `lop-bench`: the commands of the instrument, usually run as `cargo xtask COMMAND`.
+//! `lop-bench`: the commands of this crate, usually run as `cargo xtask COMMAND`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -19,7 +19,7 @@ use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// The race of which nothing is recorded.
+/// The kind of race that is never recorded.
 const SMOKE: &str = "smoke";
 
 /// Trees with known answers, races against other tools, counts without noise
@@ -32,9 +32,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a tree, and check it; without arguments, list those that there are
+    /// Make a tree and check it; without arguments, list the trees
     Corpus(CorpusArgs),
-    /// Race lop against its peers, record it, and write the page; without arguments, list the races
+    /// Race lop against its peers and record the result; without arguments, list the races
     Race(RaceArgs),
     /// Count system calls, bytes and instructions, and compare them with the stored ones
     Counts(CountsArgs),
@@ -46,18 +46,18 @@ enum Command {
         backing: PathBuf,
         /// A directory, which will hold `disk` and `stats`
         point: PathBuf,
-        /// The part of the disk's time that requests really take
+        /// The fraction of the disk's time that requests really take
         #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },
-    /// Scan on a simulated hard disk and keep where its head was, for docs/io.md
+    /// Scan on a simulated hard disk and record where its head was, for docs/io.md
     HeadTrace {
-        /// What to call it in the graph
+        /// The name of the trace in the chart
         name: String,
-        /// The binary of lop, if not the one built with this
+        /// The binary of lop, if not the optimised one of this build
         #[arg(long, value_name = "FILE")]
         lop: Option<PathBuf>,
-        /// Where the image is kept
+        /// The folder that keeps the image
         #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
         store: PathBuf,
     },
@@ -67,61 +67,61 @@ enum Command {
 
 #[derive(Args)]
 struct CorpusArgs {
-    /// Its name
+    /// The name of the tree
     #[arg(requires = "to")]
     name: Option<String>,
-    /// Where to make it: a missing or empty directory, or with --image a file
+    /// Where to make it: a missing or empty directory, or a file with --image
     to: Option<PathBuf>,
-    /// How large its files are; 1 is the published size
+    /// The scale of file sizes; 1 is the published size
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// About how many names it has, instead of the published number
+    /// The approximate number of names, instead of the published one
     #[arg(long)]
     names: Option<u64>,
-    /// Write it in random order, as on a disk that has been used for years
+    /// Write the files in random order, as on a disk that has been used for years
     #[arg(long)]
     shuffled: bool,
-    /// Make an image of this file system, with the tree in it
+    /// Make an image of this file system that contains the tree
     #[arg(long, value_name = "ext4|xfs|btrfs", value_parser = device)]
     image: Option<Device>,
 }
 
 #[derive(Args)]
 struct RaceArgs {
-    /// Their names, or `all`
+    /// The names of races, or `all`
     kinds: Vec<String>,
-    /// Where trees and images are kept between races: a folder of its own with room for 30 GB
+    /// The folder that keeps trees and images between races; needs 30 GB
     #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
     store: PathBuf,
-    /// Race these tools only, and lop; recorded are races of all
+    /// Race only lop and these tools; such a race is not recorded
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Run each tool this often; recorded are races of as many rounds as they have
+    /// Run each tool this many times; such a race is not recorded
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// The store is on an SSD, or a virtual one: tell the kernel so during the races
+    /// Tell the kernel during the races that the store is on an SSD
     #[arg(long)]
     ssd: bool,
-    /// Stop a run that takes longer
+    /// Stop runs that take longer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
-    /// The binary of lop, if not the one built with this
+    /// The binary of lop, if not the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
-    /// Print the result and record nothing
+    /// Print the result without recording it
     #[arg(long)]
     dry_run: bool,
 }
 
 #[derive(Args)]
 struct CountsArgs {
-    /// Store them as the reference
+    /// Store the counts as the new reference
     #[arg(long)]
     update: bool,
-    /// The binary of lop, if not the one built with this
+    /// The binary of lop, if not the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
-    /// Where the tree is kept
+    /// The folder that keeps the tree
     #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
     store: PathBuf,
 }
@@ -155,7 +155,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository, where records and the page are.
+/// Returns the repository, which has the records.
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
@@ -202,7 +202,7 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
         args.kinds.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?
     };
     let lop = lop(args.lop.as_deref())?;
-    for line in tools::advice(&Field::look(&lop).missing) {
+    for line in tools::advice(&Field::find(&lop).missing) {
         println!("not here: {line}");
     }
     if kinds.is_empty() {
@@ -256,7 +256,7 @@ fn print_pages() -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// Makes the page of a record that is not kept, to see that it can be made.
+/// Writes a record to a temporary folder, reads it again, and renders its pages, to test all three.
 fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failure> {
     let temp = testkit::TempTree::new_in(store);
     let folder = temp.join("record");

@@ -1,8 +1,8 @@
-//! What files hold: described by a few numbers, written at the speed of memory.
+//! The contents of files, described by a few numbers and written at the speed of memory.
 //!
-//! Two files have equal bytes if and only if their [`Content`] is equal; the plans of the corpora
-//! keep to that by never using a seed twice for different contents, and the check after making
-//! a tree reads it again.
+//! Two files have equal bytes if and only if their [`Content`] is equal. The plans of the corpora
+//! ensure this by never using a seed twice for different contents, and the check that follows the
+//! making of a tree verifies it.
 
 use std::fs::File;
 use std::io;
@@ -14,33 +14,33 @@ use testkit::dice::mix;
 
 use super::dice::word;
 
-/// How much is generated at a time.
+/// Bytes generated at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The grain of holes and data in a disk image.
+/// The granularity of holes and data in a disk image.
 const BLOCK: u64 = 1 << 20;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Content {
     pub(crate) size: u64,
-    /// Tells it from others of its shape.
+    /// Distinguishes contents of one shape.
     pub(crate) seed: u64,
     pub(crate) shape: Shape,
 }
 
-/// What is alike in different contents.
+/// The bytes that different contents share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// Nothing.
     Plain,
-    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8
-    /// bytes of a file are never part of it.
+    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8 bytes
+    /// of a file never belong to it.
     Header { id: u32, len: u32 },
     /// Everything but the byte at `at`, to which the seed is added.
     Marked { family: u64, at: u64 },
-    /// A disk image: the first `shared` bytes; a quarter of its blocks of 1 MiB
-    /// are holes, never the last.
+    /// A disk image: the first `shared` bytes. A quarter of its blocks of 1 MiB are holes, never
+    /// the last.
     Image { family: u64, shared: u64 },
 }
 
@@ -51,7 +51,7 @@ impl Content {
         Self { size, seed, shape: Shape::Plain }
     }
 
-    /// Writes all of it into an empty file.
+    /// Writes the content into an empty file.
     pub(crate) fn write(&self, file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
         if self.has_holes() {
             file.set_len(self.size)?;
@@ -62,7 +62,7 @@ impl Content {
         })
     }
 
-    /// Returns the BLAKE3 of what would be written.
+    /// Returns the BLAKE3 of the content.
     pub(crate) fn digest(&self, buffer: &mut Vec<u8>) -> Hash {
         let zeros = vec![0; if self.has_holes() { CHUNK } else { 0 }];
         let mut hasher = Hasher::new();
@@ -74,7 +74,8 @@ impl Content {
         hasher.finalize()
     }
 
-    /// Passes the offset and bytes of one chunk after the other; no bytes where there is a hole.
+    /// Passes the chunks to a function one after the other, each with its offset; a hole has no
+    /// bytes.
     fn each_chunk(
         &self,
         buffer: &mut Vec<u8>,
@@ -110,13 +111,13 @@ impl Content {
         }
     }
 
-    /// Returns how much can be filled from `at` in one go.
+    /// Returns the number of bytes from `at` on that one call can fill.
     #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
     fn chunk_at(&self, at: u64) -> usize {
         (self.size - at).min(CHUNK as u64 - at % CHUNK as u64) as usize
     }
 
-    /// Fills the buffer with the bytes from `at`, a multiple of 8, on.
+    /// Fills the buffer with the bytes from `at` on, which is a multiple of 8.
     fn fill(&self, at: u64, buffer: &mut [u8]) {
         match self.shape {
             Shape::Plain => stream(self.seed, at, buffer),
@@ -149,7 +150,7 @@ fn split(buffer: &mut [u8], at: u64, border: u64) -> (&mut [u8], &mut [u8]) {
     buffer.split_at_mut(first as usize)
 }
 
-/// Fills the buffer with the stream of a seed from offset `at`, a multiple of 8, on.
+/// Fills the buffer with the stream of a seed from offset `at` on, which is a multiple of 8.
 fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut index = at / 8;
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_all_that_differs() {
+    fn only_a_mark_differs() {
         let at = CHUNK as u64 + 3;
         let of = |seed| {
             let size = 2 * CHUNK as u64;

@@ -1,6 +1,6 @@
 //! Random choices for corpora, the same on every machine and in every version of everything.
 //!
-//! Whoever repeats a race must get the same tree. So this uses [`testkit::Dice`], one named
+//! Everyone who repeats a race must get the same tree. So this uses [`testkit::Dice`], one named
 //! algorithm, and no function whose last bit may differ between machines: only exact floating-point
 //! operations.
 

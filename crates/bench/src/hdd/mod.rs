@@ -1,29 +1,31 @@
-//! A hard disk's mechanics in front of a file: what a hard disk would have taken.
+//! A simulated hard disk in front of a file, which measures the time that a hard disk would have
+//! taken.
 //!
-//! Machines to measure on have no such disk, and the order in which a program reads shows on no
-//! other. [`Disk::mount`] shows a directory with two files: `disk`, which is the backing file with
-//! every read and write going through a model of a 7200 rpm disk with one head ([`Head`]), and
-//! `stats`, a line of text with what the head did. A loop device and a file system go on top of
-//! `disk` (see [`crate::image`]).
+//! The machines for measuring have no hard disk, and the order in which a program reads matters on
+//! no other. [`Disk::mount`] shows a directory with two files. Every read and write of `disk` goes
+//! to the backing file, through a model of a 7200 rpm disk ([`Head`]); `stats` is a line of text
+//! about the requests so far. A loop device and a file system go on top of `disk`
+//! ([`crate::image`]).
 //!
-//! The figure to compare is [`Usage::busy_s`]: the seconds such a disk would have been busy,
-//! whatever this machine does meanwhile. That the head takes a part of that time
-//! ([`Settings::scale`]) only makes requests wait together as they would on a real one.
+//! The figure to compare is [`Usage::busy_s`], the seconds that such a disk would have been busy,
+//! whatever else this machine does. Requests really take a fraction of that time
+//! ([`Settings::scale`]), only so that they queue up as they would on a real disk.
 //!
-//! # Who serves
+//! # Threads
 //!
-//! Threads of this process: one that talks to the kernel, the head, and a few that move the bytes. No
-//! other thread takes part, so the rest of the process may use the files like any other program,
-//! with two exceptions. The backing file MUST NOT be on what the disk carries. And nothing that
-//! the threads need may wait for the mounted disk: under a shortage of memory the kernel may want
-//! to write to it before it gives them any, so leave it some.
+//! This process serves the disk: one thread talks to the kernel, one is the head, and a few move
+//! the bytes. The rest of the process may use the files like any other program, with two
+//! exceptions. The backing file MUST NOT be on the simulated disk. And nothing that the threads
+//! need may wait for the mounted disk: when memory is short, the kernel may write to it before it
+//! grants them any, so leave some free.
 //!
-//! # Order of ending
+//! # Order of unmounting
 //!
-//! First what is mounted on the loop device, then the loop device (`losetup -d`), then the [`Disk`].
-//! While something has `disk` open the directory cannot be unmounted: [`Disk::unmount`] says so, and
-//! dropping takes it out of sight only and serves on until the last user is gone or the process
-//! ends. A process that ends earlier leaves a loop device on which everything fails with EIO.
+//! First unmount the file system on the loop device, then detach the loop device (`losetup -d`),
+//! then drop the [`Disk`]. While `disk` is open its directory cannot be unmounted:
+//! [`Disk::unmount`] returns an error, and dropping only hides the mount and serves it until its
+//! last user closes it or the process ends. If the process ends earlier, the loop device remains
+//! and everything on it fails with EIO.
 
 mod model;
 mod server;
@@ -47,21 +49,22 @@ use self::transfer::SharedHead;
 use self::trouble::Health;
 use crate::Failure;
 
-/// The kernel's side of FUSE.
+/// The kernel's interface of FUSE.
 const DEVICE: &str = "/dev/fuse";
 
-/// How much of a disk it is.
+/// The size and the speed of a simulated disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The part of the disk's time that requests really take.
+    /// The fraction of the disk's time that requests really take; 0.03 by default.
     ///
-    /// 0.03 unless said otherwise: much smaller, and the programs' own computing looks large beside
-    /// the waiting, which changes how many requests wait together.
+    /// With a much smaller one the programs' own computing is long compared with the waiting, which
+    /// changes how many requests wait together.
     pub scale: f64,
-    /// Bytes of the whole disk, of which the backing file is the beginning.
+    /// The bytes of the whole disk, of which the backing file is the beginning; 4 times the backing
+    /// file by default.
     ///
-    /// 4 times the backing file unless said otherwise: on an image that fills its disk, seeks would
-    /// be longer than those among files that take a part of a disk.
+    /// On an image that fills its disk, seeks would be longer than those between files that occupy
+    /// a part of a disk.
     pub span_bytes: Option<u64>,
 }
 
@@ -78,7 +81,7 @@ pub struct Disk {
     point: PathBuf,
     head: SharedHead,
     health: Health,
-    /// None once it is unmounted.
+    /// `None` once it is unmounted.
     session: Option<BackgroundSession>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -88,17 +91,17 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The settings make no disk; `backing` is empty or cannot be read and written; `point` is no
-    /// directory; there is no `/dev/fuse`, or neither root's rights nor `fusermount3` to use it.
-    /// Nothing is mounted then.
+    /// The settings are invalid; `backing` is empty or cannot be read and written; `point` is no
+    /// directory; there is no `/dev/fuse`, or this process has neither root's rights nor
+    /// `fusermount3`. Nothing is mounted then.
     pub fn mount(backing: &Path, point: &Path, settings: &Settings) -> Result<Self, Failure> {
         let (file, size_bytes) = open_backing(backing)?;
         let head = SharedHead::new(Head::new(Mechanics::DESKTOP, span(settings, size_bytes)?));
         check_point(point)?;
         let health = Health::default();
-        let (desk, threads) = transfer::start(head.clone(), &health, file, settings.scale)
+        let (queue, threads) = transfer::start(head.clone(), &health, file, settings.scale)
             .map_err(|e| Failure::new(format!("threads for a disk: {e}")))?;
-        let server = Server::new(head.clone(), desk, size_bytes);
+        let server = Server::new(head.clone(), queue, size_bytes);
         let mut config = Config::default();
         config.mount_options = vec![MountOption::FSName("lop-hdd".to_owned())];
         let session = fuser::spawn_mount(server, point, &config)
@@ -111,27 +114,27 @@ impl Disk {
         self.point.join(DISK_NAME)
     }
 
-    /// Returns what the head did since the disk was mounted.
+    /// Returns the usage since the disk was mounted.
     pub fn usage(&self) -> Usage {
         self.head.usage()
     }
 
-    /// Returns that, and where its head is, in bytes.
+    /// Returns the usage and the position of the head in bytes.
     pub fn state(&self) -> (Usage, u64) {
         self.head.state()
     }
 
-    /// Makes something wrong with a part of it, in bytes.
+    /// Makes requests to a part of the disk, in bytes, fail or wait.
     pub fn afflict(&self, part: Range<u64>, trouble: Trouble) {
         self.health.add(part, trouble);
     }
 
-    /// Ends whatever is wrong with it.
+    /// Ends all troubles.
     pub fn heal(&self) {
         self.health.heal();
     }
 
-    /// Returns how many requests wait for it to be healed ([`Trouble::Silence`]).
+    /// Returns the number of requests that wait until the disk is healed ([`Trouble::Silence`]).
     pub fn unanswered(&self) -> usize {
         self.health.unanswered()
     }
@@ -140,8 +143,8 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// Something still uses it; what dropping does in that case is done. (Where `fusermount3` did the
-    /// mounting nobody is told so: that waits for the last user.)
+    /// The disk is in use; it is then hidden, as by dropping it. (Where `fusermount3` mounted it
+    /// there is no such error: it waits for the last user.)
     pub fn unmount(mut self) -> Result<(), Failure> {
         self.end()
     }
@@ -157,7 +160,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Waits until somebody unmounts it.
+    /// Waits until another process unmounts it.
     fn wait(mut self) -> Result<(), Failure> {
         let ended = self.session.take().map_or(Ok(()), BackgroundSession::join);
         join(&mut self.threads);
@@ -167,7 +170,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever wants to know calls `unmount`.
+        // Callers that need the error call `unmount`.
         drop(self.end());
     }
 }
@@ -176,7 +179,7 @@ impl Drop for Disk {
 ///
 /// # Errors
 ///
-/// As [`Disk::mount`]; and when the kernel ends the connection otherwise.
+/// The errors of [`Disk::mount`]; also if the kernel closes the connection in another way.
 pub fn serve(backing: &Path, point: &Path, settings: &Settings) -> Result<(), Failure> {
     Disk::mount(backing, point, settings)?.wait()
 }
@@ -191,7 +194,7 @@ fn open_backing(path: &Path) -> Result<(File, u64), Failure> {
     Ok((file, metadata.len()))
 }
 
-/// Returns the bytes of the whole disk, once the settings make sense.
+/// Returns the bytes of the whole disk, after it checked the settings.
 fn span(settings: &Settings, size_bytes: u64) -> Result<u64, Failure> {
     let Settings { scale, span_bytes } = *settings;
     if !(0.0..=1000.0).contains(&scale) {
@@ -216,7 +219,7 @@ fn check_point(point: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns why a mount failed; point and device were there.
+/// Returns the reason of a failed mount; the mount point and the device exist.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("needs root, or the right to {DEVICE}: {error}"),
@@ -225,18 +228,18 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Takes a mount that is in use out of sight; the kernel ends it with its last user.
+/// Hides a mount that is in use; the kernel removes it with its last user.
 fn detach(point: &Path) {
     let mut command = Command::new("umount");
     command.arg("--lazy").arg(point).stdout(Stdio::null()).stderr(Stdio::null());
-    // If this fails too it stays in sight, and `end` reports that it could not be unmounted.
+    // If this fails too, the mount stays visible, and `end` reports that it could not be unmounted.
     drop(command.status());
 }
 
 /// Waits for threads that end by themselves.
 fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
-        // One that panicked has dropped its replies, which told the kernel EIO.
+        // A thread that panicked has dropped its replies, for which the kernel got EIO.
         drop(thread.join());
     }
 }

@@ -1,30 +1,30 @@
-//! The mechanics of a hard disk: what a request costs a head, and which of several it serves next.
+//! The mechanics of a hard disk: the time that a request takes, and the request to serve next.
 //!
-//! Nothing here waits, reads or knows the time: whoever has an [`Head`] asks it which request is
-//! [nearest](Head::nearest), has it [serve](Head::serve) that one, and is told the seconds.
+//! Nothing here waits, reads or knows the time. The caller asks a [`Head`] which request is
+//! [nearest](Head::nearest), lets it [serve](Head::serve) that one, and gets the seconds.
 //!
-//! # What is left out
+//! # Not modelled
 //!
-//! The drive's own cache (writes are paid when they come in, nothing is read ahead), the rates of
-//! outer and inner tracks, where the platter is when the head arrives, and remapped sectors. Figures
-//! are for comparing orders of access with each other, not for foretelling one drive's seconds.
+//! The drive's own cache (writes are paid immediately, nothing is read ahead), the transfer rates
+//! of outer and inner tracks, the angle of the platter when the head arrives, and remapped sectors.
+//! Figures compare orders of access with each other; they do not predict the seconds of a drive.
 
 use std::ops::Sub;
 
-/// What a disk's parts can do.
+/// The speeds and limits of a disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
     /// Bytes that pass under the head in a second.
     pub bytes_per_s: f64,
-    /// What every movement of the head takes at least: to start, and to settle on a track.
+    /// The least time of a seek, for starting and for settling on a track.
     pub settle_s: f64,
-    /// What a movement over the whole disk takes beyond that.
+    /// The additional time of a seek over the whole disk.
     pub stroke_s: f64,
-    /// What the platter takes on average to bring the sector: half a turn.
+    /// The average time until the platter brings the sector: half a turn.
     pub half_turn_s: f64,
-    /// The widest gap ahead of the head that is let pass under it instead of moving the head.
+    /// The widest gap ahead of the head that passes under it without a seek.
     pub passed_bytes: u64,
-    /// How many requests the drive looks at to choose the next.
+    /// The number of requests that the drive chooses the next from.
     pub queue: usize,
 }
 
@@ -32,14 +32,15 @@ impl Mechanics {
     /// A desktop disk of 7200 turns a minute.
     ///
     /// - 160 MB/s: between the outer and the inner tracks of such disks.
-    /// - A movement takes time by the square root of its distance, as if the head sped up on half of
-    ///   the way and slowed down on the other; real heads coast on long ways (Ruemmler and Wilkes, "An
-    ///   introduction to disk drive modeling", IEEE Computer 27(3), 1994). 0.8 ms is one to the next
-    ///   track. With 15 ms for the stroke, one between two random places takes on average
-    ///   0.8 + 15 * 8/15 = 8.8 ms, about what data sheets of such disks promise.
+    /// - The time of a seek grows with the square root of its distance, as if the head accelerated
+    ///   over half of it and slowed down over the other half; real heads coast on long distances
+    ///   (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
+    ///   1994). 0.8 ms is a seek to the next track. With 15 ms for the stroke, a seek between two
+    ///   random positions takes on average 0.8 + 15 * 8/15 = 8.8 ms, about what data sheets of such
+    ///   disks promise.
     /// - A turn takes 60 s / 7200 = 8.33 ms, half of it 4.17 ms.
-    /// - 256 KiB pass in 1.6 ms, a third of the least that a movement costs with its half turn:
-    ///   they lie on the same or the next track.
+    /// - 256 KiB pass in 1.6 ms, a third of the least time of a seek with its half turn: they lie
+    ///   on the same or the next track.
     /// - 32 requests: native command queuing of Serial ATA has as many tags.
     pub const DESKTOP: Self = Self {
         bytes_per_s: 160e6,
@@ -51,23 +52,23 @@ impl Mechanics {
     };
 }
 
-/// What a head did since it started, or between two moments.
+/// The work of a disk since it was mounted, or between two moments.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Requests served.
     pub requests: u64,
-    /// Those of them for which the head moved.
+    /// Requests that needed a seek.
     pub seeks: u64,
-    /// Bytes delivered or taken.
+    /// Bytes read or written.
     pub bytes: u64,
-    /// Seconds the disk was busy; not scaled.
+    /// Seconds the disk was busy, not scaled.
     pub busy_s: f64,
 }
 
 impl Sub for Usage {
     type Output = Self;
 
-    /// Returns what was done since `earlier`, which MUST be of the same head.
+    /// Returns the usage since `earlier`, which MUST be of the same disk.
     fn sub(self, earlier: Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,
@@ -78,7 +79,7 @@ impl Sub for Usage {
     }
 }
 
-/// One head over a disk: where its head is, and what it did.
+/// The head of a disk: its position and its work so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     mechanics: Mechanics,
@@ -93,17 +94,17 @@ impl Head {
         Self { mechanics, span_bytes, position: 0, usage: Usage::default() }
     }
 
-    /// Returns what it did so far.
+    /// Returns its work so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Returns where its head is: behind the last byte that it read or wrote.
+    /// Returns its position, which is behind the last byte that it read or wrote.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Returns the seconds until the head can read at `to`.
+    /// Returns the seconds until it can read at `to`.
     pub(crate) fn positioning(&self, to: u64) -> f64 {
         let distance = to.abs_diff(self.position);
         if self.passes_over(to) {
@@ -113,10 +114,10 @@ impl Head {
         self.mechanics.settle_s + self.mechanics.stroke_s * part.sqrt() + self.mechanics.half_turn_s
     }
 
-    /// Returns which of the requests at these offsets, oldest first, comes next.
+    /// Returns the index of the request to serve next, of requests at these offsets, oldest first.
     ///
-    /// It is the one with the least [positioning](Self::positioning) among as many as the drive
-    /// looks at, the oldest of several with the same; none if nothing waits.
+    /// It is the one with the least [positioning](Self::positioning) among those that the drive
+    /// chooses from, and the oldest of several equal ones; `None` if no request waits.
     pub fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let seen = waiting.into_iter().take(self.mechanics.queue).enumerate();
         let costs = seen.map(|(index, at)| (index, self.positioning(at)));
@@ -136,7 +137,7 @@ impl Head {
         busy_s
     }
 
-    /// Returns whether the head gets to `to` by waiting for the platter only.
+    /// Returns whether the head reaches `to` without a seek, by waiting for the platter.
     fn passes_over(&self, to: u64) -> bool {
         to.checked_sub(self.position).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
     }

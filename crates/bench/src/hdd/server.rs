@@ -1,14 +1,14 @@
-//! The file system the kernel sees: a directory with `disk` and `stats`, and nothing to change in it.
+//! The FUSE file system: a directory with the files `disk` and `stats`.
 //!
-//! Answers what needs no head at once; reads and writes of `disk` go to the threads of
-//! [`transfer`](super::transfer).
+//! This module answers requests that need no disk at once; reads and writes of `disk` go to the
+//! threads of [`transfer`](super::transfer).
 //!
-//! # What the kernel is told
+//! # Requests of the kernel
 //!
-//! Requests must come as the block layer above makes them: `disk` is opened for direct I/O (no page
-//! cache here, no readahead), asynchronously (without that a loop device has one request out at a
-//! time, and there is nothing to choose the nearest of), up to 1 MiB each and 64 at a time, twice
-//! what the drive looks at.
+//! Requests must arrive as the block layer issues them. So `disk` is opened for direct I/O (no page
+//! cache here, no readahead) and asynchronously (otherwise a loop device has only one request in
+//! flight, and there is no nearest one to choose). Up to 64 requests of up to 1 MiB may be in
+//! flight, twice as many as the drive chooses from.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,16 +21,16 @@ use fuser::{
 };
 use rustix::fs::FallocateFlags;
 
-use super::transfer::{Allocation, Desk, SharedHead, Transfer, What};
+use super::transfer::{Allocation, RequestQueue, SharedHead, Transfer, What};
 
-/// The name of the file that is the disk.
+/// The name of the simulated disk.
 pub(super) const DISK_NAME: &str = "disk";
 const STATS_NAME: &str = "stats";
 
 const DISK: INodeNo = INodeNo(2);
 const STATS: INodeNo = INodeNo(3);
 
-/// The entries of the directory in their order.
+/// The entries of the directory, in order.
 const ENTRIES: [(INodeNo, FileType, &str); 4] = [
     (INodeNo::ROOT, FileType::Directory, "."),
     (INodeNo::ROOT, FileType::Directory, ".."),
@@ -38,25 +38,25 @@ const ENTRIES: [(INodeNo, FileType, &str); 4] = [
     (STATS, FileType::RegularFile, STATS_NAME),
 ];
 
-/// Requests the kernel may have out; those beyond wait in it.
+/// Requests in flight; the kernel queues the others.
 const OUTSTANDING: u16 = 64;
 /// The largest request: 256 pages, the kernel's own limit unless an administrator raised it.
 const LARGEST_BYTES: u32 = 1 << 20;
-/// How long the kernel may believe what it was told of a file: `stats` grows.
+/// The time for which the kernel may cache attributes: none, as `stats` grows.
 const NOT_AT_ALL: Duration = Duration::ZERO;
 
 /// The file system.
 #[derive(Debug)]
 pub(super) struct Server {
     head: SharedHead,
-    desk: Desk,
+    queue: RequestQueue,
     size_bytes: u64,
 }
 
 impl Server {
-    /// Returns one that shows a disk of `size_bytes`.
-    pub(super) fn new(head: SharedHead, desk: Desk, size_bytes: u64) -> Self {
-        Self { head, desk, size_bytes }
+    /// Returns a file system that shows a disk of `size_bytes`.
+    pub(super) fn new(head: SharedHead, queue: RequestQueue, size_bytes: u64) -> Self {
+        Self { head, queue, size_bytes }
     }
 
     fn stats(&self) -> String {
@@ -79,13 +79,13 @@ impl Server {
         }
     }
 
-    /// Returns whether `len` bytes at `at` are all in the disk.
+    /// Returns whether `len` bytes at `at` are within the disk.
     fn holds(&self, at: u64, len: u64) -> bool {
         at.checked_add(len).is_some_and(|end| end <= self.size_bytes)
     }
 }
 
-/// Returns the attributes of a file owned by who serves it, without times.
+/// Returns the attributes of a file owned by the user of this process, without times.
 fn attributes(inode: INodeNo, kind: FileType, perm: u16, size_bytes: u64) -> FileAttr {
     FileAttr {
         ino: inode,
@@ -106,7 +106,7 @@ fn attributes(inode: INodeNo, kind: FileType, perm: u16, size_bytes: u64) -> Fil
     }
 }
 
-/// Returns the part of `text` that a read of `len` bytes at `at` gets.
+/// Returns the part of `text` that a read of `len` bytes at `at` returns.
 fn part(text: &[u8], at: u64, len: u32) -> &[u8] {
     let start = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
     let end = start.saturating_add(len as usize).min(text.len());
@@ -121,7 +121,7 @@ impl Filesystem for Server {
             .map_err(|_| refused("asynchronous direct I/O"))?;
         config.set_max_write(LARGEST_BYTES).map_err(|_| refused("writes of 1 MiB"))?;
         config.set_max_background(OUTSTANDING).map_err(|_| refused("queue"))?;
-        // Whole pages count: 1 byte is none.
+        // The kernel counts whole pages, so 1 byte is none.
         config.set_max_readahead(1).map(drop).map_err(|_| refused("way to turn readahead off"))
     }
 
@@ -178,7 +178,7 @@ impl Filesystem for Server {
         let left = self.size_bytes.saturating_sub(at);
         match u32::try_from(left).map_or(len, |left| left.min(len)) {
             0 => reply.data(&[]),
-            len => self.desk.transfer(Transfer { at, what: What::Read(len, reply) }),
+            len => self.queue.transfer(Transfer { at, what: What::Read(len, reply) }),
         }
     }
 
@@ -200,7 +200,7 @@ impl Filesystem for Server {
         if !self.holds(at, data.len() as u64) {
             return reply.error(Errno::ENOSPC);
         }
-        self.desk.transfer(Transfer { at, what: What::Write(data.to_vec(), reply) });
+        self.queue.transfer(Transfer { at, what: What::Write(data.to_vec(), reply) });
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -228,6 +228,6 @@ impl Filesystem for Server {
         if !self.holds(at, len) {
             return reply.error(Errno::ENOSPC);
         }
-        self.desk.allocate(Allocation { at, len, how, reply });
+        self.queue.allocate(Allocation { at, len, how, reply });
     }
 }

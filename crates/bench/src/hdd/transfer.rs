@@ -1,13 +1,13 @@
-//! The threads behind the file system: one that is the head, and a few that move the bytes.
+//! The threads behind the file system: one is the head, and a few move the bytes.
 //!
-//! A [`Transfer`] goes to the head's thread, which holds all that wait, chooses, books and sleeps for
-//! as long as the head is busy; then to the movers, who read or write the backing file and answer
-//! the kernel. While they do so the head is already on its way to the next, so that the backing
-//! file's own slowness does not add to the disk's, and the session's thread never waits for either.
+//! A [`Transfer`] goes to the thread of the head. It holds all waiting transfers, chooses the next,
+//! and sleeps for as long as the disk is busy with it. Then a mover reads or writes the backing
+//! file and answers the kernel. Meanwhile the head serves the next transfer, so that a slow backing
+//! file does not add to the disk's time, and the session's thread never waits for either.
 //!
 //! # Ending
 //!
-//! The threads end when the last [`Desk`] is gone and all that was handed in is answered.
+//! The threads end when the last [`RequestQueue`] is dropped and every request is answered.
 
 use std::fs::File;
 use std::io;
@@ -26,26 +26,26 @@ use super::trouble::Health;
 /// Threads that move bytes: enough that one slow read of the backing file delays no other.
 const MOVERS: usize = 4;
 
-/// What the head has to move for.
+/// A read or write of the disk.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    /// Where in the disk.
+    /// Its offset on the disk.
     pub(super) at: u64,
-    /// What, and who is to be answered.
+    /// Its direction, with the reply.
     pub(super) what: What,
 }
 
-/// A direction, what is moved, and the kernel's request to answer.
+/// The direction of a transfer, and the kernel's request to answer.
 #[derive(Debug)]
 pub(super) enum What {
-    /// So many bytes to the kernel.
+    /// A number of bytes to the kernel.
     Read(u32, ReplyData),
-    /// These bytes from the kernel.
+    /// Bytes from the kernel.
     Write(Vec<u8>, ReplyWrite),
 }
 
 impl Transfer {
-    /// Returns where it begins, and how many bytes it has.
+    /// Returns its offset and length.
     fn place(&self) -> (u64, u64) {
         match &self.what {
             What::Read(len, _) => (self.at, u64::from(*len)),
@@ -53,7 +53,7 @@ impl Transfer {
         }
     }
 
-    /// Does it and answers.
+    /// Reads or writes the backing file, and answers.
     fn carry_out(self, backing: &File, health: &Health) {
         let (at, len) = self.place();
         let met = health.meet(at, len);
@@ -78,16 +78,16 @@ fn read(backing: &File, at: u64, len: u32) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Space to allocate, zero or free in the backing file: costs the head nothing.
+/// Space to allocate, zero or punch in the backing file, which needs no seek.
 #[derive(Debug)]
 pub(super) struct Allocation {
-    /// From where in the disk.
+    /// Its offset on the disk.
     pub(super) at: u64,
-    /// How many bytes.
+    /// Its length in bytes.
     pub(super) len: u64,
-    /// How.
+    /// The mode.
     pub(super) how: FallocateFlags,
-    /// Who is to be answered.
+    /// The kernel's request to answer.
     pub(super) reply: ReplyEmpty,
 }
 
@@ -100,7 +100,7 @@ impl Allocation {
     }
 }
 
-/// What a mover does next.
+/// The next work of a mover.
 #[derive(Debug)]
 enum Task {
     Transfer(Transfer),
@@ -116,7 +116,7 @@ impl Task {
     }
 }
 
-/// The head as several threads see it.
+/// The head, shared between threads.
 #[derive(Debug, Clone)]
 pub(super) struct SharedHead(Arc<Mutex<Head>>);
 
@@ -125,45 +125,45 @@ impl SharedHead {
         Self(Arc::new(Mutex::new(head)))
     }
 
-    /// Returns what it did so far; the request it is busy with is counted.
+    /// Returns its work so far, including the request that it is busy with.
     pub(super) fn usage(&self) -> Usage {
         self.with(|head| head.usage())
     }
 
-    /// Returns that, and where its head is.
+    /// Returns its work so far and its position.
     pub(super) fn state(&self) -> (Usage, u64) {
         self.with(|head| (head.usage(), head.position()))
     }
 
-    /// Runs `f` on it; no panic can leave it half changed.
+    /// Runs `f` on it; a panic cannot leave it half changed.
     fn with<T>(&self, f: impl FnOnce(&mut Head) -> T) -> T {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Where requests are handed in.
+/// The entry for requests.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RequestQueue {
     arriving: Sender<Transfer>,
     tasks: Sender<Task>,
 }
 
-impl Desk {
-    /// Queues it for the head.
+impl RequestQueue {
+    /// Queues a transfer for the head.
     pub(super) fn transfer(&self, transfer: Transfer) {
-        hand_in(&self.arriving, transfer);
+        submit(&self.arriving, transfer);
     }
 
-    /// Has it done past the head.
+    /// Queues an allocation, which bypasses the head.
     pub(super) fn allocate(&self, allocation: Allocation) {
-        hand_in(&self.tasks, Task::Allocation(allocation));
+        submit(&self.tasks, Task::Allocation(allocation));
     }
 }
 
-/// Sends to threads that are there as long as there is a [`Desk`].
+/// Sends to threads that exist as long as a [`RequestQueue`].
 ///
-/// Should they not be, dropping the reply tells the kernel EIO.
-fn hand_in<T>(to: &Sender<T>, request: T) {
+/// If they do not, dropping the reply gives the kernel EIO.
+fn submit<T>(to: &Sender<T>, request: T) {
     to.send(request).unwrap_or_else(|SendError(lost)| drop(lost));
 }
 
@@ -171,40 +171,40 @@ fn hand_in<T>(to: &Sender<T>, request: T) {
 ///
 /// # Errors
 ///
-/// One cannot be started; those that were end by themselves.
+/// A thread cannot be started; those that were started end by themselves.
 pub(super) fn start(
     head: SharedHead,
     health: &Health,
     backing: File,
     scale: f64,
-) -> io::Result<(Desk, Vec<JoinHandle<()>>)> {
+) -> io::Result<(RequestQueue, Vec<JoinHandle<()>>)> {
     let (arriving, arrivals) = channel();
     let (tasks, due) = channel();
     let (backing, due) = (Arc::new(backing), Arc::new(Mutex::new(due)));
     let mut threads = Vec::with_capacity(MOVERS + 1);
     for _ in 0..MOVERS {
         let (backing, due, health) = (Arc::clone(&backing), Arc::clone(&due), health.clone());
-        threads.push(spawn("mover", move || be_mover(&backing, &due, &health))?);
+        threads.push(spawn("mover", move || run_mover(&backing, &due, &health))?);
     }
     let served = tasks.clone();
     threads.push(spawn("hdd", move || {
         run_head(&head, scale, &arrivals, Transfer::place, |transfer| {
-            hand_in(&served, Task::Transfer(transfer));
+            submit(&served, Task::Transfer(transfer));
         });
     })?);
-    Ok((Desk { arriving, tasks }, threads))
+    Ok((RequestQueue { arriving, tasks }, threads))
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
-/// Serves what arrives until nobody can hand in any more.
+/// Serves transfers until no sender is left.
 ///
-/// An idle head starts for the first that comes. What comes while it is busy waits, and is served
-/// nearest first. To take in all that has come by the time this thread is awake would order the
-/// bursts that the kernel sends to an idle disk, as no drive does: 11 % fewer seeks, measured with
-/// a duplicate finder of many threads.
+/// An idle head starts with the first transfer that arrives. Transfers that arrive while it is busy
+/// wait, and are served nearest first. If it first collected everything that has arrived by the
+/// time this thread wakes up, it would sort the bursts that the kernel sends to an idle disk, which
+/// no drive does: 11 % fewer seeks, measured with a duplicate finder of many threads.
 fn run_head<T>(
     head: &SharedHead,
     scale: f64,
@@ -217,14 +217,15 @@ fn run_head<T>(
         while let Some((next, busy_s)) = head.with(|head| serve_nearest(head, &mut waiting, &place))
         {
             thread::sleep(Duration::from_secs_f64(busy_s * scale));
-            // Before it is answered: the answer's next request comes too late for this turn.
+            // Collected before the reply, as the request that follows the reply comes too late for
+            // this choice.
             waiting.extend(arrivals.try_iter());
             served(next);
         }
     }
 }
 
-/// Takes the nearest out and has it served; returns it and the seconds it takes.
+/// Removes the nearest transfer and serves it; returns it with the seconds it takes.
 fn serve_nearest<T>(
     head: &mut Head,
     waiting: &mut Vec<T>,
@@ -236,7 +237,7 @@ fn serve_nearest<T>(
     Some((next, head.serve(at, len)))
 }
 
-fn be_mover(backing: &File, due: &Mutex<Receiver<Task>>, health: &Health) {
+fn run_mover(backing: &File, due: &Mutex<Receiver<Task>>, health: &Health) {
     loop {
         let task = due.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(task) = task else { return };
@@ -253,11 +254,11 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Returns the order in which requests at these offsets, all there at once, are served.
+    /// Returns the order in which waiting requests at these offsets are served.
     fn order(offsets: &[u64]) -> Vec<u64> {
         let (arriving, arrivals) = channel();
         for at in offsets {
-            hand_in(&arriving, *at);
+            submit(&arriving, *at);
         }
         drop(arriving);
         let (head, order) = (Head::new(Mechanics::DESKTOP, 1 << 40), RefCell::new(Vec::new()));

@@ -1,5 +1,5 @@
-//! What can be wrong with a disk, to see what programs do then: sectors that cannot be read, requests
-//! that take long, or that nobody answers.
+//! Troubles of a simulated disk, to test how programs react: sectors that cannot be read, slow
+//! requests, and requests that are never answered.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use fuser::Errno;
 
-/// What becomes of requests that touch a part of the disk. As a disk has few hands, some that wait
-/// hold up all others too.
+/// The effect on requests that touch a part of the disk. The disk has few movers, so some waiting
+/// requests delay all others too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// They fail with an input/output error.
     Error,
-    /// They take so much longer, some of them at once.
+    /// They take this much longer, several at a time.
     Delay(Duration),
     /// They are not answered until the disk is healed.
     Silence,
 }
 
-/// The troubles of a disk, as several threads see them.
+/// The troubles of a disk, shared between threads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health(Arc<State>);
 
@@ -29,23 +29,23 @@ pub(super) struct Health(Arc<State>);
 struct State {
     troubles: Mutex<Vec<(Range<u64>, Trouble)>>,
     healed: Condvar,
-    /// Requests that are not answered at the moment.
+    /// Requests that wait for the disk to be healed.
     unanswered: AtomicUsize,
 }
 
 impl Health {
-    /// Adds a trouble with a part of the disk; of several with one byte the first counts.
+    /// Adds a trouble with a part of the disk; where troubles overlap the first one counts.
     pub(super) fn add(&self, part: Range<u64>, trouble: Trouble) {
         self.lock().push((part, trouble));
     }
 
-    /// Ends all troubles, and lets what waited go on.
+    /// Ends all troubles and wakes the requests that wait.
     pub(super) fn heal(&self) {
         self.lock().clear();
         self.0.healed.notify_all();
     }
 
-    /// Returns how many requests wait for the disk to be healed.
+    /// Returns the number of requests that wait for the disk to be healed.
     pub(super) fn unanswered(&self) -> usize {
         self.0.unanswered.load(Relaxed)
     }
@@ -54,7 +54,7 @@ impl Health {
     ///
     /// # Errors
     ///
-    /// It fails.
+    /// The request touches a part with [`Trouble::Error`].
     pub(super) fn meet(&self, at: u64, len: u64) -> Result<(), Errno> {
         let mut troubles = self.lock();
         loop {

@@ -163,7 +163,7 @@ mod tests {
     use super::by_line;
 
     #[test]
-    fn a_line_goes_on_as_it_went() {
+    fn a_line_is_extended_straight() {
         let exact = by_line(&[1, 10, 100], &[Some(5.0), Some(14.0), Some(104.0)], 1000.0);
         assert!((exact.expect("a line") - 1004.0).abs() < 1e-9);
         let near = by_line(&[0, 10, 20], &[Some(1.0), Some(0.0), Some(2.0)], 10.0);

@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_says_all_that_matters() {
+    fn a_heading_has_every_condition() {
         let words = "server2018 at scale 0.3: 154,205 names, 1.50 GiB, written in shuffled order, \
                      on a loop image of XFS, cold caches";
         assert_eq!(heading(&scenario()), words);
     }
 
     #[test]
-    fn the_published_scale_goes_without_saying() {
+    fn the_published_scale_is_not_mentioned() {
         let published = Scenario { scale: 1.0, work: Work::Delete, ..scenario() };
         assert!(heading(&published).starts_with("Deleting the tree server2018: 154,205 names"));
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_tame() {
+    fn names_in_links_are_plain() {
         assert_eq!(slug("find", "Server 2018/warm"), "find-server-2018-warm");
     }
 }

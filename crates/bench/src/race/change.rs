@@ -1,5 +1,5 @@
-//! Races that change file systems: every run starts from a fresh image, and the time until the file
-//! system has settled counts too.
+//! Races that change file systems. Every run starts from a fresh image, and the time until the file
+//! system has written everything is measured too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,20 @@ use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::Entrant;
 
-/// An image that is removed when the comparison is over, however it ends.
+/// An image that is removed at the end of the comparison.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; the next comparison writes over it.
+        // A failure has no consequence: the next comparison overwrites the file.
         drop(fs::remove_file(&self.0));
     }
 }
 
 impl Race {
-    /// Copies: the tree is mounted all the time, on the head if there is one, the copy goes to an empty image, or for
-    /// [`Work::Again`] to one that this tool has filled in its untimed run.
+    /// Races of copying. The tree stays mounted, on the simulated disk if there is one. The copy
+    /// goes to an empty image, or, for [`Work::Again`], to the image that this tool filled in its
+    /// untimed run.
     pub(super) fn mirror(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let hdd = hdd_settings(setup.device);
@@ -49,7 +50,7 @@ impl Race {
         Ok(())
     }
 
-    /// Links or deletes: each run, the untimed ones of links too, has its own copy of the image.
+    /// Races of linking and deleting. Each run, also an untimed one, has its own copy of the image.
     pub(super) fn in_place(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
@@ -57,7 +58,7 @@ impl Race {
         let mut faults = Vec::new();
         for (number, &cache) in setup.caches.iter().enumerate() {
             let id = self.scenario(setup, cache, &counts);
-            // What is deleted is looked at after each run, and each has caches of its own.
+            // Deletions are checked after each run, and prepare the caches for each.
             let first = u32::from(number > 0 || setup.work == Work::Delete);
             for round in first..=self.rounds(setup) {
                 for entrant in self.entrants(setup.work) {
@@ -70,7 +71,7 @@ impl Race {
                     let mut usage = self.run(entrant, &places, Some(mounted.path()))?;
                     let disk_usage =
                         mounted.usage().zip(before).map(|(after, before)| after - before);
-                    // To read everything takes longer than the run, so links are looked at once.
+                    // Reading everything takes longer than the run, so links are checked only once.
                     if usage.ending == Ending::Done && (setup.work == Work::Delete || round == 0) {
                         let done = done(setup, entrant, &tree);
                         usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
@@ -94,7 +95,7 @@ impl Race {
         self.options.store.join(&format!("copy-{}.img", entrant.name))
     }
 
-    /// Copies once into a new image, keeps it, and says whether the copy is right.
+    /// Copies once into a new image, keeps it, and returns a sentence on whether the copy is right.
     fn first_copy(
         &mut self,
         setup: &Setup,
@@ -122,7 +123,7 @@ impl Race {
     ) -> Result<Mounted, Failure> {
         let image = Image::make(&self.copy_of(entrant), device, counts)?;
         let mounted = image.mount(&self.options.store.join("copy"), None)?;
-        // Some tools make the directory, some want it to be there.
+        // Some tools create the directory, others require it.
         let tree = mounted.path().join("tree");
         fs::create_dir(&tree).map_err(|e| Failure::at(&tree, e))?;
         Ok(mounted)
@@ -142,7 +143,7 @@ impl Race {
             self.empty_copy(setup.device, entrant, counts)?
         };
         if setup.work == Work::Again && cache == Cache::Warm {
-            look_at_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
+            read_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
         }
         ready(source, &source.path().join("tree"), cache, setup.work)?;
         let places = self.places(source.path().join("tree"));
@@ -154,32 +155,31 @@ impl Race {
     }
 }
 
-/// Looks at what was made of a tree: what is to be said about it, or as an error what is wrong with it.
+/// Checks the result of a run; returns a remark, or as an error the reason that it is wrong.
 fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
     if setup.work == Work::Delete {
         let is_left = tree.symlink_metadata().is_ok();
         return if is_left { Err("left something behind".into()) } else { Ok(None) };
     }
     let Merged { gone, several } = setup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
-    // One comparison has names moved away.
+    // Only lop's quarantine moves names away.
     if gone > 0 && entrant.role != Role::Aside {
         return Err(format!("lost {gone} names"));
     }
     Ok((several > 0).then(|| format!("left {several} contents in more than one file")))
 }
 
-/// Brings the caches into the state a run is to start in: with all metadata, and the contents if they
-/// are read, or with nothing.
+/// Prepares the caches for a run: all metadata, and the contents if they are read, or nothing.
 fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(), Failure> {
     rustix::fs::sync();
     match cache {
-        Cache::Warm => look_at_all(tree, work == Work::Link).map_err(|e| Failure::at(tree, e)),
+        Cache::Warm => read_all(tree, work == Work::Link).map_err(|e| Failure::at(tree, e)),
         Cache::Cold => mounted.remount().and_then(|()| drop_caches()),
     }
 }
 
-/// Looks at the metadata of everything below a directory, and into the files if that is asked for.
-fn look_at_all(dir: &Path, inside: bool) -> std::io::Result<()> {
+/// Reads the metadata of everything below a directory, and the contents of the files on request.
+fn read_all(dir: &Path, inside: bool) -> std::io::Result<()> {
     let mut unlisted = vec![dir.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         for entry in fs::read_dir(dir)? {

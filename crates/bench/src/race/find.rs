@@ -1,4 +1,4 @@
-//! Races of finding: the tree stays as it is, and every answer can be compared.
+//! Races of finding duplicates: the tree does not change, and every answer is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::{Entrant, Groups};
 
-/// A tree in its place.
-struct Ground {
+/// A tree on its storage.
+struct PlacedTree {
     root: PathBuf,
     counts: Counts,
     mounted: Option<Mounted>,
 }
 
-impl Ground {
-    /// Makes the state of the caches that a run is to start in.
+impl PlacedTree {
+    /// Prepares the caches for a run.
     fn ready(&self, cache: Cache) -> Result<(), Failure> {
         if cache == Cache::Cold {
             if let Some(mounted) = &self.mounted {
@@ -34,27 +34,27 @@ impl Ground {
 
 impl Race {
     pub(super) fn find(&mut self, setup: &Setup) -> Result<(), Failure> {
-        // Answers do not depend on the head, and come sooner without it.
+        // Answers do not depend on the storage, and come sooner without the simulated disk.
         let device = if setup.device == Device::Hdd { Device::Ext4 } else { setup.device };
-        let mut ground = self.ground(&setup.spec, device)?;
+        let mut placed = self.placed(&setup.spec, device)?;
         rustix::fs::sync();
-        let scenario = |&cache: &Cache| self.scenario(setup, cache, &ground.counts);
+        let scenario = |&cache: &Cache| self.scenario(setup, cache, &placed.counts);
         let ids: Vec<String> = setup.caches.iter().map(scenario).collect();
-        let walls = self.untimed(setup, &ground, &ids)?;
+        let walls = self.untimed(setup, &placed, &ids)?;
         if device != setup.device {
-            drop(ground);
-            ground = self.ground(&setup.spec, setup.device)?;
+            drop(placed);
+            placed = self.placed(&setup.spec, setup.device)?;
         }
         for (&cache, id) in setup.caches.iter().zip(&ids) {
             if setup.device == Device::Hdd && cache == Cache::Warm {
-                self.untimed(setup, &ground, &ids)?;
+                self.untimed(setup, &placed, &ids)?;
             }
             for round in 1..=self.rounds(setup) {
                 for entrant in self.entrants(Work::Find) {
                     let slow = walls.get(entrant.name).is_none_or(|&wall| wall > PATIENCE_S);
                     if round == 1 || !slow {
-                        ground.ready(cache)?;
-                        self.once(&ground, id, entrant, round)?;
+                        placed.ready(cache)?;
+                        self.once(&placed, id, entrant, round)?;
                     }
                 }
             }
@@ -64,45 +64,45 @@ impl Race {
 
     fn once(
         &mut self,
-        ground: &Ground,
+        placed: &PlacedTree,
         scenario: &str,
         entrant: &Entrant,
         round: u32,
     ) -> Result<Usage, Failure> {
-        let before = ground.mounted.as_ref().and_then(Mounted::usage);
-        let usage = self.run(entrant, &self.places(ground.root.clone()), None)?;
-        let after = ground.mounted.as_ref().and_then(Mounted::usage);
+        let before = placed.mounted.as_ref().and_then(Mounted::usage);
+        let usage = self.run(entrant, &self.places(placed.root.clone()), None)?;
+        let after = placed.mounted.as_ref().and_then(Mounted::usage);
         let disk_usage = after.zip(before).map(|(after, before)| after - before);
         self.record(scenario, entrant, round, &usage, disk_usage);
         Ok(usage)
     }
 
-    /// Puts the tree where it is wanted.
-    fn ground(&self, spec: &Spec, device: Device) -> Result<Ground, Failure> {
+    /// Puts the tree on its storage.
+    fn placed(&self, spec: &Spec, device: Device) -> Result<PlacedTree, Failure> {
         if device == Device::AsIs {
             let (root, counts) = spec.ensure(self.options.store.path())?;
-            return Ok(Ground { root, counts, mounted: None });
+            return Ok(PlacedTree { root, counts, mounted: None });
         }
         let (image, counts) = Image::of(spec, device, &self.options.store)?;
         let mounted =
             image.mount(&self.options.store.join("mnt"), hdd_settings(device).as_ref())?;
-        Ok(Ground { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
+        Ok(PlacedTree { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
     }
 
-    /// Lets everybody answer once, compares the answers with what the tree holds, and notes what
-    /// came out in the scenarios. Returns the time that each tool took.
+    /// Runs every tool once, compares the answers with the content of the tree, and notes the
+    /// result in the scenarios. Returns the time of each tool.
     fn untimed(
         &mut self,
         setup: &Setup,
-        ground: &Ground,
+        placed: &PlacedTree,
         ids: &[String],
     ) -> Result<BTreeMap<&'static str, f64>, Failure> {
-        let truth = setup.spec.groups(&ground.root)?;
-        let file = self.places(ground.root.clone()).file;
+        let truth = setup.spec.groups(&placed.root)?;
+        let file = self.places(placed.root.clone()).file;
         let output = self.options.store.join("output");
         let (mut walls, mut wrong) = (BTreeMap::new(), Vec::new());
         for entrant in self.entrants(Work::Find) {
-            let usage = self.once(ground, &ids[0], entrant, 0)?;
+            let usage = self.once(placed, &ids[0], entrant, 0)?;
             if usage.ending != Ending::Stopped {
                 walls.insert(entrant.name, usage.wall_s);
             }
@@ -133,7 +133,7 @@ impl Race {
     }
 }
 
-/// Returns how an answer differs from the truth, if it does.
+/// Describes how an answer differs from the truth, if it does.
 fn difference(truth: &Groups, found: &Groups) -> Option<String> {
     let (lacks, more) = (truth.difference(found).count(), found.difference(truth).count());
     (lacks + more > 0).then(|| format!("lacks {lacks} of the groups and has {more} others"))

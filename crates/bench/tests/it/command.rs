@@ -1,4 +1,4 @@
-//! What a person does with the instrument, by its command.
+//! The commands of `lop-bench`, as a user runs them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

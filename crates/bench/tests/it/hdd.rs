@@ -1,4 +1,4 @@
-//! Tests of the hard disk as it is used: mounted, by its two files. Need root and /dev/fuse.
+//! The simulated hard disk as it is used: mounted, through its two files. Needs root and /dev/fuse.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the backing files they mount")]
 
@@ -14,7 +14,7 @@ use testkit::TempTree;
 
 const SIZE: usize = 8 << 20;
 const KIB: usize = 1 << 10;
-/// A thousandth of a disk's time: the figures are the same, and the tests short.
+/// A thousandth of the disk's time; the figures are the same, and the tests are short.
 const FAST: Settings = Settings { scale: 0.001, span_bytes: None };
 
 /// A disk over a backing file of known bytes.
@@ -22,12 +22,12 @@ struct Mounted {
     disk: Disk,
     backing: PathBuf,
     content: Vec<u8>,
-    // After the disk: a field is dropped after those before it.
+    // Behind `disk`, because fields are dropped in order.
     home: TempTree,
 }
 
 impl Mounted {
-    /// Mounts one, or says why this machine cannot.
+    /// Mounts a disk, or prints why this machine cannot.
     fn new() -> Option<Self> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             testkit::skipped("only root with /dev/fuse can mount a hard disk");
@@ -56,7 +56,7 @@ fn backing_and_point() -> (TempTree, PathBuf, PathBuf) {
     (home, backing, point)
 }
 
-/// Bytes of which no two blocks are equal.
+/// Returns bytes of which no two blocks are equal.
 fn content() -> Vec<u8> {
     let words = (0_u64..).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     words.take(SIZE / 8).flat_map(u64::to_le_bytes).collect()
@@ -79,7 +79,7 @@ fn the_disk_shows_the_bytes_of_its_backing_file() {
 }
 
 #[test]
-fn what_is_written_is_read_again_and_is_in_the_backing_file() {
+fn written_bytes_are_read_again_and_are_in_the_backing_file() {
     let Some(mounted) = Mounted::new() else { return };
     let file = mounted.open();
     let mut expected = mounted.content.clone();
@@ -124,7 +124,7 @@ fn usage_is_what_the_model_says_of_the_same_requests() {
 }
 
 #[test]
-fn the_stats_file_tells_the_same() {
+fn the_stats_file_shows_the_same_usage() {
     let Some(mounted) = Mounted::new() else { return };
     read(&mounted.open(), 1 << 20, 64 * KIB);
     let stats = mounted.point().join("stats");
@@ -227,7 +227,7 @@ fn a_disk_in_use_is_not_unmounted_but_served_on_out_of_sight() {
 }
 
 #[test]
-fn what_makes_no_disk_is_refused_with_the_reason() {
+fn invalid_settings_are_refused_with_the_reason() {
     let (home, backing, point) = backing_and_point();
     let refused = |backing: &Path, point: &Path, settings: Settings, reason: &str| {
         let failure = Disk::mount(backing, point, &settings).expect_err(reason);

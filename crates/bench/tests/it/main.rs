@@ -1,4 +1,4 @@
-//! The instrument through its public interface, and as a command.
+//! Tests of the public interface of `bench`, and of its commands.
 
 #![expect(clippy::disallowed_methods, reason = "the tests make and spoil their own files")]
 

@@ -26,14 +26,14 @@ fn only(kind: &str, record: Record) -> [Dated; 1] {
     [Dated { kind: kind.into(), folder: format!("2026-07-20-{kind}"), record }]
 }
 
-/// Returns the rows of the table below a line that begins like this.
+/// Returns the rows of the table below the first line with this prefix.
 fn rows<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
     let lines = text.lines().skip_while(|line| !line.starts_with(start)).skip(1);
     let table = lines.skip_while(|line| !line.starts_with('|')).skip(2);
     table.take_while(|line| line.starts_with('|')).collect()
 }
 
-/// Returns the first cells of rows, without marks.
+/// Returns the first cells of rows, without emphasis.
 fn names<'a>(rows: &[&'a str]) -> Vec<&'a str> {
     rows.iter()
         .map(|row| row[1..].split(" |").next().unwrap_or("").trim_matches([' ', '*']))
@@ -41,7 +41,7 @@ fn names<'a>(rows: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_verdict_counts_what_lop_wins() {
+fn the_verdict_counts_the_wins_of_lop() {
     let text = text_of(&races::all());
     assert!(text.contains("**lop has the lowest median in 11 of 13 comparisons**"), "{text}");
     assert!(text.contains(": 9 of 10 with warm caches, 2 of 3 with cold ones."), "{text}");
@@ -68,7 +68,7 @@ fn the_losses_come_first_and_name_who_is_faster() {
 }
 
 #[test]
-fn overlapping_runs_are_called_that() {
+fn overlapping_runs_are_named() {
     let mut record = races::find();
     record.runs.retain(|run| run.scenario == "samesize-warm");
     for run in record.runs.iter_mut().filter(|run| run.tool == "lop") {
@@ -104,7 +104,7 @@ fn a_race_without_lop_is_shown_but_not_counted() {
 }
 
 #[test]
-fn fewer_runs_are_told() {
+fn fewer_runs_are_noted() {
     let mut record = races::find();
     record.runs.retain(|run| run.tool != "duff" || run.round < 2);
     record.spoil("server2018-cold", "duff", 1, Ending::Stopped);
@@ -164,7 +164,7 @@ fn tables_are_sorted_by_the_figure_that_counts() {
 }
 
 #[test]
-fn on_the_head_only_its_own_time_counts() {
+fn on_the_hard_disk_only_its_busy_time_counts() {
     let text = pages_of(&races::all());
     let start = "<a id=\"hdd-server2018-hdd-cold\">";
     let table = rows(&text, start);
@@ -175,10 +175,10 @@ fn on_the_head_only_its_own_time_counts() {
 }
 
 #[test]
-fn runs_that_were_not_done_do_not_count_but_are_told() {
+fn failed_runs_do_not_count_but_are_named() {
     let text = pages_of(&races::all());
     let warm = rows(&text, "<a id=\"find-server2018-warm\">");
-    // Without its first run, which is the median of all five.
+    // The median without the first run, which is the median of all five.
     assert!(warm[3].starts_with("| jdupes | 2.92 | 2.83 - 3.04 |"), "{warm:?}");
     assert!(text.contains("- jdupes: failed in 1 of 5 runs; its figures are of the 4 other runs."));
     assert!(text.contains("- rdfind: failed in 3 of 5 runs; no figure."));
@@ -209,10 +209,10 @@ fn settled_times_have_a_column_where_they_are_known() {
 }
 
 #[test]
-fn growth_is_told_per_file() {
+fn growth_is_shown_per_name() {
     let text = pages_of(&races::all());
     let table = rows(&text, "## Time by size: server2018 at scale 0.1, on the machine's own disk");
-    // 0.004 s, and 4 us a file that become 6 % more with each power of ten.
+    // 0.004 s, and 4 us for each file, which become 6 % more with each power of ten.
     assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
     assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
 }
@@ -225,14 +225,14 @@ fn deleting_is_extrapolated_to_a_billion() {
     record.race(&larger, &[54.0, 130.0, 128.0, 61.2]);
     let text = pages_of(&only("delete", record));
     let table = rows(&text, "## Time by size: Deleting the tree million, on a loop image of ext4");
-    // 48.9 s for nine million more are 5,433 s for a billion.
+    // 48.9 s for nine million more names are 5,433 s for a billion.
     assert_eq!(table[0], "| **lop purge** | 5.10 | 5.40 | **1.06x** | 1.51 h |");
     assert!(text.contains("extrapolates to a billion names"), "{text}");
     assert!(!pages_of(&races::all()).contains("a billion"), "one size is no series");
 }
 
 #[test]
-fn what_warm_runs_fetched_from_storage_is_told() {
+fn storage_reads_of_warm_runs_are_noted() {
     let mut record = races::delete();
     let cold = "Nothing was read from the storage.";
     let of = |record| pages_of(&only("delete", record));

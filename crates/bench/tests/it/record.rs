@@ -1,4 +1,4 @@
-//! Records: that they come back as they were written, and which one is the newest.
+//! Records: written and read again, and the choice of the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns runs with all figures, and with none where there may be none.
+/// Returns runs with all figures, and with those missing that may be missing.
 fn runs() -> Vec<Run> {
     let done = Run {
         scenario: "warm".into(),
@@ -147,13 +147,13 @@ fn kinds_with_a_dash_are_kinds_of_their_own() {
 }
 
 #[test]
-fn other_folders_are_none_of_ours() {
+fn other_folders_are_ignored() {
     let folders = ["notes", "2026-7-18-find", "2026-07-18", "2026-07-18.x-find", "20260718--find"];
     assert_eq!(newest_of(&folders), []);
 }
 
 #[test]
-fn a_fresh_name_is_taken_by_nobody() {
+fn a_fresh_name_is_not_taken() {
     let runs = TempTree::new();
     let mut names = Vec::new();
     for _ in 0..12 {

@@ -13,7 +13,8 @@ fn charts() -> BTreeMap<String, String> {
     files.into_iter().filter(|(path, _)| path.ends_with(".svg")).collect()
 }
 
-/// Panics unless every element is closed, in the right order, and text has no bare characters.
+/// Panics unless every element is closed, in the right order, and text has no bare special
+/// characters.
 fn assert_balanced(svg: &str) {
     let mut open = Vec::new();
     for piece in svg.split('<').skip(1) {
@@ -52,7 +53,7 @@ fn there_are_few_charts_and_each_is_shown_on_the_summary() {
     shown.sort_unstable();
     let made: Vec<String> = charts().into_keys().collect();
     assert_eq!(shown, made);
-    // With the head trace eight, if every job was raced.
+    // Eight with the head trace, if every job was raced.
     assert!(made.len() <= 7, "{made:?}");
 }
 

@@ -1,10 +1,9 @@
-//! Records as races would leave them, with medians chosen so that every part of the page has
-//! something to show.
+//! Records with medians chosen so that every part of the pages has something to show.
 
 use bench::record::{Dated, Ending, Fact, Record, Role, Run, Tool};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 
-/// What rounds 1 to 5 take, as parts of the median.
+/// The times of rounds 1 to 5 as multiples of the median.
 const ROUNDS: [f64; 5] = [1.0, 0.97, 1.04, 1.01, 0.99];
 
 /// Returns one record of each kind.
@@ -23,7 +22,7 @@ pub(super) fn all() -> Vec<Dated> {
     ]
 }
 
-/// Duplicates on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
+/// Returns searches on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
 pub(super) fn find() -> Record {
     let mut record = empty(&finders());
     let shuffled =
@@ -46,7 +45,7 @@ pub(super) fn find() -> Record {
     record
 }
 
-/// Duplicates on a hard disk.
+/// Returns searches on a hard disk.
 pub(super) fn hdd() -> Record {
     let mut record = empty(&finders()[..6]);
     let shuffled = |id, cache| Scenario { order: Order::Shuffled, ..tree(id, Device::Hdd, cache) };
@@ -56,7 +55,7 @@ pub(super) fn hdd() -> Record {
     record
 }
 
-/// Four sizes of one tree; duff is stopped at the largest.
+/// Returns searches in four sizes of one tree; duff is stopped at the largest.
 pub(super) fn growth() -> Record {
     let mut record = empty(&finders()[..7]);
     let us_per_file = [4.0, 9.9, 17.0, 19.0, 19.2, 36.0, 24.0];
@@ -73,7 +72,7 @@ pub(super) fn growth() -> Record {
     record
 }
 
-/// Copies with links, and again.
+/// Returns copies with hard links, and repeated ones.
 pub(super) fn mirror() -> Record {
     let tools = ["lop mirror|ours", "rsync|peer", "cp -a|peer", "xcp|peer"].map(tool);
     let mut record = empty(&tools);
@@ -86,7 +85,7 @@ pub(super) fn mirror() -> Record {
     record
 }
 
-/// Deleting; a peer has the work on the storage before lop.
+/// Returns deletions; a peer has its work on storage before lop.
 pub(super) fn delete() -> Record {
     let tools = ["lop purge|ours", "rm -rf|peer", "find -delete|peer", "rmz|peer"].map(tool);
     let mut record = empty(&tools);
@@ -99,13 +98,13 @@ pub(super) fn delete() -> Record {
     record
 }
 
-/// What is done with records to fill them.
+/// Fills and spoils records.
 pub(super) trait Racing {
     /// Adds a scenario with an untimed and five timed runs of each tool, by their medians.
     fn race(&mut self, scenario: &Scenario, medians: &[f64]);
-    /// Lets the first timed runs of a tool end in another way.
+    /// Makes the first timed runs of a tool end in another way.
     fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending);
-    /// Leaves of a tool only an untimed run that was stopped.
+    /// Removes all runs of a tool but an untimed one, which was stopped.
     fn stop(&mut self, scenario: &str, tool: &str, after_s: f64);
 }
 
