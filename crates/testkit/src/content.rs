@@ -1,4 +1,5 @@
-//! What a file holds, as data: bytes, seeded noise, noise with one byte changed, holes with islands.
+//! The contents of files as data: bytes, seeded noise, noise with one byte changed, holes with
+//! islands.
 //!
 //! The noise is a fixed function of its seed, so a failing test fails again.
 
@@ -13,24 +14,25 @@ use crate::dice::Dice;
 pub enum Content {
     /// Exactly these bytes.
     Bytes(Vec<u8>),
-    /// `len` pseudo-random bytes that depend on `seed` alone; a shorter one is a prefix of a longer.
+    /// `len` pseudo-random bytes that depend only on `seed`; a shorter one is a prefix of a longer
+    /// one.
     Seeded {
-        /// Which noise.
+        /// The seed of the noise.
         seed: u64,
         /// Length in bytes.
         len: u64,
     },
     /// [`Content::Seeded`] with the byte at offset `at` changed by XOR with `variant`.
     ///
-    /// Equal before and after that byte; `variant` 0, or `at` past the end, changes nothing.
+    /// Equal before and after that byte. A `variant` of 0, or `at` beyond the end, changes nothing.
     Differing {
-        /// Which noise.
+        /// The seed of the noise.
         seed: u64,
         /// Length in bytes.
         len: u64,
         /// Offset in bytes of the byte that differs.
         at: u64,
-        /// The other operand of the XOR: each value gives another content.
+        /// The other operand of the XOR; each value makes another content.
         variant: u8,
     },
     /// A hole of `len` bytes with data written at some offsets; reads as zeros elsewhere.
@@ -43,7 +45,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns every byte the file will hold, holes as zeros: takes that much memory.
+    /// Returns all bytes of the file, holes as zeros; takes that much memory.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -67,7 +69,7 @@ impl Content {
         }
     }
 
-    /// Writes the content into a new, empty `file`; holes are left as holes.
+    /// Writes the content into a new, empty `file` and leaves holes as holes.
     pub(crate) fn write_to(&self, file: &File) -> io::Result<()> {
         let Self::Sparse { len, islands } = self else {
             return file.write_all_at(&self.bytes(), 0);

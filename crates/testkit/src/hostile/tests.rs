@@ -1,4 +1,4 @@
-//! The hostile tree is what it says, by the oracle and by jdupes.
+//! Checks the hostile tree with the oracle and with jdupes.
 
 use super::{hostile_tree, odd_names};
 use crate::{

@@ -1,4 +1,4 @@
-//! The oracle on trees whose answer is known by hand.
+//! The oracle on trees with known answers.
 
 use super::{Rules, collapse_links, naive_groups, naive_truth};
 use crate::{TempTree, TreeBuilder, groups_of, is_root, relative_to, skipped};

@@ -1,4 +1,4 @@
-//! The harness under test: known-bad programs must fail under it, hanging ones must be reported.
+//! Tests of the harness: failing programs must fail the test, and hanging ones must be reported.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

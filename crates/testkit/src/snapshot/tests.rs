@@ -1,4 +1,4 @@
-//! Every kind of difference is found, and by that kind of comparison alone.
+//! Every kind of difference is found, and only by its own kind of comparison.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -14,7 +14,7 @@ use crate::{
     is_root, skipped,
 };
 
-/// Each kind of comparison by itself.
+/// Each kind of comparison separately.
 const EACH: [Compare; 8] = [
     Compare::NAMES,
     Compare::BYTES,
@@ -43,7 +43,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Changes a tree and checks that exactly the comparisons of `found_by` see it, and what they say.
+/// Changes a tree and checks that exactly the comparisons in `found_by` see it, and their words.
 #[track_caller]
 fn seen_by(change: impl Fn(&Path), found_by: &[Compare], words: &str) {
     let tree = tree();

@@ -1,4 +1,4 @@
-//! What is described is what lies on disk.
+//! Trees on disk are as described.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
