@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask COMMAND`.
+//! Development tasks of the workspace: `cargo xtask COMMAND`.
 //!
 //! | command | module |
 //! |---|---|
@@ -25,13 +25,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test       Run all tests, installing the tools they compare with where possible
+  test       Run all tests; install the tools that they need where possible
   generate   Write man pages, completions and the reference below docs/
-  check      Fail if one of them is stale
+  check      Fail if a generated file is stale
   transcript [--check]
-             Run the README's example again and write what it prints; or fail if that is stale
-  tidy       Check openings, lengths, layers and mentioned names
-  fuzz [N]   Have each fuzzer below fuzz/ look for N seconds (60)
+             Run the README's example again and write its output; or fail if it is stale
+  tidy       Check rules of the source tree: layers, import rings, words, lengths
+  fuzz [N]   Run each fuzzer below fuzz/ for N seconds (60)
 
   corpus     Make a tree with known duplicates; lists them
   race       Race lop against its peers, and write the benchmark pages; lists the races
@@ -39,7 +39,7 @@ Usage: cargo xtask COMMAND
   page [--check]
              Write the benchmark pages again from the records; or fail if they are stale
   disk       Put a simulated hard disk in front of a file
-  head-trace Record where its head was during a scan, for the chart in docs/io.md";
+  head-trace Record the head of a simulated disk during a scan, for docs/io.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! Rules that no lint knows; each module returns complaints, one a line.
+//! Rules that no lint checks; each module returns complaints, one a line.
 //!
 //! | module | rule |
 //! |---|---|
@@ -51,7 +51,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a path as it is written in a complaint.
+/// Returns a path as complaints show it.
 fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

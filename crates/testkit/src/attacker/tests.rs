@@ -68,7 +68,7 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
 }
 
 #[test]
-fn only_the_kinds_asked_for_are_done() {
+fn only_requested_kinds_of_swaps_are_done() {
     let (tree, outside) = (tree(), TempTree::new());
     let options = AttackOptions { kinds: vec![Swap::DirForLink], ..AttackOptions::default() };
     let attacker = Attacker::start(&[&tree], &outside, 1, options);

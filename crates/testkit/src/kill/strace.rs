@@ -128,9 +128,9 @@ impl Strace {
     /// strace is not installed, or this process may not trace.
     pub fn find() -> Result<Self, String> {
         let tool = find_tool("strace").ok_or("strace is not installed")?;
-        let mut trial = Command::new(&tool);
-        trial.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
-        let finished = run_tool(trial.arg("/bin/true"), PATIENCE);
+        let mut attempt = Command::new(&tool);
+        attempt.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
+        let finished = run_tool(attempt.arg("/bin/true"), PATIENCE);
         if finished.status.success() {
             return Ok(Self { tool });
         }

@@ -55,7 +55,7 @@ fn what_always_ends_first_is_no_test() {
 }
 
 #[test]
-fn growth_kills_at_the_line_and_byte_asked_for() {
+fn growth_kills_at_the_requested_line_and_byte() {
     let sandbox = Sandbox::new("/bin/sh");
     let script = "i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); sleep 0.005; done >>sub/log";
     sandbox.lay(

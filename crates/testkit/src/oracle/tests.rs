@@ -32,7 +32,7 @@ fn finds_equal_regular_files_hidden_ones_included_and_nothing_else() {
 }
 
 #[test]
-fn counts_empty_files_and_every_link_when_asked() {
+fn counts_empty_files_and_every_link_on_request() {
     let tree = hand_made();
     let rules = Rules { empty: true, every_link: true };
     let truth = naive_truth(&[&tree], rules);

@@ -192,7 +192,7 @@ fn another_owner_is_seen() {
 }
 
 #[test]
-fn devices_are_told_apart_by_their_numbers() {
+fn devices_are_distinguished_by_their_numbers() {
     let make = |minor| TreeBuilder::new().char_device("null", 1, minor);
     let (one, other) = (TempTree::new(), TempTree::new());
     if !make(3).make(&one).skipped.is_empty() {

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_told_from_code() {
+    fn comments_are_separated_from_code() {
         let (code, comments) = taken_apart("//! Head.\n/// Doc.\nfn f() {} // why\n/* a\nb */ g()");
         assert_eq!(comments, ["Head.", "Doc.", "why"]);
         assert_eq!(code, "\n\nfn f() {} \n\n g()");

@@ -104,7 +104,7 @@ fn of_piece(piece: &Piece, scope: Scope) -> Vec<(usize, String)> {
     let mut complaints = Vec::new();
     for word in words {
         let parts = parts(word);
-        // What is set as an identifier in a comment is one.
+        // A word of a comment with several parts is an identifier.
         let is_identifier = scope == Identifiers || parts.len() > 1;
         let is_refused = |wanted: &[&str], where_: Scope| {
             (is_identifier || where_ == Everywhere) && contains(&parts, wanted)
