@@ -77,7 +77,7 @@ pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     })
 }
 
-/// Measures the task that [`apart`] stored in a file, and returns the answer to print.
+/// Measures the task that `apart` stored in a file, and returns the answer to print.
 ///
 /// # Errors
 ///

@@ -55,10 +55,10 @@ fn lop_bench(root: &Path, is_fast: bool) -> io::Result<Command> {
 }
 
 fn build(root: &Path, args: &[&str]) -> io::Result<()> {
-    match cargo(root, "build").args(args).status()?.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("cargo build {} failed", args.join(" ")))),
+    if !cargo(root, "build").args(args).status()?.success() {
+        return Err(io::Error::other(format!("cargo build {} failed", args.join(" "))));
     }
+    Ok(())
 }
 
 fn cargo(root: &Path, command: &str) -> Command {

@@ -116,7 +116,7 @@ impl Head {
 
     /// Returns the index of the request to serve next, of requests at these offsets, oldest first.
     ///
-    /// It is the one with the least [positioning](Self::positioning) among those that the drive
+    /// It is the one with the least positioning time among those that the drive
     /// chooses from, and the oldest of several equal ones; `None` if no request waits.
     pub fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let seen = waiting.into_iter().take(self.mechanics.queue).enumerate();

@@ -17,8 +17,7 @@ fn text_of(records: &[Dated]) -> String {
 
 /// Returns all pages of some records, one after the other.
 fn pages_of(records: &[Dated]) -> String {
-    let pages = page::render(records).into_iter().filter(|(name, _)| name.ends_with(".md"));
-    pages.map(|(_, text)| text).collect()
+    page::render(records).into_values().filter(|text| text.starts_with("# ")).collect()
 }
 
 /// Returns a record as the only one of its kind.

@@ -67,8 +67,9 @@ mod tests {
 
     #[test]
     fn too_many_terms_and_repeated_ones_are_refused() {
-        let rows: String = (0..61).map(|n| format!("| t{n} | x |\n")).collect();
-        let page = format!("| Term | Meaning |\n|---|---|\n{rows}| t1 | y |\n");
+        let rows: Vec<String> = (0..61).map(|n| format!("| t{n} | x |")).collect();
+        let rows = rows.join("\n");
+        let page = format!("| Term | Meaning |\n|---|---|\n{rows}\n| t1 | y |\n");
         assert_eq!(of_page(&page).len(), 2);
         assert_eq!(of_page("# Glossary\n").len(), 1);
     }

@@ -106,7 +106,7 @@ fn path_at<'a>(code: &'a str, base: &[String], paths: &mut Vec<Vec<String>>) -> 
             return group_at(rest, path, paths);
         }
         // `a::{self}` is `a`.
-        if !(word == "self" && !path.is_empty()) {
+        if word != "self" || path.is_empty() {
             path.push(word.to_owned());
         }
         rest = &rest[word.len()..];
