@@ -136,7 +136,7 @@ impl Article {
             *size *= factor;
         }
         if let Some(largest) = self.largest_bytes {
-            // The excess of the largest file is taken from the others, so that the mean stays.
+            // The excess of the largest file is taken from the others, so that the mean does not change.
             let largest = largest as f64 * scale;
             let all: f64 = drawn.iter().sum();
             let rest = (all - largest).max(all / 2.0) / (all - drawn[0]);

@@ -49,20 +49,20 @@ pub(super) fn parse(text: &str) -> Source {
     source
 }
 
-/// What the text at some place belongs to.
+/// The kind of text at a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Code,
     Block,
     String,
-    /// A raw string with so many hashes.
+    /// A raw string with this number of hashes.
     Raw(usize),
 }
 
 enum Step<'a> {
     /// The rest of the line is a comment with this text.
     Comment(&'a str),
-    /// Goes on with this.
+    /// The rest of the line, to be taken apart.
     Rest(&'a str),
 }
 
