@@ -37,13 +37,13 @@ const SCENES: [(&str, &str); 3] = [
 
 /// One count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Count {
+pub(crate) struct Count {
     /// The command.
-    pub scene: String,
+    pub(crate) scene: String,
     /// The name of a system call, `all calls`, `bytes read`, `instructions`, or `files` of the tree.
-    pub what: String,
+    pub(crate) what: String,
     /// The count.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// Counts everything that the tools of this machine can count; prints what they cannot.
@@ -86,9 +86,9 @@ fn compiler() -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The output of `rustc --version`.
-    pub compiler: String,
+    pub(crate) compiler: String,
     /// The counts.
-    pub counts: Vec<Count>,
+    pub(crate) counts: Vec<Count>,
 }
 
 impl Reference {

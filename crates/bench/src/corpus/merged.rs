@@ -16,9 +16,9 @@ use crate::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// The number of missing names.
-    pub gone: u64,
+    pub(crate) gone: u64,
     /// The number of contents that are in more than one file.
-    pub several: u64,
+    pub(crate) several: u64,
 }
 
 /// Looks every name up and reads every file; every planned content must exist.

@@ -50,7 +50,7 @@ pub(super) enum OtherKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Directories below the root.
-    pub dirs: u64,
+    pub(crate) dirs: u64,
     /// Names of everything else.
     pub names: u64,
     /// Regular files; each counts once, however many names it has.
@@ -60,15 +60,15 @@ pub struct Counts {
     /// The sum of the sizes of regular files, including holes.
     pub bytes: u64,
     /// Empty files, and entries that are no regular files.
-    pub empty_or_other: u64,
+    pub(crate) empty_or_other: u64,
     /// Files whose size is unique.
-    pub lone: u64,
+    pub(crate) lone: u64,
     /// Files that are equal to another.
     pub in_groups: u64,
     /// Groups of equal files.
     pub groups: u64,
     /// Files whose size is shared but whose content is unique.
-    pub unlike: u64,
+    pub(crate) unlike: u64,
 }
 
 impl Plan {

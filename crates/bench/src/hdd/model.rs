@@ -15,17 +15,17 @@ use std::ops::Sub;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
     /// Bytes that pass under the head in a second.
-    pub bytes_per_s: f64,
+    pub(crate) bytes_per_s: f64,
     /// The least time of a seek, for starting and for settling on a track.
-    pub settle_s: f64,
+    pub(crate) settle_s: f64,
     /// The additional time of a seek over the whole disk.
-    pub stroke_s: f64,
+    pub(crate) stroke_s: f64,
     /// The average time until the platter brings the sector: half a turn.
-    pub half_turn_s: f64,
+    pub(crate) half_turn_s: f64,
     /// The widest gap ahead of the head that passes under it without a seek.
-    pub passed_bytes: u64,
+    pub(crate) passed_bytes: u64,
     /// The number of requests that the drive chooses the next from.
-    pub queue: usize,
+    pub(crate) queue: usize,
 }
 
 impl Mechanics {
@@ -100,7 +100,7 @@ impl Head {
     }
 
     /// Returns its position, which is behind the last byte that it read or wrote.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
@@ -118,7 +118,7 @@ impl Head {
     ///
     /// It is the one with the least positioning time among those that the drive
     /// chooses from, and the oldest of several equal ones; `None` if no request waits.
-    pub fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
+    pub(crate) fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let seen = waiting.into_iter().take(self.mechanics.queue).enumerate();
         let costs = seen.map(|(index, at)| (index, self.positioning(at)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)

@@ -41,7 +41,7 @@ use comparison::Comparison;
 use job::{Job, headline};
 
 /// Files by their path below `docs/`.
-pub type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
 /// The chart in `docs/io.md`.
 const HEAD_TRACE: &str = "benchmarks/head-trace.svg";

@@ -27,11 +27,11 @@ pub struct Setup {
     /// The work.
     pub work: Work,
     /// The tree.
-    pub spec: Spec,
+    pub(crate) spec: Spec,
     /// The storage.
     pub device: Device,
     /// The states of the caches, one after the other.
-    pub caches: &'static [Cache],
+    pub(crate) caches: &'static [Cache],
     /// The number of timed runs of each tool in each state.
     pub rounds: u32,
 }
