@@ -43,7 +43,7 @@ pub(crate) struct Count {
     /// The name of a system call, `all calls`, `bytes read`, `instructions`, or `files` of the tree.
     pub(crate) what: String,
     /// The count.
-    pub(crate) count: u64,
+    pub count: u64,
 }
 
 /// Counts everything that the tools of this machine can count; prints what they cannot.

@@ -22,6 +22,26 @@ impl Drop for Scratch {
     }
 }
 
+/// The tree that is copied.
+struct Source<'a> {
+    mounted: &'a Mounted,
+    counts: &'a Counts,
+}
+
+impl Source<'_> {
+    fn tree(&self) -> PathBuf {
+        self.mounted.path().join("tree")
+    }
+}
+
+/// A timed run of a scenario.
+#[derive(Clone, Copy)]
+struct TimedRun<'a> {
+    scenario: &'a str,
+    cache: Cache,
+    round: u32,
+}
+
 impl Race {
     /// Races of copying. The tree stays mounted, on the simulated disk if there is one. The copy
     /// goes to an empty image, or, for [`Work::Again`], to the image that this tool filled in its
@@ -29,7 +49,8 @@ impl Race {
     pub(super) fn mirror(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let hdd = hdd_settings(setup.device);
-        let source = image.mount(&self.options.store.join("mnt"), hdd.as_ref())?;
+        let mounted = image.mount(&self.options.store.join("mnt"), hdd.as_ref())?;
+        let source = Source { mounted: &mounted, counts: &counts };
         let entrants = self.entrants(setup.work);
         let _copies: Vec<Scratch> =
             entrants.iter().map(|entrant| Scratch(self.copy_of(entrant))).collect();
@@ -37,13 +58,14 @@ impl Race {
         let ids: Vec<String> = setup.caches.iter().map(scenario).collect();
         let mut answers = Vec::new();
         for entrant in &entrants {
-            answers.push(self.first_copy(setup, entrant, (&source, &counts), &ids[0])?);
+            answers.push(self.first_copy(setup, entrant, &source, &ids[0])?);
         }
         self.note_answers(&ids, &answers.join("; "));
         for (&cache, id) in setup.caches.iter().zip(&ids) {
             for round in 1..=self.rounds(setup) {
+                let run = TimedRun { scenario: id, cache, round };
                 for entrant in &entrants {
-                    self.copy(setup, entrant, (&source, &counts), cache, (id, round))?;
+                    self.copy(setup, entrant, &source, run)?;
                 }
             }
         }
@@ -100,11 +122,11 @@ impl Race {
         &mut self,
         setup: &Setup,
         entrant: &Entrant,
-        (source, counts): (&Mounted, &Counts),
+        source: &Source,
         scenario: &str,
     ) -> Result<String, Failure> {
-        let mounted = self.empty_copy(setup.device, entrant, counts)?;
-        let places = self.places(source.path().join("tree"));
+        let mounted = self.empty_copy(setup.device, entrant, source.counts)?;
+        let places = self.places(source.tree());
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
         self.record(scenario, entrant, 0, &usage, None);
         let name = entrant.name;
@@ -133,24 +155,23 @@ impl Race {
         &mut self,
         setup: &Setup,
         entrant: &Entrant,
-        (source, counts): (&Mounted, &Counts),
-        cache: Cache,
-        (scenario, round): (&str, u32),
+        source: &Source,
+        run: TimedRun,
     ) -> Result<(), Failure> {
         let mounted = if setup.work == Work::Again {
             Image::at(self.copy_of(entrant)).mount(&self.options.store.join("copy"), None)?
         } else {
-            self.empty_copy(setup.device, entrant, counts)?
+            self.empty_copy(setup.device, entrant, source.counts)?
         };
-        if setup.work == Work::Again && cache == Cache::Warm {
+        if setup.work == Work::Again && run.cache == Cache::Warm {
             read_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
         }
-        ready(source, &source.path().join("tree"), cache, setup.work)?;
-        let places = self.places(source.path().join("tree"));
-        let before = source.usage();
+        ready(source.mounted, &source.tree(), run.cache, setup.work)?;
+        let places = self.places(source.tree());
+        let before = source.mounted.usage();
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
-        let disk_usage = source.usage().zip(before).map(|(after, before)| after - before);
-        self.record(scenario, entrant, round, &usage, disk_usage);
+        let disk_usage = source.mounted.usage().zip(before).map(|(after, before)| after - before);
+        self.record(run.scenario, entrant, run.round, &usage, disk_usage);
         Ok(())
     }
 }
