@@ -37,7 +37,7 @@ const SCENES: [(&str, &str); 3] = [
 
 /// One count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Count {
+pub struct Count {
     /// The command.
     pub(crate) scene: String,
     /// The name of a system call, `all calls`, `bytes read`, `instructions`, or `files` of the tree.
@@ -88,7 +88,7 @@ pub struct Reference {
     /// The output of `rustc --version`.
     pub(crate) compiler: String,
     /// The counts.
-    pub(crate) counts: Vec<Count>,
+    pub counts: Vec<Count>,
 }
 
 impl Reference {
