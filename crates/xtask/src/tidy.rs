@@ -22,6 +22,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The sources of the fuzzers, which are a workspace of their own.
+const FUZZERS: [&str; 2] = ["fuzz/src", "fuzz/fuzz_targets"];
+
 /// Returns all complaints.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
@@ -31,9 +34,12 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     complaints.extend(orphans::check(root, &files)?);
     complaints.extend(layers::check(root)?);
     complaints.extend(rings::check(root, &files)?);
+    complaints.extend(architecture::check(root, &files)?);
+    for folder in FUZZERS.map(|folder| root.join(folder)) {
+        list(&folder, &mut files)?;
+    }
     complaints.extend(words::check(root, &files)?);
     complaints.extend(prose::check(root, &files)?);
-    complaints.extend(architecture::check(root, &files)?);
     complaints.extend(glossary::check(root)?);
     Ok(complaints)
 }

@@ -63,16 +63,7 @@ const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["whoever"], "the worker, the caller, the user", Everywhere),
 ];
 
-/// Folders with sources that no crate below `crates/` has.
-const FUZZ: &str = "fuzz";
-
-pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
-    let mut sources = files.to_vec();
-    for folder in ["src", "fuzz_targets"].map(|name| root.join(FUZZ).join(name)) {
-        if folder.is_dir() {
-            super::list(&folder, &mut sources)?;
-        }
-    }
+pub(super) fn check(root: &Path, sources: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in sources.iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
         // The list itself and its tests.
