@@ -29,10 +29,10 @@ use crate::running::Running;
 pub use strace::{Calls, Strace, Traced};
 
 /// The pause between two inspections of a file.
-const LOOK: Duration = Duration::from_micros(50);
+const INSPECTION_PAUSE: Duration = Duration::from_micros(50);
 /// The part of a delay that is waited for without sleeping, as a sleep may last this much longer
 /// than requested.
-const AWAKE: Duration = Duration::from_micros(200);
+const SPIN_TIME: Duration = Duration::from_micros(200);
 
 /// A run that should be killed.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub enum Growth {
 pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
     let running = invocation.spawn();
     let moment = Instant::now() + delay;
-    thread::sleep(delay.saturating_sub(AWAKE));
+    thread::sleep(delay.saturating_sub(SPIN_TIME));
     while Instant::now() < moment {
         std::hint::spin_loop();
     }
@@ -119,7 +119,7 @@ pub fn kill_when_grown(invocation: &Invocation, path: impl AsRef<Path>, growth: 
     let deadline = Instant::now() + invocation.timeout;
     // `wait` reports the timeout.
     while running.is_running() && Instant::now() < deadline && !grown(path, growth, &before) {
-        thread::sleep(LOOK);
+        thread::sleep(INSPECTION_PAUSE);
     }
     if grown(path, growth, &before) {
         return kill(running);

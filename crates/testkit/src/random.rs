@@ -26,7 +26,7 @@ const NAME_STARTS: [&[u8]; 9] =
     [b"f", b".f", b"-f", b"f ", b"f\n", b"f\t\"'", b"$f`", b"\xff\xfe", b"\x1b[1m"];
 
 /// The depth of nested directories.
-const DEPTH: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// One step in making a random tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn dir() -> impl Strategy<Value = Vec<&'static [u8]>> {
-    vec(select(&DIR_NAMES[..]), 0..=DEPTH)
+    vec(select(&DIR_NAMES[..]), 0..=MAX_DEPTH)
 }
 
 /// Draws from 12 sizes times 11 kinds, so that some dozen files are likely to include equal ones.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The compiler options that count taken branches in the way libFuzzer expects.
-const INSTRUMENTS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
@@ -17,12 +17,12 @@ const TARGETS: [&str; 3] = ["messages", "sender", "receiver"];
 const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"];
 
 /// The default time of each fuzzer in seconds.
-const SECONDS: &str = "60";
+const DEFAULT_SECONDS: &str = "60";
 
 /// Runs each fuzzer for some seconds; returns a complaint for each that found something.
 #[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
-    let Ok(seconds) = seconds.unwrap_or(SECONDS).parse::<u32>() else {
+    let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {
         return Ok(vec!["xtask fuzz: not a number of seconds".into()]);
     };
     let has_compiler =
@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
     let host = host()?;
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--release", "--locked", "--target", &host]);
-    build.env("RUSTFLAGS", INSTRUMENTS).current_dir(&folder);
+    build.env("RUSTFLAGS", INSTRUMENTATION).current_dir(&folder);
     if !build.status()?.success() {
         return Ok(vec!["the fuzzers cannot be built".into()]);
     }

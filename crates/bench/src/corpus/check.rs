@@ -18,7 +18,7 @@ use super::plan::{Counts, OtherKind, Plan};
 use crate::Failure;
 
 /// The number of threads that digest files.
-const READERS: usize = 2;
+const READER_THREADS: usize = 2;
 
 /// An inode number, and a path to it.
 type Place = (u64, PathBuf);
@@ -138,7 +138,7 @@ fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
         }
         Err(Failure::at(path, "holds other bytes than planned"))
     };
-    let part = places.len().div_ceil(READERS).max(1);
+    let part = places.len().div_ceil(READER_THREADS).max(1);
     thread::scope(|scope| {
         let parts = (0..places.len()).step_by(part).map(|start| {
             let end = (start + part).min(places.len());

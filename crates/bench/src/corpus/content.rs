@@ -15,10 +15,10 @@ use testkit::dice::mix;
 use super::dice::word;
 
 /// Bytes generated at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// The granularity of holes and data in a disk image.
-const BLOCK: u64 = 1 << 20;
+const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl Content {
 
     /// Returns the BLAKE3 of the content.
     pub(crate) fn digest(&self, buffer: &mut Vec<u8>) -> Hash {
-        let zeros = vec![0; if self.has_holes() { CHUNK } else { 0 }];
+        let zeros = vec![0; if self.has_holes() { CHUNK_BYTES } else { 0 }];
         let mut hasher = Hasher::new();
         let outcome = self.each_chunk(buffer, |at, chunk| {
             hasher.update(chunk.unwrap_or(&zeros[..self.chunk_at(at).min(zeros.len())]));
@@ -104,8 +104,8 @@ impl Content {
         match self.shape {
             Shape::Image { family, .. } => {
                 // The last block tells images apart.
-                let last = (self.size - 1) / BLOCK == at / BLOCK;
-                !last && word(family, at / BLOCK).is_multiple_of(4)
+                let last = (self.size - 1) / BLOCK_BYTES == at / BLOCK_BYTES;
+                !last && word(family, at / BLOCK_BYTES).is_multiple_of(4)
             }
             _ => false,
         }
@@ -114,7 +114,7 @@ impl Content {
     /// Returns the number of bytes from `at` on that one call can fill.
     #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
     fn chunk_at(&self, at: u64) -> usize {
-        (self.size - at).min(CHUNK as u64 - at % CHUNK as u64) as usize
+        (self.size - at).min(CHUNK_BYTES as u64 - at % CHUNK_BYTES as u64) as usize
     }
 
     /// Fills the buffer with the bytes from `at` on, which is a multiple of 8.
@@ -164,7 +164,7 @@ fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Content, Shape};
+    use super::{CHUNK_BYTES, Content, Shape};
     use std::io::Read;
 
     fn bytes(content: Content) -> Vec<u8> {
@@ -197,24 +197,24 @@ mod tests {
 
     #[test]
     fn only_a_mark_differs() {
-        let at = CHUNK as u64 + 3;
+        let at = CHUNK_BYTES as u64 + 3;
         let of = |seed| {
-            let size = 2 * CHUNK as u64;
+            let size = 2 * CHUNK_BYTES as u64;
             bytes(Content { size, seed, shape: Shape::Marked { family: 9, at } })
         };
         let (a, b) = (of(3), of(0));
         let differ: Vec<usize> = (0..a.len()).filter(|&i| a[i] != b[i]).collect();
-        assert_eq!(differ, [CHUNK + 3]);
+        assert_eq!(differ, [CHUNK_BYTES + 3]);
     }
 
     #[test]
     fn images_share_a_prefix_and_their_holes() {
-        let (size, shared) = (8 * CHUNK as u64, 5 * CHUNK as u64 + 8);
+        let (size, shared) = (8 * CHUNK_BYTES as u64, 5 * CHUNK_BYTES as u64 + 8);
         let of = |seed| bytes(Content { size, seed, shape: Shape::Image { family: 5, shared } });
         let (a, b) = (of(1), of(2));
         let first = a.iter().zip(&b).position(|(a, b)| a != b).expect("they differ");
         assert_eq!(first as u64, shared);
-        let holes = a.chunks(CHUNK).filter(|block| block.iter().all(|&b| b == 0)).count();
+        let holes = a.chunks(CHUNK_BYTES).filter(|block| block.iter().all(|&b| b == 0)).count();
         assert!(holes > 0);
         let content = Content { size, seed: 1, shape: Shape::Image { family: 5, shared } };
         assert_eq!(content.digest(&mut Vec::new()), blake3::hash(&a));

@@ -14,7 +14,7 @@ use crate::Failure;
 use crate::scenario::Order;
 
 /// The seed of the order of shuffled trees.
-const SHUFFLE: u64 = 9;
+const SHUFFLE_SEED: u64 = 9;
 
 /// Creates everything below `root`, an empty directory.
 pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure> {
@@ -37,7 +37,7 @@ fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     for names in [&mut firsts, &mut links] {
         match order {
             Order::Created => names.sort_by_key(|&name| plan.names[name as usize].dir),
-            Order::Shuffled => Dice::new(SHUFFLE).shuffle(names),
+            Order::Shuffled => Dice::new(SHUFFLE_SEED).shuffle(names),
         }
     }
     (firsts, links)

@@ -39,11 +39,11 @@ const ENTRIES: [(INodeNo, FileType, &str); 4] = [
 ];
 
 /// Requests in flight; the kernel queues the others.
-const OUTSTANDING: u16 = 64;
+const MAX_REQUESTS_IN_FLIGHT: u16 = 64;
 /// The largest request: 256 pages, the kernel's own limit unless an administrator raised it.
-const LARGEST_BYTES: u32 = 1 << 20;
+const MAX_REQUEST_BYTES: u32 = 1 << 20;
 /// The time for which the kernel may cache attributes: none, as `stats` grows.
-const NOT_AT_ALL: Duration = Duration::ZERO;
+const CACHE_TIME: Duration = Duration::ZERO;
 
 /// The file system.
 #[derive(Debug)]
@@ -119,8 +119,8 @@ impl Filesystem for Server {
         config
             .add_capabilities(InitFlags::FUSE_ASYNC_DIO)
             .map_err(|_| refused("asynchronous direct I/O"))?;
-        config.set_max_write(LARGEST_BYTES).map_err(|_| refused("writes of 1 MiB"))?;
-        config.set_max_background(OUTSTANDING).map_err(|_| refused("queue"))?;
+        config.set_max_write(MAX_REQUEST_BYTES).map_err(|_| refused("writes of 1 MiB"))?;
+        config.set_max_background(MAX_REQUESTS_IN_FLIGHT).map_err(|_| refused("queue"))?;
         // The kernel counts whole pages, so 1 byte is none.
         config.set_max_readahead(1).map(drop).map_err(|_| refused("way to turn readahead off"))
     }
@@ -129,14 +129,14 @@ impl Filesystem for Server {
         let named = ENTRIES[2..].iter().find(|entry| name == entry.2);
         let found = named.filter(|_| parent == INodeNo::ROOT).ok_or(Errno::ENOENT);
         match found.and_then(|entry| self.attributes(entry.0)) {
-            Ok(attr) => reply.entry(&NOT_AT_ALL, &attr, Generation(0)),
+            Ok(attr) => reply.entry(&CACHE_TIME, &attr, Generation(0)),
             Err(e) => reply.error(e),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(inode) {
-            Ok(attr) => reply.attr(&NOT_AT_ALL, &attr),
+            Ok(attr) => reply.attr(&CACHE_TIME, &attr),
             Err(e) => reply.error(e),
         }
     }

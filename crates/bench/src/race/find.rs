@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{PATIENCE_S, Race, Setup, hdd_settings};
+use super::{Race, SLOW_RUN_S, Setup, hdd_settings};
 use crate::Failure;
 use crate::corpus::{Counts, Spec};
 use crate::image::{Image, Mounted, drop_caches};
@@ -51,7 +51,7 @@ impl Race {
             }
             for round in 1..=self.rounds(setup) {
                 for entrant in self.entrants(Work::Find) {
-                    let slow = walls.get(entrant.name).is_none_or(|&wall| wall > PATIENCE_S);
+                    let slow = walls.get(entrant.name).is_none_or(|&wall| wall > SLOW_RUN_S);
                     if round == 1 || !slow {
                         placed.ready(cache)?;
                         self.once(&placed, id, entrant, round)?;

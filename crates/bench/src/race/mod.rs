@@ -29,7 +29,7 @@ use crate::store::{Announced, Store};
 use crate::tools::{ENTRANTS, Entrant, Places};
 
 /// A tool whose untimed run took longer is timed only once.
-const PATIENCE_S: f64 = 45.0;
+const SLOW_RUN_S: f64 = 45.0;
 
 /// The settings of a race.
 #[derive(Debug, Clone)]

@@ -25,11 +25,11 @@ pub(super) const HELD: &str = "held";
 pub(super) const BELL: &str = "bell";
 
 /// The number of the tree's files that have a copy of the same name in the bait.
-const COPIES: usize = 100;
+const MAX_FILE_COPIES: usize = 100;
 /// The number of the tree's directories that have a namesake in the bait, with copies of its own.
-const NAMESAKES: usize = 8;
+const MAX_DIR_COPIES: usize = 8;
 /// The largest file, in bytes, that is copied.
-const LARGEST_COPY: u64 = 1 << 20;
+const MAX_COPIED_BYTES: u64 = 1 << 20;
 
 /// Creates the directories and lays the bait.
 pub(super) fn lay(roots: &[&Path], outside: &Path, options: AttackOptions) -> io::Result<Ground> {
@@ -50,7 +50,7 @@ pub(super) fn lay(roots: &[&Path], outside: &Path, options: AttackOptions) -> io
     let bait = home.join(BAIT);
     fs::write(bait.join(FILE), "precious, and no business of any program\n")?;
     let (files, dirs) = namesakes(roots)?;
-    let dirs: Vec<_> = dirs.iter().filter_map(|dir| dir.file_name()).take(NAMESAKES).collect();
+    let dirs: Vec<_> = dirs.iter().filter_map(|dir| dir.file_name()).take(MAX_DIR_COPIES).collect();
     copy_all(&files, &bait.join(DIR))?;
     for name in dirs {
         copy_all(&files, &bait.join(DIR).join(name))?;
@@ -91,16 +91,16 @@ fn namesakes(roots: &[&Path]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
             if kind.is_dir() {
                 dirs.push(entry.path());
                 unlisted.push(entry.path());
-            } else if kind.is_file() && entry.metadata()?.len() <= LARGEST_COPY {
+            } else if kind.is_file() && entry.metadata()?.len() <= MAX_COPIED_BYTES {
                 files.push(entry.path());
             }
         }
-        if files.len() >= COPIES && dirs.len() >= NAMESAKES {
+        if files.len() >= MAX_FILE_COPIES && dirs.len() >= MAX_DIR_COPIES {
             break;
         }
     }
     files.sort_by_key(|path| path.as_os_str().as_bytes().len());
-    files.truncate(COPIES);
+    files.truncate(MAX_FILE_COPIES);
     Ok((files, dirs))
 }
 

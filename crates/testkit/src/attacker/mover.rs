@@ -12,7 +12,7 @@ use super::{Ground, Swap};
 use crate::dice::Dice;
 
 /// The number of swaps tried with the entries of one inspection.
-const TRIES_PER_LOOK: usize = 100;
+const TRIES_PER_SAMPLE: usize = 100;
 
 /// Swaps at random until the attack stops.
 pub(super) fn run(ground: &Ground, mut dice: Dice) {
@@ -21,7 +21,7 @@ pub(super) fn run(ground: &Ground, mut dice: Dice) {
     let mut hand = Hand::new(ground);
     while ground.goes_on() {
         let places = places::sample(ground, &mut dice);
-        for _ in 0..TRIES_PER_LOOK {
+        for _ in 0..TRIES_PER_SAMPLE {
             if !ground.goes_on() {
                 return;
             }

@@ -14,7 +14,7 @@ use crate::dice::Dice;
 pub(super) type Identity = (u64, u64);
 
 /// The number of directories in one sample; this bounds the descriptors.
-const SAMPLED: usize = 48;
+const MAX_SAMPLED_DIRS: usize = 48;
 
 /// A directory and the names in it.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ pub(super) fn enter(ground: &Ground, dir: &OwnedFd, name: &CStr) -> io::Result<O
 /// Walks down from the roots at random and returns the directories on the way, each once.
 pub(super) fn sample(ground: &Ground, dice: &mut Dice) -> Vec<Place> {
     let (mut places, mut seen): (Vec<Place>, Vec<Identity>) = (Vec::new(), Vec::new());
-    for _ in 0..SAMPLED {
+    for _ in 0..MAX_SAMPLED_DIRS {
         let mut next = dice.pick(&ground.roots).and_then(|root| root.try_clone().ok());
         while let Some(place) = next.take().and_then(|dir| Place::list(dir).ok()) {
             let down = dice.pick(&place.dirs);
             next = down.and_then(|name| place.enter(ground, name).ok());
-            if places.len() < SAMPLED
+            if places.len() < MAX_SAMPLED_DIRS
                 && let Ok(identity) = identity(&place.dir)
                 && !seen.contains(&identity)
             {

@@ -18,7 +18,7 @@ use super::{Ground, Swap};
 use crate::dice::Dice;
 
 /// The number of directories watched at most, with a descriptor each.
-const WATCHED: usize = 200;
+const MAX_WATCHED_DIRS: usize = 200;
 
 /// The watched directories by the numbers of their watches.
 #[derive(Debug)]
@@ -67,13 +67,13 @@ impl Watch {
     /// Watches a directory and everything below it; one that vanishes meanwhile does no harm.
     fn add_tree(&mut self, ground: &Ground, dir: OwnedFd) -> io::Result<()> {
         let mut unlisted = vec![dir];
-        while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < WATCHED) {
+        while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < MAX_WATCHED_DIRS) {
             let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
             let number = inotify::add_watch(&self.inotify, path, WatchFlags::CREATE)?;
             let Ok(place) = Place::list(dir) else {
                 continue;
             };
-            let room = WATCHED.saturating_sub(self.dirs.len() + unlisted.len());
+            let room = MAX_WATCHED_DIRS.saturating_sub(self.dirs.len() + unlisted.len());
             let below = place.dirs.iter().take(room);
             unlisted.extend(below.filter_map(|name| place.enter(ground, name).ok()));
             self.dirs.insert(number, place.dir);

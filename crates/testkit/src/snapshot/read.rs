@@ -21,7 +21,7 @@ use crate::oracle::sha256_of;
 
 /// The largest size of the list of a file's extended attributes, and of one value
 /// (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` in `linux/limits.h`).
-const XATTR_BYTES: usize = 64 * 1024;
+const MAX_XATTR_BYTES: usize = 64 * 1024;
 
 /// Device and inode.
 type Identity = (u64, u64);
@@ -227,7 +227,7 @@ fn kind(dir: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Kind> {
 fn xattrs(dir: &OwnedFd, name: &CStr) -> io::Result<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
     let mut path = format!("/proc/self/fd/{}/", dir.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
-    let mut buffer = vec![0; XATTR_BYTES];
+    let mut buffer = vec![0; MAX_XATTR_BYTES];
     let len = match llistxattr(path.as_slice(), buffer.as_mut_slice()) {
         Ok(len) => len,
         Err(Errno::OPNOTSUPP | Errno::ACCESS | Errno::PERM) => 0,

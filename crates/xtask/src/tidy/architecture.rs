@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "ARCHITECTURE.md";
 
 /// Lines that a reader takes in at one sitting; measurements and details go to `docs/design/`.
-const LINES: usize = 150;
+const MAX_LINES: usize = 150;
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     let page = match fs::read_to_string(root.join(PAGE)) {
@@ -24,8 +24,8 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut complaints: Vec<String> =
         gone.map(|name| format!("{PAGE} names {name}, which does not exist")).collect();
     let lines = page.lines().count();
-    if lines > LINES {
-        complaints.push(format!("{PAGE}: {lines} lines, {LINES} are the limit"));
+    if lines > MAX_LINES {
+        complaints.push(format!("{PAGE}: {lines} lines, {MAX_LINES} are the limit"));
     }
     for entry in fs::read_dir(root.join("crates"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -7,7 +7,7 @@ use std::path::Path;
 const PAGE: &str = "docs/glossary.md";
 
 /// More terms than this mean that the code does not use the words of its field.
-const TERMS: usize = 60;
+const MAX_TERMS: usize = 60;
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {
     match fs::read_to_string(root.join(PAGE)) {
@@ -23,8 +23,8 @@ fn of_page(page: &str) -> Vec<String> {
     if terms.is_empty() {
         complaints.push(format!("{PAGE} has no table with the columns Term and Meaning"));
     }
-    if terms.len() > TERMS {
-        complaints.push(format!("{PAGE}: {} terms, {TERMS} are the limit", terms.len()));
+    if terms.len() > MAX_TERMS {
+        complaints.push(format!("{PAGE}: {} terms, {MAX_TERMS} are the limit", terms.len()));
     }
     for (at, term) in terms.iter().enumerate() {
         if terms[..at].contains(term) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::shown;
 
 /// A longer file contains two things that deserve files of their own.
-const LINES: usize = 500;
+const MAX_LINES: usize = 500;
 
 /// Macros of unfinished work, split so that this file does not contain them.
 const UNFINISHED: [&str; 3] =
@@ -32,8 +32,8 @@ fn of_file(name: &str, text: &str) -> Vec<String> {
         complaints.push("does not open with //! and what it is for".to_string());
     }
     let lines = text.lines().count();
-    if lines > LINES {
-        complaints.push(format!("{lines} lines, {LINES} are the limit"));
+    if lines > MAX_LINES {
+        complaints.push(format!("{lines} lines, {MAX_LINES} are the limit"));
     }
     if EMPTY_NAMES.iter().any(|empty| name.ends_with(&format!("/{empty}"))) {
         complaints.push("is named for nothing in particular".to_string());
