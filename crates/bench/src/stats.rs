@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn those_without_a_value_share_the_last_ranks() {
+    fn missing_values_share_the_last_ranks() {
         assert_eq!(ranks(&[f64::INFINITY, 1.0, f64::INFINITY, 2.0]), [3.5, 1.0, 3.5, 2.0]);
     }
 

@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in_and_the_rest_is_left() {
+    fn words_are_replaced_and_the_rest_is_kept() {
         let places = Places {
             tree: PathBuf::from("/t"),
             copy: PathBuf::from("/c"),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_found_in_what_programs_say() {
+    fn versions_are_found_in_the_output_of_programs() {
         assert_eq!(version_in("jdupes 1.21.3 (2023-02-09) 64-bit"), Some("1.21.3"));
         assert_eq!(version_in("This is rdfind version 1.5.0"), Some("1.5.0"));
         assert_eq!(version_in("duff"), None);

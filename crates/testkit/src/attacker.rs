@@ -259,7 +259,7 @@ impl Drop for Attacker {
 }
 
 impl Ground {
-    fn goes_on(&self) -> bool {
+    fn runs_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
 

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn jdupes_finds_nothing_where_nothing_is_twice() {
+    fn jdupes_finds_nothing_without_duplicates() {
         let tree = TreeBuilder::new().file("a", "1").file("b", "2").make_temp();
         assert!(jdupes(&tree).is_none_or(|groups| groups.is_empty()));
         let empty = TreeBuilder::new().make_temp();

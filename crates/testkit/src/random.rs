@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_random_trees_are_for_occurs_in_them() {
+    fn random_trees_contain_the_intended_cases() {
         let mut runner = TestRunner::deterministic();
         let mut made = (0, 0, 0);
         for _ in 0..20 {

@@ -316,7 +316,7 @@ mod tests {
     use super::{Makeup, PUBLISHED, plan};
 
     #[test]
-    fn the_counts_are_those_that_were_published() {
+    fn the_counts_are_the_published_ones() {
         let counts = plan(PUBLISHED, 0.3, 1).counts();
         assert_eq!(counts.names, 154_205);
         assert_eq!(counts.inodes - counts.lone - 134_312, 896, "empty files");

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_on_costs_the_transfer_only() {
+    fn sequential_reads_cost_only_the_transfer() {
         let mut head = head_at(0);
         for block in 0..100 {
             assert_s(head.serve(block * 160_000, 160_000), 1e-3);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_ends_behind_what_was_served() {
+    fn the_head_ends_behind_the_request() {
         let mut head = head_at(0);
         head.serve(1 << 30, 64 * KIB);
         assert_s(head.positioning((1 << 30) + 64 * KIB), 0.0);

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_handed_in_is_served_before_the_head_ends() {
+    fn all_submitted_requests_are_served_before_the_head_ends() {
         let offsets = (0..100).map(|n| n * 37 % 100 * MIB).collect::<Vec<_>>();
         let mut served = order(&offsets);
         served.sort_unstable();

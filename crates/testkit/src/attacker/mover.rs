@@ -19,10 +19,10 @@ pub(super) fn run(ground: &Ground, mut dice: Dice) {
     let kinds = &ground.options.kinds;
     let kinds: Vec<Swap> = kinds.iter().copied().filter(|kind| *kind != Swap::Fresh).collect();
     let mut hand = Hand::new(ground);
-    while ground.goes_on() {
+    while ground.runs_on() {
         let places = places::sample(ground, &mut dice);
         for _ in 0..TRIES_PER_SAMPLE {
-            if !ground.goes_on() {
+            if !ground.runs_on() {
                 return;
             }
             if let Some(kind) = dice.pick(&kinds) {

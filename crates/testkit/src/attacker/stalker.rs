@@ -47,7 +47,7 @@ pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
     };
     let mut events = Reader::new(&inotify, &mut buffer);
     while let Ok(event) = events.next() {
-        if !ground.goes_on() {
+        if !ground.runs_on() {
             return;
         }
         let is_dir = event.events().contains(ReadFlags::ISDIR);

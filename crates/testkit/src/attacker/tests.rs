@@ -40,9 +40,9 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
         let swaps = attacker.so_far();
         swaps.total() > 200 && Swap::ALL.iter().all(|kind| swaps.of(*kind) > 0)
     };
-    let goes_on = |elapsed| elapsed < Duration::from_secs(1) || !seen(&attacker);
+    let runs_on = |elapsed| elapsed < Duration::from_secs(1) || !seen(&attacker);
     for made in 0.. {
-        if started.elapsed() > PATIENCE || !goes_on(started.elapsed()) {
+        if started.elapsed() > PATIENCE || !runs_on(started.elapsed()) {
             break;
         }
         // New names, like those of a program that replaces files.

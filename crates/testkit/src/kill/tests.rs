@@ -38,7 +38,7 @@ fn a_delay_kills_what_still_runs() {
 }
 
 #[test]
-fn random_moments_are_looked_for_until_so_many_came_in_time() {
+fn random_moments_are_tried_until_enough_runs_were_killed() {
     let mut fired = 0;
     at_random_moments(10, 1, Duration::from_secs(3600), |_, delay| {
         let in_time = delay < Duration::from_secs(1);
@@ -50,7 +50,7 @@ fn random_moments_are_looked_for_until_so_many_came_in_time() {
 
 #[test]
 #[should_panic(expected = "only 0 were killed")]
-fn what_always_ends_first_is_no_test() {
+fn runs_that_always_end_first_panic() {
     at_random_moments(3, 1, Duration::from_secs(1), |_, _| false);
 }
 
@@ -83,7 +83,7 @@ fn growth_kills_at_the_requested_line_and_byte() {
 }
 
 #[test]
-fn growth_that_does_not_come_kills_nothing() {
+fn missing_growth_kills_nothing() {
     let sandbox = Sandbox::new("/bin/sh");
     let run = sandbox.command().args(["-c", "echo one >log"]);
     let killed = kill_when_grown(&run, sandbox.work(), Growth::Lines(2));
@@ -138,7 +138,7 @@ fn a_copy_that_is_killed_is_short() {
 }
 
 #[test]
-fn one_call_fails_or_all_from_there_on() {
+fn one_call_fails_or_all_from_it_on() {
     let Some(strace) = strace() else { return };
     let sandbox = Sandbox::new("/bin/dd");
     let traced = strace.fail(

@@ -258,7 +258,7 @@ fn contents_count_once_and_a_lost_one_is_named() {
 }
 
 #[test]
-fn what_is_left_out_does_not_count() {
+fn excluded_entries_do_not_count() {
     let tree = TreeBuilder::new()
         .file("a", "x")
         .file("d/.lop-quarantine-7/d/b", "y")
@@ -289,7 +289,7 @@ fn deep_and_hostile_trees_are_read_in_full() {
 }
 
 #[test]
-fn what_may_not_be_read_is_known_and_cannot_count_as_content() {
+fn unreadable_entries_are_noted_and_have_no_content() {
     if is_root() {
         return skipped("root reads everything");
     }

@@ -53,7 +53,7 @@ mod tests {
     use super::paths_in;
 
     #[test]
-    fn only_paths_of_the_repository_are_looked_for() {
+    fn only_paths_of_the_repository_are_checked() {
         let page = "`crates/walk/` has `tree.rs`, `Tree`, `a b.rs`, `docs/x.md`, `docs/*.md`.";
         let found: Vec<&str> = paths_in(page).collect();
         assert_eq!(found, ["crates/walk", "tree.rs", "docs/x.md"]);

@@ -137,7 +137,7 @@ fn after<'a>(rest: &'a str, end: &str, inside: &mut Inside) -> &'a str {
 mod tests {
     use super::parse;
 
-    fn taken_apart(text: &str) -> (String, Vec<String>) {
+    fn parsed(text: &str) -> (String, Vec<String>) {
         let source = parse(text);
         let code = source.code.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>();
         (code.join("\n"), source.comments.into_iter().map(|piece| piece.text).collect())
@@ -145,26 +145,26 @@ mod tests {
 
     #[test]
     fn comments_are_separated_from_code() {
-        let (code, comments) = taken_apart("//! Head.\n/// Doc.\nfn f() {} // why\n/* a\nb */ g()");
+        let (code, comments) = parsed("//! Head.\n/// Doc.\nfn f() {} // why\n/* a\nb */ g()");
         assert_eq!(comments, ["Head.", "Doc.", "why"]);
         assert_eq!(code, "\n\nfn f() {} \n\n g()");
     }
 
     #[test]
     fn strings_are_neither() {
-        let (code, comments) = taken_apart("let a = \"// no \\\" b\"; c(r#\"d\"e\"#, 'f', '\\'');");
+        let (code, comments) = parsed("let a = \"// no \\\" b\"; c(r#\"d\"e\"#, 'f', '\\'');");
         assert_eq!(code, "let a = ; c(, , );");
         assert!(comments.is_empty());
     }
 
     #[test]
     fn lifetimes_stay_code() {
-        assert_eq!(taken_apart("fn f<'a>(x: &'a str)").0, "fn f<'a>(x: &'a str)");
+        assert_eq!(parsed("fn f<'a>(x: &'a str)").0, "fn f<'a>(x: &'a str)");
     }
 
     #[test]
     fn strings_go_over_lines() {
-        let (code, _) = taken_apart("a(\"x\n  y \\\n  z\"); b");
+        let (code, _) = parsed("a(\"x\n  y \\\n  z\"); b");
         assert_eq!(code, "a(\n\n); b");
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parent_is_beside_or_above() {
+    fn a_parent_module_is_beside_or_above() {
         let (name, parents) = place(Path::new("src/page/words.rs"));
         assert_eq!(name, "words");
         assert!(parents.contains(&"src/page/mod.rs".into()));
