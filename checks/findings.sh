@@ -1,12 +1,13 @@
 #!/bin/bash
-# What demanding users found wrong with lop, as claims that must hold: wrong answers, traps, messages, missing
-# commands. See lib.sh for how to run it; safety.sh has the ways in which data was lost.
+# Regression checks for defects that users reported: wrong answers, traps, messages, missing
+# commands. Each check states a claim that must hold. See lib.sh for how to run them; safety.sh has
+# the checks for data loss.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # == Wrong answers ==================================================================================
 
-# Two equal files, scanned; then a block of archive/a.jpg changes on the disk, below the file system.
+# Scans two equal files, then changes a block of archive/a.jpg on the disk, below the file system.
 damaged_copy() {
     mkdir old archive
     head -c 65536 /dev/urandom > old/a.jpg
@@ -93,7 +94,7 @@ full_disk() {
     lop_as_user scan -q d
     fill "$M" 0 1k
 }
-# It frees space, or says in a few lines what could not be made.
+# It frees space, or reports in a few lines what it could not create.
 acts_when_full() {
     full_disk || return
     lop_as_user dedupe --by "$1" --apply d > "$W/said" 2>&1
@@ -127,7 +128,7 @@ check b6_again 'btrfs: a second reflink run finds nothing to do with inline file
 check b6_agree 'btrfs: the plan promises nothing for inline files'
 check b6_undo 'undo of a reflink run does not claim to have restored files'
 
-# A remote shell that runs the command here, and dies with it a while after.
+# A remote shell that runs the command here and kills it after half a second.
 breaking_shell() {
     printf '#!/bin/bash\nshift\nexec 3<&0\n"$@" <&3 &\nsleep 0.5\nkill -9 $!\n' > "$W/rsh"; chmod 755 "$W/rsh"
 }
@@ -139,7 +140,7 @@ remote_tree() {
     done
     breaking_shell
 }
-# Something arrived, and that is not called nothing.
+# Something arrived, which must not be reported as nothing.
 tells_what_arrived() {
     local arrived; arrived=$(find dst -type f | wc -l)
     cat "$W/said"; echo "$arrived files arrived"
@@ -187,7 +188,8 @@ b8_count() {
     local missing
     missing=$(($(find src | wc -l) - $(find "$W/small" -not -name lost+found | wc -l)))
     cat "$W/said"; echo "$missing entries are missing"
-    # What failed and what is below it make up at least that, or it says that there is more than it counted.
+    # The failed entries and those below them make up at least this number, or the message says that
+    # there are more.
     tail -1 "$W/said" | tr -d , | grep -o '[0-9]\+ \(failed\|names below\)' |
         awk -v m="$missing" '{ sum += $1 } END { exit sum < m }' || grep -qi 'everything \(in\|below\)\|all below' "$W/said"
 }
@@ -257,7 +259,7 @@ manual() { lop man "$1" 2>/dev/null || cat "${MAN:-$HERE/../docs/man}/lop-$1.1";
 b14_title() { manual scan | grep '^\.TH'; manual scan | grep -q '^\.TH LOP-SCAN 1 *"\?[^" ]\+[^"]*"\? *"\?lop[^"]*"\? *"User Commands"'; }
 b14_synopsis() {
     manual scan | sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' > "$W/said"; cat "$W/said"
-    # Values are shown, or options are not listed one by one; a PATH may be repeated.
+    # The values of options are shown, or options are not listed one by one; a PATH may be repeated.
     sed 's/\\f[A-Z]//g; s/\\//g' "$W/said" > "$W/plain"
     ! grep -q 'min-size]' "$W/plain" && grep -q 'PATH\]\?\.\.\.' "$W/plain"
 }
@@ -427,7 +429,7 @@ t11_links() { echo one > a; ln a b; lop scan .; says "$T/b" lop file a; }
 check t11 'file marks the names of one inode, also of a duplicate'
 check t11_links 'file names hard links also of a file without a duplicate'
 
-# A root directory of its own, as stores in / are what this is about.
+# A root directory of its own, because these checks are about quarantines in /.
 t12_place() {
     need chroot
     mkdir -p root/{usr,proc,root/x,tmp,home}; ln -s usr/lib root/lib; ln -s usr/lib64 root/lib64; ln -s usr/bin root/bin
@@ -454,7 +456,7 @@ check t14 '--files-from says that it skipped a directory'
 
 # == Progress =======================================================================================
 
-# What a scan on a slow disk shows on a terminal of $1 columns, a line each.
+# Prints the progress of a scan on a slow disk, on a terminal of $1 columns, one line per update.
 slow_scan() {
     need strace
     pairs 20 400000 d/a d/b
@@ -470,7 +472,7 @@ p3() {
         "$LOP" scan --progress always --threads 1 d 2> "$W/said"
     cat -A "$W/said"; grep -q . "$W/said" && ! grep -q $'\r\|\x1b' "$W/said"
 }
-# The lines of progress of a program whose system calls $2 take 30 ms, on a terminal of $1 columns.
+# Prints the progress of a program whose system calls $2 take 30 ms, on a terminal of $1 columns.
 slow_progress() {
     need strace
     on_terminal "$1" "strace -f -qq -o /dev/null -e trace=$2 -e inject=$2:delay_enter=30000 $LOP ${*:3}" < /dev/null |
@@ -488,7 +490,7 @@ check p3 'progress: plain lines where standard error is no terminal'
 
 # == Words ==========================================================================================
 
-# says_no_more NAME CLAIM PHRASE: the program has no such phrase.
+# says_no_more NAME CLAIM PHRASE: the program no longer contains the phrase.
 gone() { ! grep -aqF -e "$PHRASE" "$LOP"; }
 words() { PHRASE=$2 check "$1" "no message says \"$2\""; }
 m01() { gone; }; words m01 ' what they were'

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Shared by the scripts beside this one. Each runs a finished binary as a user would, on file systems of its
-# own, and judges what it did with other tools: one line per check, `ok`, `DEFECT` or `skip` with the reason.
-# The exit code is 1 if there was a defect.
+# Shared by the scripts in this folder. Each runs a finished binary as a user would, on file systems
+# of its own, and judges the results with other tools. It prints one line per check: `ok`, `DEFECT`,
+# or `skip` with the reason. The exit code is 1 if there was a defect.
 #
 #   LOP=path/to/lop checks/findings.sh       the binary to try (default: target/release/lop)
 #   ONLY="b2* t1*" checks/findings.sh        run only these checks; names may be patterns
 #   VERBOSE=1 checks/findings.sh             show the output of checks that found a defect; 2: of all
 #
-# Needs root, for mounts. These are made in a mount namespace of their own, and every file below one directory
-# of TMPDIR that is removed at the end.
+# Needs root for mounts, which are made in a private mount namespace. All files are below one
+# directory of TMPDIR, which is removed at the end.
 
 set -u
 HERE=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -24,7 +24,7 @@ T=$M/t     # its working directory
 SKIP=77
 declare -i oks=0 defects=0 skips=0
 
-# Unmounts and removes all that the last check made.
+# Unmounts and removes everything that the last check made.
 clear_away() {
     cd /
     local mounts
@@ -35,7 +35,8 @@ clear_away() {
 trap 'clear_away; rm -rf --one-file-system -- "$ROOT"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# fresh [TYPE [SIZE [MKFS OPTION]...]]: an empty file system at $M, an empty home, $T as working directory.
+# fresh [TYPE [SIZE [MKFS OPTION]...]]: makes an empty file system at $M, an empty home, and the
+# working directory $T.
 fresh() {
     clear_away
     local type=${1:-ext4} size=${2:-200M}
@@ -46,10 +47,10 @@ fresh() {
     mkdir "$T"; chmod 777 "$T"; cd "$T" || return
 }
 
-# The program, with a time to end in.
+# The program, with a time limit.
 lop() { timeout -k 5 "${TIME:-60}" "$LOP" "$@"; }
 
-# The program as somebody who is not root; $T and the catalog's directory are theirs.
+# The program as a user without privileges, who owns $T and the catalog's directory.
 NOBODY=65534
 lop_as_user() {
     chown -R $NOBODY:$NOBODY "$W/home"; chmod 711 "$ROOT"
@@ -57,21 +58,22 @@ lop_as_user() {
     timeout -k 5 60 setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$ROOT/lop" "$@"
 }
 
-# on_terminal [COLUMNS] COMMAND: runs a shell command on a terminal, with this function's input typed in.
+# on_terminal [COLUMNS] COMMAND: runs a shell command on a terminal; the standard input of this
+# function is typed.
 on_terminal() {
     local columns=80
     [ $# = 1 ] || { columns=$1; shift; }
     timeout -k 5 60 script -qec "stty rows 24 cols $columns -echo; $1" /dev/null | tr -d '\r'
 }
 
-# A shell has what runs in the background ignore SIGINT; this command has that undone.
+# A shell makes background programs ignore SIGINT; this command restores the default.
 interruptible() { exec env --default-signal=INT "$@"; }
 child() { pgrep -P "$1" | head -n1; }
 
 need() { for tool; do command -v "$tool" > /dev/null || skip "$tool is not installed"; done; }
 skip() { echo "$*" > "$ROOT/reason"; exit $SKIP; }
 
-# check NAME CLAIM: runs the function NAME in a fresh place; it succeeds if the claim holds.
+# check NAME CLAIM: runs the function NAME in a fresh place; the check passes if it succeeds.
 check() {
     local name=$1 claim=$2 code
     if [ -n "${ONLY:-}" ]; then
@@ -102,13 +104,14 @@ conclude() {
 
 # -- Judges -----------------------------------------------------------------------------------------
 
-# says TEXT COMMAND...: what the command prints has this (a basic pattern, letter case aside).
+# says TEXT COMMAND...: the output of the command contains this basic pattern, in any letter case.
 says() { local text=$1; shift; "$@" 2>&1 | tee /dev/stderr | grep -qi -e "$text"; }
 
-# says_not TEXT COMMAND...: what the command prints has not; and it prints something, or ends well.
+# says_not TEXT COMMAND...: the output does not contain it, and is not empty unless the command
+# succeeded.
 says_not() { local text=$1; shift; ! "$@" 2>&1 | tee /dev/stderr | grep -qi -e "$text"; }
 
-# ends CODE COMMAND...: the command ends with one of these codes, as "3" or "3|5".
+# ends CODE COMMAND...: the command exits with one of these codes, such as "3" or "3|5".
 ends() {
     local codes=$1 code; shift
     "$@"; code=$?
@@ -116,21 +119,22 @@ ends() {
     [[ "|$codes|" = *"|$code|"* ]]
 }
 
-# bytes_read SCAN-ARGUMENT...: how many bytes of content a scan reads.
+# bytes_read SCAN-ARGUMENT...: prints the bytes of content that a scan reads.
 bytes_read() { lop scan --stats "$@" 2>&1 > /dev/null | grep -o '"bytes_read":[0-9]*' | cut -d: -f2; }
 
-# reads_nothing SCAN-ARGUMENT...: a scan finds all that it needs to know in the catalog.
+# reads_nothing SCAN-ARGUMENT...: a scan answers from the catalog without reading contents.
 reads_nothing() { local bytes; bytes=$(bytes_read "$@"); echo "$bytes bytes read"; [ "$bytes" = 0 ]; }
 
-# number KEY: the first number of that key in JSON on standard input.
+# number KEY: prints the first number of a key in JSON on standard input.
 number() { grep -o "\"$1\":[0-9]*" | head -n1 | cut -d: -f2; }
 
-# more_lines_than N: whether standard input has more.
+# more_lines_than N: standard input has more than N lines.
 more_lines_than() { [ "$(wc -l)" -gt "$1" ]; }
 
 # -- Trees ------------------------------------------------------------------------------------------
 
-# pairs N SIZE DIR DIR: N files of SIZE in each of two directories, each with one equal file in the other.
+# pairs N SIZE DIR DIR: makes N files of SIZE in each of two directories, each equal to one in the
+# other.
 pairs() {
     mkdir -p "$3" "$4"
     local i
@@ -140,7 +144,7 @@ pairs() {
     cp -r --reflink=never "$3/." "$4"
 }
 
-# entries N DIR: N empty files.
+# entries N DIR: makes N empty files.
 entries() { mkdir -p "$2"; (cd "$2" && seq "$1" | xargs touch); }
 
 # fill DIR LEFT: leaves LEFT bytes (rounded down to blocks) free on DIR's file system.

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The ways in which lop lost, mixed up or misreported data, as claims that must hold: first acting on
-# duplicates and taking that back (s...), then mirrors (d...). See lib.sh for how to run it; findings.sh has the wrong
-# answers and the traps.
+# Regression checks for the ways in which lop lost, mixed up or misreported data. Each check states
+# a claim that must hold: first for actions on duplicates and their undo (s...), then for mirrors
+# (d...). See lib.sh for how to run them; findings.sh has wrong answers and traps.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# The bytes of a file that must survive are still somewhere on the file system.
+# Succeeds if the bytes of a file that must survive are still somewhere on the file system.
 precious() { echo "precious: $(grep -rl precious "$M" 2>/dev/null | tr '\n' ' ')"; grep -rqs precious "$M"; }
 two() { echo same > a; cp --reflink=never a b; lop scan -q .; }
 
@@ -38,10 +38,12 @@ s2() {
 }
 check s2 'the only file is not removed because its view through sshfs looks like a copy'
 
-# Has the file system at $M lose what it has not written, as with a power failure, and mounts it again.
+# Simulates a power failure of the file system at $M, which loses everything that was not written
+# yet, and mounts it again.
 power_fails() {
     cd /
-    # EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one number; 2 is "without writing the journal".
+    # EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are the same number; 2 means "without writing the
+    # journal".
     python3 -c 'import fcntl, os, sys; fcntl.ioctl(os.open(sys.argv[1], 0), 0x8004587d, (2).to_bytes(4, "little"))' "$M"
     umount "$M" && mount -o loop "$W/image" "$M"
 }
@@ -71,7 +73,7 @@ s4() {
 }
 check s4 'overlayfs: a file is linked and taken back, though copying up changes inodes'
 
-# The window between the lease and the exchange, widened to two seconds.
+# Widens the window between the lease and the exchange to two seconds.
 s5() {
     need strace
     two
@@ -84,7 +86,7 @@ s5_delete() { s5 delete; }
 check s5 'what a program appends in the last moment is not written to a file without a name'
 check s5_delete 'nor is it removed with the file'
 
-# An exFAT file system through FUSE: neither RENAME_NOREPLACE nor hard links.
+# Makes an exFAT file system through FUSE, which has neither RENAME_NOREPLACE nor hard links.
 s6() {
     need mkfs.exfat mount.exfat-fuse
     truncate -s 60M "$M/exfat"; mkfs.exfat "$M/exfat" > /dev/null; mkdir "$M/view"
@@ -168,7 +170,7 @@ remote() {
     lop mirror --rsh "$W/rsh" --remote-lop "$LOP" "$@"
 }
 
-# Two names with one 64-bit FNV-1a.
+# Two names with the same 64-bit FNV-1a hash.
 twins() {
     mkdir -p s/{8yn0iYCKYHlIj4-BwPqk,GReLUrM4wMqfg9yzV3KQ}
     for i in $(seq 50); do echo a > s/8yn0iYCKYHlIj4-BwPqk/f"$i"; echo b > s/GReLUrM4wMqfg9yzV3KQ/g"$i"; done
@@ -195,7 +197,7 @@ check d1_pull 'pull: names whose hashes collide are not mixed'
 check d1_local 'local: names whose hashes collide are not mixed'
 check d1_nested 'of two runs whose destinations lie in each other, the second is refused'
 
-# A destination that does not tell capitals apart.
+# A destination that ignores letter case.
 ignores_case() {
     need mkfs.ntfs lowntfs-3g
     truncate -s 60M "$M/ntfs"; mkfs.ntfs -QFq "$M/ntfs" > /dev/null 2>&1; mkdir "$M/view"

@@ -1,4 +1,5 @@
-//! Bytes as messages: what is none is refused, and what is one is the same when it is said again.
+//! Arbitrary bytes as messages: invalid ones are refused, and valid ones are encoded again to the
+//! same message.
 
 #![no_main]
 

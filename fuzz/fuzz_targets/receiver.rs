@@ -1,4 +1,4 @@
-//! A sender that says anything: the receiver ends, and nothing outside of the destination is touched.
+//! An arbitrary sender: the receiver ends, and nothing outside of the destination changes.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ use wire::{FromReceiver, FromSender, Incoming, Outgoing, decode};
 
 static HONEST: LazyLock<Vec<u8>> = LazyLock::new(|| honest().0);
 
-/// How long an answer waits for its request.
+/// The time that an answer waits for its request.
 const WAITS: Duration = Duration::from_millis(5);
 
 fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
@@ -33,13 +33,13 @@ fuzz_target!(|data: &[u8]| {
 
 fn play(place: &Path, data: &[u8]) {
     let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
-    let ((asks, asked), (mut says, heard)) = (pair(), pair());
-    let (end, no_more) = (asks.try_clone().expect("copied"), heard.try_clone().expect("copied"));
+    let ((requests_out, requests_in), (mut answers_out, answers_in)) = (pair(), pair());
+    let (end, no_more) = (requests_out.try_clone().expect("copied"), answers_in.try_clone().expect("copied"));
     let requests = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let mut asked = Incoming::new(file(asked));
-            while let Ok(message) = asked.next(&|| false) {
+            let mut requests_in = Incoming::new(file(requests_in));
+            while let Ok(message) = requests_in.next(&|| false) {
                 let Ok((said, _)) = decode::<FromReceiver<'_>>(message) else { break };
                 let is_request = matches!(said, FromReceiver::Fetch { .. });
                 requests.fetch_add(u64::from(is_request), Relaxed);
@@ -57,15 +57,15 @@ fn play(place: &Path, data: &[u8]) {
                 while requests.load(Relaxed) < answers && Instant::now() < until {
                     thread::sleep(Duration::from_micros(50));
                 }
-                if says.write_all(&message).is_err() {
+                if answers_out.write_all(&message).is_err() {
                     break;
                 }
             }
-            let _gone = says.shutdown(Shutdown::Write);
-            let _rest = says.read(&mut [0]);
+            let _gone = answers_out.shutdown(Shutdown::Write);
+            let _rest = answers_out.read(&mut [0]);
         });
-        let out = Arc::new(Outgoing::new(file(asks)));
-        let mut said = Incoming::new(file(heard));
+        let out = Arc::new(Outgoing::new(file(requests_out)));
+        let mut said = Incoming::new(file(answers_in));
         let _ended = mirror::receive(
             &roots,
             &options(),

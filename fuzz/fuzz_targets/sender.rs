@@ -1,4 +1,4 @@
-//! A receiver that says anything: the sender ends, and gives nothing out but what is in the source.
+//! An arbitrary receiver: the sender ends, and sends nothing from outside of the source.
 
 #![no_main]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use wire::{Incoming, Outgoing};
 
 static HONEST: LazyLock<Vec<u8>> = LazyLock::new(|| honest().1);
-/// Nobody changes it.
+/// No run changes it.
 static PLACE: LazyLock<TempDir> = LazyLock::new(place);
 
 fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
@@ -24,20 +24,20 @@ fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
 
 fuzz_target!(|data: &[u8]| {
     let source = Source::open(&PLACE.path().join("from")).expect("there");
-    let ((mut asks, asked), (says, mut heard)) = (pair(), pair());
-    let end = says.try_clone().expect("copied");
+    let ((mut requests_out, requests_in), (answers_out, mut answers_in)) = (pair(), pair());
+    let end = answers_out.try_clone().expect("copied");
     let said = thread::scope(|scope| {
         scope.spawn(move || {
-            let _written = asks.write_all(data);
-            let _gone = asks.shutdown(Shutdown::Write);
+            let _written = requests_out.write_all(data);
+            let _gone = requests_out.shutdown(Shutdown::Write);
         });
         let listener = scope.spawn(move || {
             let mut all = Vec::new();
-            let _ended = heard.read_to_end(&mut all);
+            let _ended = answers_in.read_to_end(&mut all);
             all
         });
-        let (out, mut asked) = (Outgoing::new(file(says)), Incoming::new(file(asked)));
-        let talk = (&mut asked, &out);
+        let (out, mut requests_in) = (Outgoing::new(file(answers_out)), Incoming::new(file(requests_in)));
+        let talk = (&mut requests_in, &out);
         let _ended = mirror::send(&source, None, &options(), &Progress::default(), talk);
         let _gone = end.shutdown(Shutdown::Both);
         listener.join().expect("no panic")

@@ -1,5 +1,5 @@
-//! What the targets share: a tree, an honest conversation about it, and changes to conversations that leave most
-//! messages whole.
+//! Shared by the fuzz targets: a tree, an honest conversation about it, and mutations of
+//! conversations that keep most messages intact.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,17 +17,17 @@ use tempfile::TempDir;
 use walk::Globs;
 use wire::{Incoming, Outgoing};
 
-/// Where trees are made: memory, if that is there.
+/// The folder for trees: in memory, where that exists.
 const PLACE: &str = "/dev/shm";
 
-/// What nobody may read or change.
+/// A secret that no run may read or change.
 pub const SECRET: &[u8] = b"a secret of somebody else";
 
-/// Says of some files that others are like them, right or wrong.
+/// Hints that some files equal others, rightly or wrongly.
 #[derive(Debug)]
-struct Told;
+struct FalseHints;
 
-impl Memory for Told {
+impl Memory for FalseHints {
     fn of_source(&self, _: &[u8], name: &[u8], _: &Stat) -> Option<Hint> {
         let also = if name == b"two" { b"d/one".to_vec() } else { b"../outside/secret".to_vec() };
         name.starts_with(b"t").then_some(Hint { digest: [7; 32], also })
@@ -38,7 +38,7 @@ impl Memory for Told {
     }
 }
 
-/// Returns how to mirror: with one worker, and all that has code of its own.
+/// Returns options for mirroring with one worker and with every feature that has code of its own.
 pub fn options() -> Options {
     Options {
         dry_run: false,
@@ -53,14 +53,14 @@ pub fn options() -> Options {
         exclude: Globs::default(),
         bandwidth: Arc::default(),
         own: walk::Own::default(),
-        memory: Some(Arc::new(Told)),
+        memory: Some(Arc::new(FalseHints)),
         threads: Threads { first: 1, grows: false },
         disks: Arc::new(Disks::new(Io::Cached)),
         open_dirs: 4,
     }
 }
 
-/// Returns a folder with a small tree `from`, another one `to`, and `outside` of both a secret.
+/// Returns a folder with a small tree `from`, another one `to`, and a secret in `outside`.
 pub fn place() -> TempDir {
     let place = tempfile::tempdir_in(PLACE).or_else(|_| tempfile::tempdir()).expect("a folder");
     let write = |path: &str, bytes: &[u8]| {
@@ -85,24 +85,24 @@ pub fn place() -> TempDir {
     place
 }
 
-/// Asserts that nobody has touched what is outside.
+/// Asserts that everything outside is unchanged.
 pub fn is_untouched(place: &Path) {
     assert_eq!(fs::read(place.join("outside/secret")).expect("it is there"), SECRET);
     let names = |path: &Path| fs::read_dir(path).expect("listed").count();
     assert_eq!((names(&place.join("outside")), names(place)), (1, 3));
 }
 
-/// Returns two ends of a connection.
+/// Returns two connected sockets.
 pub fn pair() -> (UnixStream, UnixStream) {
     UnixStream::pair().expect("there are sockets")
 }
 
-/// Returns an end as a file.
+/// Returns a socket as a file.
 pub fn file(end: UnixStream) -> File {
     OwnedFd::from(end).into()
 }
 
-/// Passes on what comes, and returns it.
+/// Forwards everything that arrives, and returns it.
 fn pass_on(mut from: UnixStream, mut to: UnixStream) -> Vec<u8> {
     let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
     while let Ok(read @ 1..) = from.read(&mut some) {
@@ -111,29 +111,29 @@ fn pass_on(mut from: UnixStream, mut to: UnixStream) -> Vec<u8> {
             break;
         }
     }
-    // Threads have copies of the descriptor.
+    // Threads have duplicates of the descriptor.
     let _gone = to.shutdown(std::net::Shutdown::Write);
     all
 }
 
-/// Returns what an honest sender and an honest receiver say to each other.
+/// Returns the messages of an honest sender and an honest receiver.
 pub fn honest() -> (Vec<u8>, Vec<u8>) {
     let place = place();
     let source = Source::open(&place.path().join("from")).expect("there");
     let roots = Roots::of_far(&place.path().join("to"), None, false).expect("there");
-    let ((says, heard), (again, receiver)) = (pair(), pair());
-    let ((asks, asked), (on, sender)) = (pair(), pair());
+    let ((answers_out, answers_in), (again, receiver)) = (pair(), pair());
+    let ((requests_out, requests_in), (on, sender)) = (pair(), pair());
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
-            let out = Outgoing::new(file(says));
-            let mut asks = Incoming::new(file(sender));
+            let out = Outgoing::new(file(answers_out));
+            let mut requests_out = Incoming::new(file(sender));
             let progress = Progress::default();
-            mirror::send(&source, None, &options(), &progress, (&mut asks, &out))
+            mirror::send(&source, None, &options(), &progress, (&mut requests_out, &out))
         });
-        let of_sender = scope.spawn(move || pass_on(heard, again));
-        let of_receiver = scope.spawn(move || pass_on(asked, on));
-        let end = asks.try_clone().expect("copied");
-        let out = Arc::new(Outgoing::new(file(asks)));
+        let of_sender = scope.spawn(move || pass_on(answers_in, again));
+        let of_receiver = scope.spawn(move || pass_on(requests_in, on));
+        let end = requests_out.try_clone().expect("copied");
+        let out = Arc::new(Outgoing::new(file(requests_out)));
         let mut said = Incoming::new(file(receiver));
         let progress = Progress::default();
         let (_, ended) =
@@ -146,7 +146,7 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
     })
 }
 
-/// Takes a conversation apart into its messages, each with its head; the last one may be shorter than it says.
+/// Splits a conversation into its messages, each with its header; the last one may be truncated.
 pub fn messages(conversation: &[u8]) -> Vec<Vec<u8>> {
     let (mut messages, mut rest) = (Vec::new(), conversation);
     while let Some(head) = rest.first_chunk::<4>() {
@@ -158,7 +158,7 @@ pub fn messages(conversation: &[u8]) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Changes a conversation: as a whole, or within one message, whose length is then told rightly.
+/// Mutates a conversation as a whole, or one message, whose length is then corrected.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, honest: &[u8]) -> usize {
     let mut all = messages(&data[..size]);
     if all.len() < 2 {

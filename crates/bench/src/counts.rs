@@ -1,8 +1,8 @@
-//! Figures that have no noise: system calls, bytes and instructions for one small tree.
+//! Figures without noise: system calls, bytes and instructions for one small tree.
 //!
-//! Times on shared machines hide a change of some percent; these do not. The reference is stored
-//! in `benchsuite/counts.csv`; what costs 5 % more than there is an error, so that whoever
-//! makes lop do more says so by updating it. Everything is run with one thread.
+//! Times on shared machines hide a change of some percent; these counts do not. The reference is in
+//! `benchsuite/counts.csv`. A count that is 5 % above it is an error, so an author who makes lop do
+//! more work has to update the reference. Every command runs with one thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,16 +19,16 @@ use crate::record::Ending;
 use crate::scenario::Order;
 use crate::store::Store;
 
-/// By how much a count may grow.
+/// The factor by which a count may exceed the reference.
 const TOLERANCE: f64 = 1.05;
-/// Kinds of calls that are made less often are not looked at one by one: the start of a process makes
-/// some dozens, and threads make some as they happen to meet.
-const LEAST: u64 = 200;
-/// Counted as instructions, by valgrind; they depend on the compiler.
+/// Kinds of calls below this count are not compared one by one: the start of a process makes some
+/// dozens, and threads make some by chance.
+const MIN_COMPARED_CALLS: u64 = 200;
+/// The count of instructions by valgrind; it depends on the compiler.
 const INSTRUCTIONS: &str = "instructions";
 
-/// What is counted, with `DIR` for the tree and `FILE` for the catalog. What lop finds out by time
-/// would differ from run to run, so it is told.
+/// The commands, with `DIR` for the tree and `FILE` for the catalog. Options replace what lop would
+/// find out by timing, which differs from run to run.
 const SCENES: [(&str, &str); 3] = [
     ("scan", "scan --no-catalog -q --threads 1 --io cached DIR"),
     ("scan, new catalog", "scan --catalog FILE -q --threads 1 --io cached DIR"),
@@ -38,15 +38,15 @@ const SCENES: [(&str, &str); 3] = [
 /// One count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// What lop did.
-    pub scene: String,
+    /// The command.
+    pub(crate) scene: String,
     /// The name of a system call, `all calls`, `bytes read`, `instructions`, or `files` of the tree.
-    pub what: String,
-    /// How many there were.
+    pub(crate) what: String,
+    /// The count.
     pub count: u64,
 }
 
-/// Counts everything that the tools here can count; prints what could not be.
+/// Counts everything that the tools of this machine can count; prints what they cannot.
 ///
 /// # Errors
 ///
@@ -82,11 +82,11 @@ fn compiler() -> String {
     said.map_or_else(|_| "unknown".into(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
 }
 
-/// Counts, and the compiler that built what was counted.
+/// Counts, and the compiler of the counted program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// What `rustc --version` said.
-    pub compiler: String,
+    /// The output of `rustc --version`.
+    pub(crate) compiler: String,
     /// The counts.
     pub counts: Vec<Count>,
 }
@@ -96,7 +96,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// It is missing or not in the format of [`write`](Self::write).
+    /// The file is missing or not in the format of [`write`](Self::write).
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path).map_err(|e| Failure::at(path, e))?;
         let (first, rows) = text.split_once('\n').unwrap_or_default();
@@ -105,7 +105,7 @@ impl Reference {
         Ok(Self { compiler: first.trim_start_matches("# ").to_owned(), counts })
     }
 
-    /// Writes it: the compiler as a comment, then rows.
+    /// Writes the compiler as a comment, then the rows.
     ///
     /// # Errors
     ///
@@ -124,10 +124,12 @@ impl Reference {
 }
 
 impl fmt::Display for Reference {
-    /// What there is much of, per file of the tree too.
+    /// Prints the large counts, also per file of the tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let files = self.counts.first().map_or(1, |files| files.count.max(1));
-        for Count { scene, what, count } in self.counts.iter().filter(|c| c.count >= LEAST) {
+        for Count { scene, what, count } in
+            self.counts.iter().filter(|c| c.count >= MIN_COMPARED_CALLS)
+        {
             let (whole, part) = (count / files, count % files * 100 / files);
             writeln!(f, "{scene:18} {what:14} {count:>12} {whole:>9}.{part:02} per file")?;
         }
@@ -135,8 +137,8 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Returns what has become dearer than the stored counts say; what has become cheaper, or was
-/// not counted now, is printed.
+/// Returns a complaint about each count that exceeds the stored one; prints counts that fell and
+/// counts that are missing now.
 ///
 /// Instructions are compared only where the same compiler built both.
 pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
@@ -149,7 +151,7 @@ pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
     let before: BTreeMap<_, _> = stored.counts.iter().map(|c| (key(c), c.count)).collect();
     for count in now.counts.iter().filter(|count| alike || count.what != INSTRUCTIONS) {
         let known = before.get(&key(count)).copied().unwrap_or(0);
-        if count.count.max(known) < LEAST {
+        if count.count.max(known) < MIN_COMPARED_CALLS {
             continue;
         }
         let Count { scene, what, count } = count;
@@ -164,7 +166,7 @@ pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
         }
     }
     let counted: BTreeSet<_> = now.counts.iter().map(key).collect();
-    for ((scene, what), count) in before.iter().filter(|(_, count)| **count >= LEAST) {
+    for ((scene, what), count) in before.iter().filter(|(_, count)| **count >= MIN_COMPARED_CALLS) {
         if !counted.contains(&(scene.clone(), what.clone())) {
             println!("not counted now: {scene}: {what}, {count} are stored");
         }
@@ -176,10 +178,10 @@ fn count(scene: &str, what: &str, count: u64) -> Count {
     Count { scene: scene.to_owned(), what: what.to_owned(), count }
 }
 
-/// What a counter found, or why it is not here.
+/// The counts of a counter, or the reason that there are none.
 type Counted = Result<Result<BTreeMap<String, u64>, String>, Failure>;
 
-/// Counts system calls by kind, by strace.
+/// Counts system calls by kind, with strace.
 fn calls(argv: &[PathBuf], store: &Store) -> Counted {
     let table = store.join("strace.out");
     let command = ["strace", "-f", "-c", "-U", "calls,name", "-o"];
@@ -198,7 +200,7 @@ fn calls(argv: &[PathBuf], store: &Store) -> Counted {
     Ok(Ok(calls))
 }
 
-/// Runs lop under a tool and returns what was said on standard error, or why it cannot be.
+/// Runs lop under a tool; returns the tool's standard error, or the reason that it cannot run.
 fn under(
     command: &[&str],
     last: Option<&Path>,
@@ -231,7 +233,7 @@ fn bytes(argv: &[PathBuf], store: &Store) -> Counted {
     Ok(Ok(BTreeMap::from([("bytes read".to_owned(), usage.read_bytes)])))
 }
 
-/// Counts instructions, by valgrind.
+/// Counts instructions, with valgrind.
 fn instructions(argv: &[PathBuf], _: &Store) -> Counted {
     let command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let text = match under(&command, None, argv)? {
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_call_that_was_not_made_before_is_seen() {
+    fn a_new_kind_of_call_is_noticed() {
         let mut now = reference("rustc 1", 10_000, 1_000_000);
         now.counts.push(Count { scene: "scan".into(), what: "fstat".into(), count: 500 });
         let complaints = compare(&reference("rustc 1", 10_000, 1_000_000), &now);

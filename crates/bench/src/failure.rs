@@ -1,19 +1,19 @@
-//! Why something could not be done, for the person at the terminal.
+//! Errors of this crate: a message for the person at the terminal.
 
 use std::fmt;
 use std::path::Path;
 
-/// A reason, with the path or command it is about.
+/// A message, with the path or command that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
 impl Failure {
-    /// A reason in words.
+    /// Returns a failure with a message.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 
-    /// What went wrong with a path.
+    /// Returns a failure about a path.
     pub fn at(path: &Path, reason: impl fmt::Display) -> Self {
         Self(format!("{}: {reason}", path.display()))
     }

@@ -1,4 +1,5 @@
-//! File systems in files: made, filled, mounted through a loop device, plainly or behind an arm.
+//! File systems in files: made, filled, and mounted through a loop device, with or without a
+//! simulated disk.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,13 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::Failure;
-use crate::arm::{Disk, Settings, Usage};
 use crate::corpus::{Counts, Spec, seal};
+use crate::hdd::{Disk, Settings, Usage};
 use crate::scenario::Device;
 use crate::store::Store;
 use crate::system::tool;
 
-/// How often an unmount that finds the place busy is tried again, and the pause between.
+/// The number of attempts to unmount a busy file system, and the pause between them.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -23,7 +24,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Takes a file for an image, made before.
+    /// Returns the image in an existing file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -32,17 +33,17 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// The device is no loop image, mkfs is missing or fails, no space.
+    /// The device is no loop image, mkfs is missing or fails, or space runs out.
     pub fn make(path: &Path, device: Device, room: &Counts) -> Result<Self, Failure> {
         let inodes = (room.inodes + room.dirs + room.empty_or_other) * 5 / 4 + 10_000;
-        // A block for each file's tail and each directory, and a journal.
+        // A block for the tail of each file and for each directory, and a journal.
         let bytes = room.bytes * 5 / 4 + inodes * 5_120 + room.names * 160 + (1 << 30);
         let file =
             File::create(path).and_then(|file| file.set_len(bytes.next_multiple_of(1 << 20)));
         file.map_err(|e| Failure::at(path, e))?;
         let inodes = inodes.to_string();
         let mkfs: &[&str] = match device {
-            Device::Ext4 | Device::Arm => {
+            Device::Ext4 | Device::Hdd => {
                 let now = "lazy_itable_init=0,lazy_journal_init=0";
                 &["mkfs.ext4", "-q", "-F", "-m", "0", "-N", &inodes, "-E", now]
             }
@@ -50,8 +51,8 @@ impl Image {
             Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
         };
-        // mkfs.btrfs looks at every file that is mounted, and gives up if the server of one of them is
-        // just going away, as a simulated disk's beside this may be.
+        // mkfs.btrfs inspects every mounted file, and gives up if the server of one of them is just
+        // ending, as that of a simulated disk may be.
         let gone = |error: &Failure| error.to_string().contains("cannot check mount status");
         let mut result = tool(mkfs, &[path]);
         for _ in 0..20 {
@@ -64,11 +65,11 @@ impl Image {
         result.map(|_| Self::at(path))
     }
 
-    /// Makes an image with a tree in its directory `tree`, unless it is there already.
+    /// Makes an image with a tree in its directory `tree`, unless that exists.
     ///
     /// # Errors
     ///
-    /// As [`make`](Self::make), and those of making the tree.
+    /// The errors of [`make`](Self::make), and those of making the tree.
     pub fn with_tree(spec: &Spec, path: &Path, device: Device) -> Result<(Self, Counts), Failure> {
         let key = format!("{}-{device:?}", spec.key()?);
         let counts = seal::once(path, &key, || {
@@ -83,36 +84,38 @@ impl Image {
         Ok((Self::at(path), counts))
     }
 
-    /// Returns the image of a tree in a store, which is made unless it is there.
+    /// Returns the image of a tree in a store; makes it unless it exists.
     ///
     /// # Errors
     ///
-    /// As [`with_tree`](Self::with_tree).
+    /// The errors of [`with_tree`](Self::with_tree).
     pub fn of(spec: &Spec, device: Device, store: &Store) -> Result<(Self, Counts), Failure> {
-        // An arm is in front of what is an image of ext4 like any other.
-        let device = if device == Device::Arm { Device::Ext4 } else { device };
+        // The simulated disk is put in front of an ordinary image of ext4.
+        let device = if device == Device::Hdd { Device::Ext4 } else { device };
         let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
         Self::with_tree(spec, &store.join(&name), device)
     }
 
-    /// Copies the image, holes as holes.
+    /// Copies the image and keeps its holes.
     ///
     /// # Errors
     ///
-    /// No space; a part of the copy may be there.
-    pub fn copy(&self, to: &Path) -> Result<Self, Failure> {
+    /// Space runs out; a part of the copy may exist afterwards.
+    pub(crate) fn copy(&self, to: &Path) -> Result<Self, Failure> {
         tool(&["cp", "--sparse=always", "--reflink=auto"], &[&self.path, to])?;
         Ok(Self::at(to))
     }
 
-    /// Mounts it on `point`, which is made if need be; with an arm if there are settings for one.
+    /// Mounts the image on `point`, which is created if necessary; behind a simulated disk if there
+    /// are settings for one.
     ///
     /// # Errors
     ///
-    /// Not root, no loop device left, no FUSE. Nothing stays mounted.
-    pub fn mount(&self, point: &Path, arm: Option<&Settings>) -> Result<Mounted, Failure> {
+    /// This process is not root, no loop device is free, or there is no FUSE. Nothing stays
+    /// mounted.
+    pub fn mount(&self, point: &Path, hdd: Option<&Settings>) -> Result<Mounted, Failure> {
         fs::create_dir_all(point).map_err(|e| Failure::at(point, e))?;
-        let (disk, source) = match arm {
+        let (disk, source) = match hdd {
             None => (None, self.path.clone()),
             Some(settings) => {
                 let front = point.with_extension("disk");
@@ -132,44 +135,44 @@ impl Image {
     }
 }
 
-/// A mounted image; dropping it unmounts it. The image stays.
+/// A mounted image; dropping it unmounts it and keeps the image.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mounted {
     point: PathBuf,
     device: String,
-    /// Last, so that it goes when nothing is on it any more.
+    /// The last field, so that the disk is dropped after everything on it.
     disk: Option<Disk>,
 }
 
 impl Mounted {
-    /// Returns the directory it is mounted on.
+    /// Returns the mount point.
     pub fn path(&self) -> &Path {
         &self.point
     }
 
-    /// Returns what the arm has done so far, if there is one.
+    /// Returns the usage of the simulated disk, if there is one.
     pub fn usage(&self) -> Option<Usage> {
         self.disk.as_ref().map(Disk::usage)
     }
 
-    /// Returns the disk with an arm that it is behind, if it is behind one.
+    /// Returns the simulated disk, if there is one.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }
 
-    /// Unmounts it and mounts it again, which forgets all that was cached of it.
+    /// Unmounts the image and mounts it again, which drops everything cached of it.
     ///
     /// # Errors
     ///
-    /// Something is still using it.
+    /// The file system is busy.
     pub fn remount(&self) -> Result<(), Failure> {
         unmount(&self.point)?;
         tool(&["mount", "-o", "noatime", &self.device], &[&self.point]).map(drop)
     }
 
-    /// Gives the loop device the settings that the kernel gives a hard disk, or else an SSD: it may
-    /// have been something else before.
+    /// Gives the loop device the settings of a hard disk or of an SSD; the device may have been
+    /// used as the other kind before.
     fn set_up_queue(&self) -> Result<(), Failure> {
         let name = self.device.trim_start_matches("/dev/");
         let queue = Path::new("/sys/block").join(name).join("queue");
@@ -218,12 +221,12 @@ fn unmount(point: &Path) -> Result<(), Failure> {
     outcome.map(drop)
 }
 
-/// Empties the kernel's caches, so that the next read is from the disk.
+/// Empties the kernel's caches, so that the next read comes from the disk.
 ///
 /// # Errors
 ///
-/// Not root.
-pub fn drop_caches() -> Result<(), Failure> {
+/// This process is not root.
+pub(crate) fn drop_caches() -> Result<(), Failure> {
     rustix::fs::sync();
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(|e| Failure::at(path, e))

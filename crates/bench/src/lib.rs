@@ -1,18 +1,18 @@
-//! The instrument: trees with known answers, races against the peers, and counts without noise.
+//! Measures lop: trees with known answers, races against its peers, and counts without noise.
 //!
 //! | module | for |
 //! |---|---|
-//! | [`corpus`], [`store`] | trees by name and seed: the same bytes every time, checked after they are made; where they are kept |
-//! | [`arm`] | a hard disk's mechanics in front of a file, as a FUSE file system |
-//! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on an arm |
-//! | [`scenario`], [`tools`], [`race`] | what is raced, who takes part, how it goes |
-//! | [`measure`], [`stats`] | one run and its figures, and what many runs come to |
-//! | [`record`], [`page`] | what a race leaves behind, and the page made of it |
-//! | [`way`] | where a disk's arm was |
+//! | [`corpus`], [`store`] | trees by name and seed, the same bytes every time and checked after they are made; the folder that keeps them |
+//! | [`hdd`] | a simulated hard disk in front of a file, as a FUSE file system |
+//! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on a simulated one |
+//! | [`scenario`], [`tools`], [`race`] | work, tree, storage and caches; the programs with their command lines; the races |
+//! | [`measure`], `stats` | one measured run; medians and ranks of many |
+//! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
+//! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
-//! It uses the program only as a stranger would, as a command, so that it can neither favour it
-//! nor repeat its mistakes.
+//! This crate runs lop only as a command, as any user does, so that it neither favours lop nor
+//! repeats its mistakes.
 
 #![expect(
     clippy::print_stdout,
@@ -23,19 +23,19 @@
     reason = "bench makes and removes its own trees and records, never a user's files"
 )]
 
-pub mod arm;
 pub mod corpus;
 pub mod counts;
+pub mod hdd;
+pub mod head_trace;
 pub mod image;
 pub mod measure;
 pub mod page;
 pub mod race;
 pub mod record;
 pub mod scenario;
-pub mod stats;
+mod stats;
 pub mod store;
 pub mod tools;
-pub mod way;
 
 mod failure;
 mod system;

@@ -1,4 +1,4 @@
-//! `lop-bench`: the commands of the instrument, usually run as `cargo xtask COMMAND`.
+//! `lop-bench`: the commands of this crate, usually run as `cargo xtask COMMAND`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -12,13 +12,14 @@ use bench::corpus::{CORPORA, Spec};
 use bench::counts::{self, Reference};
 use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
+use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
-use bench::{Failure, arm, measure, page, race, record, tools, way};
+use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// The race of which nothing is recorded.
+/// The kind of race that is never recorded.
 const SMOKE: &str = "smoke";
 
 /// Trees with known answers, races against other tools, counts without noise
@@ -31,36 +32,32 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a tree, and check it; without arguments, list those that there are
+    /// Make a tree and check it; without arguments, list the trees
     Corpus(CorpusArgs),
-    /// Race lop against its peers, record it, and write the page; without arguments, list the races
+    /// Race lop against its peers and record the result; without arguments, list the races
     Race(RaceArgs),
     /// Count system calls, bytes and instructions, and compare them with the stored ones
     Counts(CountsArgs),
-    /// Write docs/benchmarks.md from the newest record of each race
-    Page {
-        /// Only tell whether it is as it would be written
-        #[arg(long)]
-        check: bool,
-    },
+    /// Print docs/benchmarks.md and the pages and charts below docs/benchmarks as JSON
+    Page,
     /// Put a simulated hard disk in front of a file, until it is unmounted
     Disk {
         /// The file, usually an image of a file system
         backing: PathBuf,
         /// A directory, which will hold `disk` and `stats`
         point: PathBuf,
-        /// The part of the disk's time that requests really take
-        #[arg(long, default_value_t = arm::Settings::default().scale)]
+        /// The fraction of the disk's time that requests really take
+        #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },
-    /// Scan on a simulated hard disk and keep where its arm was, for docs/io.md
-    Way {
-        /// What to call it in the graph
+    /// Scan on a simulated hard disk and record where its head was, for docs/io.md
+    HeadTrace {
+        /// The name of the trace in the chart
         name: String,
-        /// The binary of lop, if not the one built with this
+        /// The binary of lop, if not the optimised one of this build
         #[arg(long, value_name = "FILE")]
         lop: Option<PathBuf>,
-        /// Where the image is kept
+        /// The folder that keeps the image
         #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
         store: PathBuf,
     },
@@ -70,61 +67,61 @@ enum Command {
 
 #[derive(Args)]
 struct CorpusArgs {
-    /// Its name
+    /// The name of the tree
     #[arg(requires = "to")]
     name: Option<String>,
-    /// Where to make it: a missing or empty directory, or with --image a file
+    /// Where to make it: a missing or empty directory, or a file with --image
     to: Option<PathBuf>,
-    /// How large its files are; 1 is the published size
+    /// The scale of file sizes; 1 is the published size
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// About how many names it has, instead of the published number
+    /// The approximate number of names, instead of the published one
     #[arg(long)]
     names: Option<u64>,
-    /// Write it in random order, as on a disk that has been used for years
+    /// Write the files in random order, as on a disk that has been used for years
     #[arg(long)]
     shuffled: bool,
-    /// Make an image of this file system, with the tree in it
+    /// Make an image of this file system that contains the tree
     #[arg(long, value_name = "ext4|xfs|btrfs", value_parser = device)]
     image: Option<Device>,
 }
 
 #[derive(Args)]
 struct RaceArgs {
-    /// Their names, or `all`
+    /// The names of races, or `all`
     kinds: Vec<String>,
-    /// Where trees and images are kept between races: a folder of its own with room for 30 GB
+    /// The folder that keeps trees and images between races; needs 30 GB
     #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
     store: PathBuf,
-    /// Race these tools only, and lop; recorded are races of all
+    /// Race only lop and these tools; such a race is not recorded
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Run each tool this often; recorded are races of as many rounds as they have
+    /// Run each tool this many times; such a race is not recorded
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// The store is on an SSD, or a virtual one: tell the kernel so during the races
+    /// Tell the kernel during the races that the store is on an SSD
     #[arg(long)]
     ssd: bool,
-    /// Stop a run that takes longer
+    /// Stop runs that take longer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
-    /// The binary of lop, if not the one built with this
+    /// The binary of lop, if not the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
-    /// Print the result and record nothing
+    /// Print the result without recording it
     #[arg(long)]
     dry_run: bool,
 }
 
 #[derive(Args)]
 struct CountsArgs {
-    /// Store them as the reference
+    /// Store the counts as the new reference
     #[arg(long)]
     update: bool,
-    /// The binary of lop, if not the one built with this
+    /// The binary of lop, if not the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
-    /// Where the tree is kept
+    /// The folder that keeps the tree
     #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
     store: PathBuf,
 }
@@ -134,13 +131,12 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus(&args),
         Command::Race(args) => hold(&args),
         Command::Counts(args) => count(&args),
-        Command::Page { check: true } => page::check(&root()),
-        Command::Page { check: false } => page::write(&root()).map(|()| Vec::new()),
+        Command::Page => print_pages(),
         Command::Disk { backing, point, scale } => {
-            let settings = arm::Settings { scale, ..arm::Settings::default() };
-            arm::serve(&backing, &point, &settings).map(|()| Vec::new())
+            let settings = hdd::Settings { scale, ..hdd::Settings::default() };
+            hdd::serve(&backing, &point, &settings).map(|()| Vec::new())
         }
-        Command::Way { name, lop, store } => take_way(&name, lop.as_deref(), &store),
+        Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
             Vec::new()
@@ -159,16 +155,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository, where records and the page are.
+/// Returns the repository, which has the records.
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
 }
 
-/// The binary to measure: the one given, or the one beside this program.
+/// Returns the binary to measure: the given one, or the optimised one of this build.
 fn lop(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
-    let lop = given.map_or_else(|| this.with_file_name("lop"), Path::to_path_buf);
+    let built = || this.ancestors().nth(2).unwrap_or(&this).join("release/lop");
+    let lop = given.map_or_else(built, Path::to_path_buf);
     lop.canonicalize().map_err(|e| Failure::at(&lop, e))
 }
 
@@ -205,7 +202,7 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
         args.kinds.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?
     };
     let lop = lop(args.lop.as_deref())?;
-    for line in tools::advice(&Field::look(&lop).missing) {
+    for line in tools::advice(&Field::find(&lop).missing) {
         println!("not here: {line}");
     }
     if kinds.is_empty() {
@@ -238,19 +235,28 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
             let folder = record::fresh_name(&runs, &race::today()?, kind.name);
             record.write(&folder)?;
             println!("recorded in {}", folder.display());
-            page::write(&root())?;
         }
     }
     Ok(complaints)
 }
 
-fn take_way(name: &str, given: Option<&Path>, store: &Path) -> Result<Vec<String>, Failure> {
-    let moments = way::take(&lop(given)?, &Store::open(store)?)?;
-    println!("kept as {}", way::keep(&root(), name, &moments)?.display());
-    page::write(&root()).map(|()| Vec::new())
+fn record_head_trace(
+    name: &str,
+    given: Option<&Path>,
+    store: &Path,
+) -> Result<Vec<String>, Failure> {
+    let moments = head_trace::record(&lop(given)?, &Store::open(store)?)?;
+    println!("kept as {}", head_trace::write(&root(), name, &moments)?.display());
+    Ok(Vec::new())
 }
 
-/// Makes the page of a record that is not kept, to see that it can be made.
+fn print_pages() -> Result<Vec<String>, Failure> {
+    let files = page::all(&root())?;
+    println!("{}", serde_json::to_string(&files).map_err(|e| Failure::new(e.to_string()))?);
+    Ok(Vec::new())
+}
+
+/// Writes a record to a temporary folder, reads it again, and renders its pages, to test all three.
 fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failure> {
     let temp = testkit::TempTree::new_in(store);
     let folder = temp.join("record");
@@ -260,10 +266,11 @@ fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failur
     if again != *record {
         complaints.push("the record is not read as it was written".to_owned());
     }
-    let pages = page::render(&[("rehearsal".into(), "rehearsal".into(), again)]);
-    let page = pages.first().map_or("", |(_, text)| text);
-    for tool in record.tools.iter().filter(|tool| !page.contains(&tool.name)) {
-        complaints.push(format!("the page does not speak of {}", tool.name));
+    let dated = Dated { kind: "rehearsal".into(), folder: "rehearsal".into(), record: again };
+    let pages = page::render(&[dated]);
+    let is_named = |tool: &Tool| pages.values().any(|text| text.contains(&tool.name));
+    for tool in record.tools.iter().filter(|tool| !is_named(tool)) {
+        complaints.push(format!("no page names {}", tool.name));
     }
     Ok(complaints)
 }

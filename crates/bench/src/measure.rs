@@ -1,8 +1,8 @@
 //! Runs one command and measures it.
 //!
-//! The command is started by a small process of its own (`lop-bench measure`): the kernel counts
-//! the memory of whoever starts a program into that program's peak, and the process that holds a
-//! race's answers is large.
+//! A small process (`lop-bench measure`) starts the command, because the kernel counts the memory
+//! of the starting process into the peak of the program, and the process that holds a race's
+//! answers is large.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,48 +23,48 @@ use wait4::Wait4;
 use crate::Failure;
 use crate::record::Ending;
 
-/// What is run, and where its output goes.
+/// A command to measure, and the destination of its output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Its home directory: a scratch folder, so that it finds no cache of yours.
+    /// The home directory: a scratch folder, so that the program finds no cache of the user.
     pub home: PathBuf,
-    /// Gets its standard output; its standard error goes beside it, to `.err`.
+    /// The file for standard output; standard error goes beside it, to `.err`.
     pub output: PathBuf,
-    /// A directory on the file system that is to be settled at the end, if it changes one.
+    /// A directory on the file system to sync at the end, if the command changes one.
     pub settle: Option<PathBuf>,
-    /// It is stopped when it takes longer, and [`Ending::Stopped`].
+    /// The time limit; a command that takes longer is stopped and reported as [`Ending::Stopped`].
     pub limit: Duration,
 }
 
-/// What a run took.
+/// The measurements of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// How it ended.
+    /// The end of the run.
     pub ending: Ending,
     /// Seconds from the start of the process to its end.
     pub wall_s: f64,
     /// Seconds from the start until `syncfs` returned after the end.
     pub settled_s: Option<f64>,
-    /// CPU seconds in the program.
+    /// CPU seconds in user mode.
     pub user_s: f64,
     /// CPU seconds in the kernel.
     pub sys_s: f64,
     /// Peak resident memory of its largest process.
     pub peak_kib: u64,
-    /// What its read calls returned.
+    /// Bytes that its read calls returned.
     pub read_bytes: u64,
-    /// What storage delivered for it.
+    /// Bytes that storage delivered for it.
     pub storage_bytes: u64,
 }
 
-/// Measures a task in a process of its own, which is this program's `measure` command.
+/// Measures a task in a separate process, which runs the `measure` command of this program.
 ///
 /// # Errors
 ///
-/// The program cannot be started, or this one not again.
-pub fn apart(task: &Task) -> Result<Usage, Failure> {
+/// The program cannot be started, or this one cannot be started again.
+pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     let order = task.output.with_extension("task");
     let json = serde_json::to_vec(task).map_err(|e| Failure::new(e.to_string()))?;
     std::fs::write(&order, json).map_err(|e| Failure::at(&order, e))?;
@@ -77,7 +77,7 @@ pub fn apart(task: &Task) -> Result<Usage, Failure> {
     })
 }
 
-/// Measures the task stored in a file by [`apart`], and returns the answer to print.
+/// Measures the task that `apart` stored in a file, and returns the answer to print.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ fn here(task: &Task) -> io::Result<Usage> {
     }
     command.stdin(Stdio::null()).stdout(File::create(&task.output)?);
     command.stderr(File::create(task.output.with_extension("err"))?);
-    // Who stops this stops what it runs, which has a process group of its own.
+    // A signal to this process must also stop the command, which has a process group of its own.
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stopped))?;
@@ -110,10 +110,10 @@ fn here(task: &Task) -> io::Result<Usage> {
     let in_time = ends_within(pid, task.limit, &stopped)?;
     let wall_s = start.elapsed().as_secs_f64();
     if !in_time {
-        // It may just have ended by itself, which is as good.
+        // It may just have ended by itself, which is equally good.
         let _ = kill_process_group(pid, Signal::KILL);
     }
-    // What it has read can be asked until it is waited for, also when it has ended.
+    // The kernel reports its reads until it is waited for, even after it ended.
     let (read_bytes, storage_bytes) = bytes_read(pid);
     let spent = child.wait4()?;
     let settled_s = match settle {
@@ -140,7 +140,7 @@ fn here(task: &Task) -> io::Result<Usage> {
     })
 }
 
-/// Waits for the end of a child, without taking its status.
+/// Waits for the end of a child without taking its status.
 fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bool> {
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + limit;
@@ -156,7 +156,8 @@ fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bo
     }
 }
 
-/// Returns `rchar` and `read_bytes` of `/proc/PID/io`: of the process and of those it waited for.
+/// Returns `rchar` and `read_bytes` of `/proc/PID/io`, of the process and of the children it waited
+/// for.
 fn bytes_read(pid: Pid) -> (u64, u64) {
     let path = format!("/proc/{}/io", pid.as_raw_nonzero());
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What a race leaves behind: one folder of CSV files, complete and dated.
+//! The record of a race: a dated folder of CSV files.
 //!
 //! A folder `DATE-KIND` has `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
-//! ([`Scenario`]) and `runs.csv` ([`Run`], every run there was, failed ones too). The page
-//! ([`crate::page`]) is made of these files and nothing else.
+//! ([`Scenario`]) and `runs.csv` ([`Run`], every run, failed ones too). The pages ([`crate::page`])
+//! are computed from these files and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -12,42 +12,43 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 use crate::scenario::Scenario;
 
-/// How a tool takes part.
+/// The part that a tool plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// lop, starting from nothing like its peers.
     Ours,
-    /// Somebody else's; the fastest of them is the measure.
+    /// A program to compare lop with; the fastest one is the measure.
     Peer,
-    /// lop with more work than the others (it keeps a catalog) or less (it has one): shown, not
+    /// lop with more work than its peers (it writes a catalog) or less (it has one): shown, but not
     /// ranked.
     Aside,
 }
 
-/// Something to know about the machine.
+/// A property of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is.
+    /// The name of the property.
     pub name: String,
-    /// How it is here.
+    /// Its value.
     pub value: String,
 }
 
-/// A program that took part.
+/// A program of the race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name in the tables.
     pub name: String,
-    /// How it takes part.
+    /// The part it plays.
     pub role: Role,
-    /// What it says its version is.
+    /// The version that it reports.
     pub version: String,
-    /// The command line for a shell, with `DIR`, `SRC`, `DST` and `FILE` for what differs by run.
+    /// The command line for a shell; `DIR`, `SRC`, `DST` and `FILE` stand for what differs between
+    /// runs.
     pub command: String,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
@@ -55,7 +56,7 @@ pub enum Ending {
     Done,
     /// Any other exit code, or a signal.
     Failed,
-    /// Stopped by the race, because it took longer than it may.
+    /// The race stopped it at the time limit.
     Stopped,
 }
 
@@ -66,51 +67,63 @@ pub struct Run {
     pub scenario: String,
     /// The [`Tool::name`].
     pub tool: String,
-    /// Counted from 1; 0 is the untimed run, whose figures count for nothing.
+    /// The number of the round, from 1; 0 is the untimed run, whose figures are not used.
     pub round: u32,
-    /// How it ended; only `Done` counts.
+    /// Only figures of runs that ended with `Done` are used.
     pub ending: Ending,
-    /// From the start of the process to its end.
+    /// Seconds from the start of the process to its end.
     pub wall_s: f64,
-    /// From the start until `syncfs` has returned after the end; none where nothing is written.
+    /// Seconds from the start until `syncfs` returned after the end; `None` where nothing is
+    /// written.
     pub settled_s: Option<f64>,
-    /// CPU time in the program, of all its threads and children.
+    /// CPU seconds in user mode, of all threads and children.
     pub user_s: f64,
-    /// CPU time in the kernel for it.
+    /// CPU seconds in the kernel.
     pub sys_s: f64,
     /// Peak resident memory of its largest process.
     pub peak_kib: u64,
-    /// What its read calls returned (`rchar`), cached or not; memory maps do not count.
+    /// Bytes that its read calls returned (`rchar`), cached or not; memory maps do not count.
     pub read_bytes: u64,
-    /// What storage delivered for it (`read_bytes`).
+    /// Bytes that storage delivered for it (`read_bytes`).
     pub storage_bytes: u64,
-    /// Seconds the simulated disk was busy, unscaled; none without one.
+    /// Seconds that the simulated disk was busy, unscaled; `None` without one.
     pub disk_s: Option<f64>,
-    /// How often its arm moved.
+    /// The number of seeks of the simulated disk.
     pub seeks: Option<u64>,
-    /// Bytes it delivered or took.
+    /// Bytes that the simulated disk read or wrote.
     pub disk_bytes: Option<u64>,
 }
 
-/// All that one race recorded.
+/// A record and the name of its folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dated {
+    /// The kind of race.
+    pub kind: String,
+    /// `DATE-KIND`, or `DATE.N-KIND`.
+    pub folder: String,
+    /// The record.
+    pub record: Record,
+}
+
+/// Everything that one race recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// What the race ran on, in the order shown.
+    /// The properties of the machine, in the order shown.
     pub machine: Vec<Fact>,
-    /// Who took part.
+    /// The programs.
     pub tools: Vec<Tool>,
-    /// What was raced, in the order shown.
+    /// The scenarios, in the order shown.
     pub scenarios: Vec<Scenario>,
-    /// Every run, in the order they ran.
+    /// All runs, in the order they ran.
     pub runs: Vec<Run>,
 }
 
 impl Record {
-    /// Writes the folder, which must not exist.
+    /// Writes the record to a folder that must not exist.
     ///
     /// # Errors
     ///
-    /// It exists, or cannot be written; a part of it may be there then.
+    /// The folder exists or cannot be written; a part of it may exist afterwards.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(folder.parent().unwrap_or(Path::new(".")))
             .and_then(|()| std::fs::create_dir(folder))
@@ -121,7 +134,7 @@ impl Record {
         write_rows(&folder.join("runs.csv"), &self.runs)
     }
 
-    /// Reads a folder.
+    /// Reads a record from its folder.
     ///
     /// # Errors
     ///
@@ -135,16 +148,29 @@ impl Record {
         })
     }
 
-    /// Returns the runs of a scenario by a tool that count: timed ones.
+    /// Returns the timed runs of a tool in a scenario.
     pub fn timed<'a>(&'a self, scenario: &'a str, tool: &'a str) -> impl Iterator<Item = &'a Run> {
         let of_both = move |run: &&Run| run.scenario == scenario && run.tool == tool;
         self.runs.iter().filter(of_both).filter(|run| run.round > 0)
     }
 }
 
+/// Reads the newest record of each kind below `runs`.
+///
+/// # Errors
+///
+/// The folder or a record cannot be read.
+pub fn read_newest(runs: &Path) -> Result<Vec<Dated>, Failure> {
+    let read_one = |(kind, path): (String, PathBuf)| {
+        let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Dated { kind, folder, record: Record::read(&path)? })
+    };
+    newest(runs)?.into_iter().map(read_one).collect()
+}
+
 /// Returns the newest folder of each kind below `runs`, with its kind, sorted by kind.
 ///
-/// Folders are named `YYYY-MM-DD-KIND`, or `YYYY-MM-DD.N-KIND` for the Nth more of a day.
+/// Folders are named `YYYY-MM-DD-KIND`, or `YYYY-MM-DD.N-KIND` for the Nth record of a day.
 ///
 /// # Errors
 ///
@@ -166,18 +192,18 @@ pub fn newest(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     Ok(newest.into_iter().map(|(kind, (_, folder))| (kind, runs.join(folder))).collect())
 }
 
-/// Returns a folder for a race of today that is not there yet.
+/// Returns a folder name for a race of today that does not exist yet.
 ///
 /// # Panics
 ///
-/// Never: there is always another number.
+/// Never: some number is always free.
 pub fn fresh_name(runs: &Path, date: &str, kind: &str) -> PathBuf {
     let names = std::iter::once(format!("{date}-{kind}"))
         .chain((2..).map(|n| format!("{date}.{n}-{kind}")));
     names.map(|name| runs.join(name)).find(|folder| !folder.exists()).expect("names never end")
 }
 
-/// Returns the date and number, comparable, and the kind.
+/// Returns the date with the number, which compare in time, and the kind.
 fn parse_name(folder: &str) -> Option<((String, u32), String)> {
     let date = folder.get(..10)?;
     let well_formed = date.bytes().enumerate().all(|(i, byte)| match i {

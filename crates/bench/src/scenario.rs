@@ -1,49 +1,50 @@
-//! What is raced: which work, on which tree, on which kind of device, with which caches.
+//! A scenario: the work, the tree, the storage and the state of the caches that tools are compared
+//! in.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The work that all tools of a race do.
+/// The work that all tools of a comparison do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
     /// Find all groups of equal files.
     Find,
-    /// Make equal files hard links of one.
+    /// Replace equal files by hard links of one file.
     Link,
     /// Copy a tree with its hard links.
     Mirror,
-    /// Copy a tree that has none: to others, each link would be a file of its own.
+    /// Copy a tree without hard links, for tools that would copy each link as a file of its own.
     Copy,
-    /// Copy a tree to where that copy already is: nothing to do.
+    /// Copy a tree onto a finished copy of it, so that there is nothing to do.
     Again,
-    /// Copy a tree with its hard links to another host, which is this one by way of ssh.
+    /// Copy a tree with its hard links to another host: this machine, through ssh.
     Push,
-    /// Copy such a tree from there.
+    /// Copy such a tree from another host.
     Pull,
     /// Delete a tree.
     Delete,
 }
 
-/// The order in which the files of a tree were written, which is that on the disk.
+/// The order in which the files of a tree were written, which is their order on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Directory by directory, as unpacking an archive does.
+    /// Directory by directory, as an archive is unpacked.
     Created,
-    /// In random order over the whole tree, as years of use do.
+    /// In random order over the whole tree, like a disk that was used for years.
     Shuffled,
 }
 
-/// What the tree is stored on.
+/// The storage of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// The file system of the working folder, as it is.
+    /// The file system of the store.
     AsIs,
-    /// ext4 on a simulated hard disk (see [`crate::arm`]).
-    Arm,
+    /// ext4 on a simulated hard disk ([`crate::hdd`]).
+    Hdd,
     /// A loop image of ext4.
     Ext4,
     /// A loop image of XFS.
@@ -56,7 +57,7 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AsIs => "on the machine's own disk",
-            Self::Arm => "on a simulated hard disk",
+            Self::Hdd => "on a simulated hard disk",
             Self::Ext4 => "on a loop image of ext4",
             Self::Xfs => "on a loop image of XFS",
             Self::Btrfs => "on a loop image of btrfs",
@@ -64,46 +65,46 @@ impl fmt::Display for Device {
     }
 }
 
-/// What the kernel holds in memory when a run starts.
+/// The content of the kernel's caches at the start of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// All that the last run left there: the same tools ran on the same tree before.
+    /// Everything that the same tools left there when they ran on the same tree just before.
     Warm,
-    /// Nothing: caches were dropped (`/proc/sys/vm/drop_caches`), images mounted anew.
+    /// Nothing: caches were dropped (`/proc/sys/vm/drop_caches`) and images mounted anew.
     Cold,
 }
 
-/// One line-up: all tools do this work on this tree, in turns.
+/// The conditions of one comparison: all tools do this work on this tree, in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Short and unique within a race; rows of runs refer to it.
+    /// A short name, unique within a race; runs refer to it.
     pub id: String,
-    /// What is done.
+    /// The work.
     pub work: Work,
-    /// The corpus by name, as `lop-bench corpus` lists it.
+    /// The name of the corpus, as `lop-bench corpus` lists it.
     pub corpus: String,
-    /// The corpus's scale: 1 is the published size.
+    /// The scale of the corpus; 1 is the published size.
     pub scale: f64,
-    /// Names of non-directories in the tree.
+    /// The number of names in the tree, without directories.
     pub names: u64,
-    /// Bytes of all its inodes together.
+    /// The sum of the sizes of all inodes.
     pub bytes: u64,
-    /// How it was written.
+    /// The order on disk.
     pub order: Order,
-    /// What it is on.
+    /// The storage.
     pub device: Device,
-    /// What is in memory at the start of a run.
+    /// The state of the caches at the start of a run.
     pub cache: Cache,
-    /// What was found out about the answers before the race, for people.
+    /// The result of the check of all answers before the race, in words.
     pub answers: String,
 }
 
 impl Scenario {
-    /// Returns whether the arm's time is what counts, rather than that of this machine.
+    /// Returns whether the busy time of the simulated disk counts, rather than the clock.
     ///
-    /// With warm caches the arm rests, and the wall clock counts there too.
-    pub fn by_arm(&self) -> bool {
-        self.device == Device::Arm && self.cache == Cache::Cold
+    /// With warm caches the disk is idle, and the clock counts there too.
+    pub fn counts_disk_time(&self) -> bool {
+        self.device == Device::Hdd && self.cache == Cache::Cold
     }
 }

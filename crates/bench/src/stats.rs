@@ -1,18 +1,18 @@
-//! The few statistics there are: medians with their spread, and ranks with ties.
+//! Statistics of runs: medians with their spread, and ranks with ties.
 
-/// The middle of some measurements, and how far they reach.
+/// The median and the extremes of some measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The middle one; the mean of the middle two of an even number.
-    pub median: f64,
-    /// The smallest.
-    pub min: f64,
-    /// The largest.
-    pub max: f64,
+pub(crate) struct Spread {
+    /// The middle value, or the mean of the two middle values of an even number.
+    pub(crate) median: f64,
+    /// The smallest value.
+    pub(crate) min: f64,
+    /// The largest value.
+    pub(crate) max: f64,
 }
 
-/// Returns the spread of some values, none of which is NaN; none without values.
-pub fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+/// Returns the spread of some values, none of which may be NaN; `None` without values.
+pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -21,15 +21,15 @@ pub fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     Some(Spread { median: f64::midpoint(lower, upper), min, max })
 }
 
-/// Returns the median of some values, none of which is NaN; none without values.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+/// Returns the median of some values, none of which may be NaN; `None` without values.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     spread(values).map(|spread| spread.median)
 }
 
 /// Returns the rank of each value, 1 for the smallest; equal values share the mean of their ranks.
 ///
-/// Infinity is a value like any other: give it to whoever has none, and they share the last ranks.
-pub fn ranks(values: &[f64]) -> Vec<f64> {
+/// Infinity is a valid value: use it for tools without a figure, which then share the last ranks.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let number = |test: &dyn Fn(&f64) -> bool| -> f64 {
         values.iter().filter(|other| test(other)).map(|_| 1.0).sum()
     };
@@ -40,9 +40,9 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Returns a count as a number to calculate with.
+/// Converts a count for calculations.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, and only printed rounded")]
-pub fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn those_without_a_value_share_the_last_ranks() {
+    fn missing_values_share_the_last_ranks() {
         assert_eq!(ranks(&[f64::INFINITY, 1.0, f64::INFINITY, 2.0]), [3.5, 1.0, 3.5, 2.0]);
     }
 

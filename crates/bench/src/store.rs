@@ -1,7 +1,7 @@
-//! The folder in which trees, images and results are kept between races.
+//! The folder that keeps trees, images and results between races.
 //!
-//! Races run as root, remove what they made and mount images: so they work in a folder that is theirs
-//! and nowhere else.
+//! Races run as root, remove what they made and mount images, so they work only in a folder that
+//! carries a mark.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// Says that a folder is a store.
+/// The name of the file that marks a folder as a store.
 const MARK: &str = ".lop-bench";
 
-/// A folder of our own.
+/// A folder that belongs to the races.
 #[derive(Debug, Clone)]
 pub struct Store(PathBuf);
 
 impl Store {
-    /// Opens a store, or makes one of a folder that is missing or empty.
+    /// Opens a store, or turns a missing or empty folder into one.
     ///
     /// # Errors
     ///
-    /// It holds something else, or cannot be made.
+    /// The folder contains something else, or cannot be created.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let at = |e: std::io::Error| Failure::at(path, e);
         fs::create_dir_all(path).map_err(at)?;
@@ -36,13 +36,13 @@ impl Store {
         Ok(Self(path))
     }
 
-    /// Returns the folder, absolute and without links.
-    pub fn path(&self) -> &Path {
+    /// Returns the folder as an absolute path without symbolic links.
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Returns the path of something in it.
-    pub fn join(&self, name: &str) -> PathBuf {
+    /// Returns the path of an entry of the store.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
@@ -51,16 +51,16 @@ impl Store {
         let device = fs::metadata(&self.0).ok()?.dev();
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let block = format!("/sys/dev/block/{major}:{minor}");
-        // A partition's queue is its disk's.
+        // A partition has no queue of its own; its disk has.
         let settings = ["queue", "../queue"].map(|queue| format!("{block}/{queue}/rotational"));
         settings.map(PathBuf::from).into_iter().find(|path| path.exists())
     }
 }
 
-/// The store's disk announced as an SSD until this is dropped.
+/// Announces the store's disk as an SSD until it is dropped.
 ///
-/// Virtual disks often say that they rotate. Some tools then read with one thread, or in another
-/// order, and are several times slower than on the same disk that says the truth.
+/// Virtual disks often claim to rotate. Some tools then read with one thread, or in another order,
+/// and are several times slower than on the same disk announced as an SSD.
 #[derive(Debug)]
 pub(crate) struct Announced {
     setting: PathBuf,
@@ -68,7 +68,7 @@ pub(crate) struct Announced {
 }
 
 impl Announced {
-    /// Announces it.
+    /// Changes the kernel's setting.
     pub(crate) fn as_ssd(store: &Store) -> Result<Self, Failure> {
         let setting = store.rotational();
         let setting = setting.ok_or_else(|| Failure::at(store.path(), "is on no block device"))?;

@@ -1,11 +1,12 @@
-//! Programs of the system that do what only they can: make file systems, mount them, tell the date.
+//! Runs programs of the system that make file systems, mount them, or know the date.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
 
-/// Runs a tool on paths and returns what it printed; its complaint is the error.
+/// Runs a program on some paths and returns its output; what it prints to standard error becomes
+/// the failure.
 pub(crate) fn tool(command: &[&str], paths: &[&Path]) -> Result<String, Failure> {
     let (name, args) = command.split_first().expect("a tool to run");
     let path = format!("{}:/sbin:/usr/sbin", std::env::var("PATH").unwrap_or_default());

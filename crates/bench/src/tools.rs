@@ -1,8 +1,9 @@
-//! Who takes part: command lines that make different programs do the same work.
+//! The programs of the races: command lines that make them do the same work.
 //!
-//! Finding: hidden files in, empty files out, links not followed, hard links no duplicates, no cache,
-//! nothing printed but the groups. Copying: hard links, holes, times, rights, ACLs and extended
-//! attributes kept, what is surplus deleted. Deleting: everything.
+//! Finders include hidden files, skip empty files, follow no links, do not report hard links as
+//! duplicates, use no cache and print only the groups. Copiers keep hard links, holes, times,
+//! ownership, ACLs and extended attributes, and delete extraneous entries. Deleters delete
+//! everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,9 +15,9 @@ use crate::Failure;
 use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
-/// Where a tool can be had.
+/// The origin of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// This workspace.
     Here,
     /// A package of Debian.
@@ -25,58 +26,58 @@ pub enum Source {
     Crate(&'static str),
 }
 
-/// How a tool tells the groups it found.
+/// The format in which a finder reports its groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// A path a line on standard output, groups apart by lines that are no absolute path.
+    /// One path a line on standard output; lines that are no absolute path separate the groups.
     Lines,
     /// rdfind's result file: the number of a group in the second column, the path in the last.
     Rdfind,
     /// czkawka's JSON file: sizes, each with a list of groups.
     Czkawka,
-    /// Nothing to tell: the work changes files.
+    /// No groups: the work changes files.
     None,
 }
 
-/// A program and one way to run it.
+/// A program with a command line.
 #[derive(Debug)]
 pub struct Entrant {
     /// Its name in the tables.
-    pub name: &'static str,
-    /// How it takes part.
-    pub role: Role,
-    /// What it does.
-    pub work: Work,
-    /// Where it can be had.
-    pub source: Source,
-    /// `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, not there at the start) and `EMPTY` (a
-    /// directory) stand for what differs by run, as do `RSH`, which is followed by a host, and `lop`; with
-    /// `&&` in it, it is for a shell.
+    pub(crate) name: &'static str,
+    /// The part it plays.
+    pub(crate) role: Role,
+    /// The work it does.
+    pub(crate) work: Work,
+    /// Its origin.
+    pub(crate) source: Source,
+    /// The command line. `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, missing at the start),
+    /// `EMPTY` (a directory), `RSH` (followed by a host) and `lop` stand for what differs between
+    /// runs. A command line with `&&` in it is run by a shell.
     command: &'static str,
-    /// Whether `FILE` stays from the run before.
-    pub remembers: bool,
+    /// Whether `FILE` of the run before is kept.
+    pub(crate) remembers: bool,
     version: &'static str,
     answer: Answer,
 }
 
-/// What the words of a command line stand for.
+/// The values of the words in a command line.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub(crate) struct Places {
     /// `DIR` or `SRC`: the tree.
-    pub tree: PathBuf,
+    pub(crate) tree: PathBuf,
     /// `DST`: the copy.
-    pub copy: PathBuf,
+    pub(crate) copy: PathBuf,
     /// `FILE`.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// `EMPTY`.
-    pub empty: PathBuf,
+    pub(crate) empty: PathBuf,
     /// The binary of lop.
-    pub lop: PathBuf,
-    /// `RSH`: the command that connects to a host, if there is one.
-    pub rsh: String,
+    pub(crate) lop: PathBuf,
+    /// `RSH`: the command that connects to a host, or nothing.
+    pub(crate) rsh: String,
 }
 
-/// A word that begins so is a path on the host that is reached with `RSH`.
+/// The prefix of paths on the host that `RSH` connects to.
 const HOST: &str = "localhost:";
 
 impl Places {
@@ -102,8 +103,8 @@ impl Places {
     }
 }
 
-/// Groups of inodes: an answer without the names, which tools choose and write differently.
-pub type Groups = BTreeSet<BTreeSet<u64>>;
+/// Groups as sets of inode numbers, because tools choose and write names differently.
+pub(crate) type Groups = BTreeSet<BTreeSet<u64>>;
 
 const fn peer(
     name: &'static str,
@@ -116,18 +117,18 @@ const fn peer(
     Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
 }
 
-/// lop with a catalog, which the others have not.
+/// Returns lop with a catalog, which the peers do not have.
 const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entrant {
     let plain = peer(name, Work::Find, Source::Here, command, Answer::Lines);
     Entrant { role: Role::Aside, remembers, ..plain }
 }
 
-/// lop that looks for duplicates and acts on them.
+/// Returns lop finding duplicates and acting on them.
 const fn lop_acts(name: &'static str, role: Role, command: &'static str) -> Entrant {
     Entrant { role, ..peer(name, Work::Link, Source::Here, command, Answer::None) }
 }
 
-/// lop that copies.
+/// Returns lop copying.
 const fn lop_copies(work: Work, command: &'static str) -> Entrant {
     Entrant { role: Role::Ours, ..peer("lop", work, Source::Here, command, Answer::None) }
 }
@@ -136,9 +137,9 @@ use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
 use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
 
-/// Everybody. dupd, cpdup and fslint are neither in Debian 12 nor on crates.io, where a
-/// stranger could get them with one command.
-pub const ENTRANTS: [Entrant; 34] = [
+/// All programs. dupd, cpdup and fslint are missing because neither Debian 12 nor crates.io has
+/// them, from where a reader gets a program with one command.
+pub(crate) const ENTRANTS: [Entrant; 34] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -223,12 +224,12 @@ pub const ENTRANTS: [Entrant; 34] = [
 ];
 
 impl Entrant {
-    /// Returns the command line with its words filled in.
-    pub fn argv(&self, places: &Places) -> Vec<OsString> {
+    /// Returns the command line with its words replaced.
+    pub(crate) fn argv(&self, places: &Places) -> Vec<OsString> {
         if !self.command.contains("&&") {
             return self.command.split(' ').map(|word| places.fill(word)).collect();
         }
-        // The shell gets the places as arguments, so that nothing in them means anything to it.
+        // The shell gets the paths as arguments, so that it interprets nothing in them.
         let mut argv: Vec<OsString> = ["sh", "-c", "", "sh"].map(OsString::from).to_vec();
         let word = |word: &str| {
             let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
@@ -245,7 +246,7 @@ impl Entrant {
     }
 
     /// Returns its entry in a record, if it is installed.
-    pub fn tool(&self, lop: &Path) -> Option<Tool> {
+    pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
         let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
         let output = Command::new(program).arg(self.version).output().ok()?;
@@ -260,12 +261,12 @@ impl Entrant {
         Some(Tool { name, role: self.role, version, command })
     }
 
-    /// Reads the groups that it told, as inodes; `None` where it has nothing to tell.
+    /// Reads the reported groups as sets of inodes; `None` where the work reports none.
     ///
     /// # Errors
     ///
-    /// They are not in the form this tool uses, or a path in them leads nowhere.
-    pub fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
+    /// The output is not in the format of this tool, or contains a path that does not exist.
+    pub(crate) fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
         let source = if self.answer == Lines { output } else { file };
         let read = || {
             let bytes = std::fs::read(source).map_err(|e| Failure::at(source, e))?;
@@ -281,7 +282,7 @@ impl Entrant {
     }
 }
 
-/// Returns the commands that install whoever is missing.
+/// Returns the commands that install missing tools.
 pub fn advice(missing: &[&Entrant]) -> Vec<String> {
     let mut packages = BTreeSet::new();
     let mut crates = BTreeSet::new();
@@ -300,7 +301,7 @@ pub fn advice(missing: &[&Entrant]) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// Returns which commit of this repository is checked out, as an addition to a version.
+/// Returns the commit of this repository as a suffix for a version.
 fn commit() -> String {
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
@@ -308,7 +309,7 @@ fn commit() -> String {
     };
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
-    // What a race itself writes changes nothing of what is raced.
+    // Files that a race itself writes do not change the raced program.
     let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
     let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
     let clean = changed.is_some_and(|changed| changed.stdout.is_empty());
@@ -342,7 +343,7 @@ fn from_rdfind(text: &str) -> Vec<Vec<String>> {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let columns: Vec<&str> = line.splitn(8, ' ').collect();
         if let [_, group, .., path] = columns[..] {
-            // A duplicate has its group's number negated.
+            // rdfind negates the number of the group for duplicates.
             groups.entry(group.trim_start_matches('-')).or_default().push(path.to_owned());
         }
     }
@@ -359,7 +360,7 @@ fn from_czkawka(text: &str) -> serde_json::Result<Vec<Vec<String>>> {
     Ok(sizes.into_values().flatten().map(paths).collect())
 }
 
-/// Looks every path up; what is one inode under several names is one file.
+/// Looks up the inode of every path; several names of one inode are one file.
 fn inodes(groups: Vec<Vec<String>>) -> Result<Groups, Failure> {
     let inode = |path: String| {
         let found = std::fs::symlink_metadata(&path);
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in_and_the_rest_is_left() {
+    fn words_are_replaced_and_the_rest_is_kept() {
         let places = Places {
             tree: PathBuf::from("/t"),
             copy: PathBuf::from("/c"),
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_found_in_what_programs_say() {
+    fn versions_are_found_in_the_output_of_programs() {
         assert_eq!(version_in("jdupes 1.21.3 (2023-02-09) 64-bit"), Some("1.21.3"));
         assert_eq!(version_in("This is rdfind version 1.5.0"), Some("1.5.0"));
         assert_eq!(version_in("duff"), None);

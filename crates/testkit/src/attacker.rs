@@ -1,14 +1,15 @@
-//! Somebody who moves things under a program while it works.
+//! An attacker that moves things under a program while it works.
 //!
-//! An [`Attacker`] has two threads. The *mover* takes random entries below the roots and exchanges
+//! An [`Attacker`] has two threads. The *mover* picks random entries below the roots and exchanges
 //! files, exchanges directories, exchanges a file or directory with a symbolic link that leads
-//! outside (and back), renames away (and back). The *stalker* is told by inotify of every name that
-//! somebody else makes, temporary ones above all, and does the same to those at once.
+//! outside (and back), and renames entries away (and back). The *stalker* learns from inotify of
+//! every name that another process creates, temporary ones above all, and does the same to it at
+//! once.
 //!
-//! It destroys nothing: it renames with `RENAME_EXCHANGE` and `RENAME_NOREPLACE` alone and unlinks
-//! nothing. What it cannot put back, because the program took the place, stays in
-//! [`held`](Attacker::held). So each content is afterwards below a root or there, unless the program
-//! under test destroyed it:
+//! It destroys nothing: it only renames, with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`, and never
+//! unlinks. If it cannot put something back because the program took the place, that stays in
+//! [`held`](Attacker::held). So afterwards each content is below a root or in `held`, unless the
+//! program under test destroyed it:
 //!
 //! ```no_run
 //! # use testkit::{AttackOptions, Attacker, Compare, Snapshot, TempTree};
@@ -27,9 +28,10 @@
 //!
 //! # The bait
 //!
-//! Links lead to a directory that holds, under the names of the tree's own files, copies of them
-//! with the same time: a program that comes there finds what it expects, and only what it does by
-//! descriptor is safe. Those copies are no proof that a content was kept: never count the bait.
+//! The links lead to a directory with copies of the tree's own files, under the same names and with
+//! the same times. A program that follows a link finds what it expects there, and only one that
+//! works with descriptors is safe. These copies do not prove that a content was kept, so tests MUST
+//! NOT count them.
 
 mod bait;
 mod mover;
@@ -48,7 +50,7 @@ use std::time::Duration;
 use crate::dice::Dice;
 use places::{Identity, open_dir};
 
-/// One kind of swap.
+/// A kind of swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swap {
     /// Two files exchanged.
@@ -61,7 +63,7 @@ pub enum Swap {
     DirForLink,
     /// Renamed out of the tree, and back.
     Away,
-    /// Any of these done to a name that was made while the attacker watched.
+    /// Any of these, done to a name that was created while the attacker watched.
     Fresh,
 }
 
@@ -71,22 +73,22 @@ impl Swap {
         [Self::Files, Self::Dirs, Self::FileForLink, Self::DirForLink, Self::Away, Self::Fresh];
 }
 
-/// How to attack.
+/// The settings of an attack.
 #[derive(Debug, Clone)]
 pub struct AttackOptions {
-    /// The kinds of swaps to do.
+    /// The kinds of swaps.
     pub kinds: Vec<Swap>,
-    /// How many links to the bait are put into the tree at the start, named `bait-link-` and a
-    /// number.
+    /// The number of links to the bait that are put into the tree at the start, named `bait-link-`
+    /// and a number.
     pub links_inside: u32,
-    /// The longest time that something is away or a link in its place; often there is none at all.
+    /// The longest time that an entry is away or replaced by a link; often it is put back at once.
     pub longest_dwell: Duration,
-    /// How long the mover rests after each swap.
+    /// The pause of the mover after each swap.
     pub rest: Duration,
 }
 
 impl Default for AttackOptions {
-    /// Every kind, no links inside, and some thousand swaps per second.
+    /// Returns every kind, no links inside, and some thousand swaps per second.
     fn default() -> Self {
         Self {
             kinds: Swap::ALL.to_vec(),
@@ -97,7 +99,7 @@ impl Default for AttackOptions {
     }
 }
 
-/// How many swaps of each kind succeeded.
+/// The number of successful swaps of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use = "an attack that did nothing tests nothing"]
 pub struct Swaps {
@@ -111,9 +113,9 @@ pub struct Swaps {
     pub dir_for_link: usize,
     /// [`Swap::Away`].
     pub away: usize,
-    /// [`Swap::Fresh`]; these also count as what they are.
+    /// [`Swap::Fresh`]; these also count as their own kind.
     pub fresh: usize,
-    /// How often something could not be put back into its place, and stayed outside.
+    /// Entries that could not be put back and stayed outside.
     pub stranded: usize,
 }
 
@@ -123,7 +125,7 @@ impl Swaps {
         self.files + self.dirs + self.file_for_link + self.dir_for_link + self.away
     }
 
-    /// Returns the number of one kind.
+    /// Returns the number of swaps of one kind.
     pub fn of(&self, kind: Swap) -> usize {
         match kind {
             Swap::Files => self.files,
@@ -136,7 +138,7 @@ impl Swaps {
     }
 }
 
-/// An attack that goes on; dropping it stops it.
+/// A running attack; dropping it stops it.
 #[derive(Debug)]
 #[must_use = "dropping it stops the attack"]
 pub struct Attacker {
@@ -145,15 +147,15 @@ pub struct Attacker {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What both threads know.
+/// The state that both threads share.
 #[derive(Debug)]
 struct Ground {
     roots: Vec<OwnedFd>,
-    /// The directory for what is taken out of the tree.
+    /// The directory for entries taken out of the tree.
     held: OwnedFd,
-    /// The bait's file and directory.
+    /// The file and the directory of the bait.
     targets: [PathBuf; 2],
-    /// What must never be entered.
+    /// Directories that must never be entered.
     bait: Identity,
     options: AttackOptions,
     stop: AtomicBool,
@@ -165,12 +167,13 @@ struct Ground {
 impl Attacker {
     /// Lays the bait in `outside` and begins to attack everything below `roots`.
     ///
-    /// `outside` is made if missing, is not below a root and is on the same file system. The same
-    /// seed draws the same numbers, though what comes of them is up to the scheduler.
+    /// `outside` is created if missing; it must not be below a root, and must be on the same file
+    /// system. The same seed draws the same numbers, although their effect depends on the
+    /// scheduler.
     ///
     /// # Panics
     ///
-    /// When that is not so, or a root cannot be opened or the bait not be laid.
+    /// When `outside` does not qualify, a root cannot be opened, or the bait cannot be laid.
     #[track_caller]
     pub fn start(
         roots: &[impl AsRef<Path>],
@@ -200,19 +203,19 @@ impl Attacker {
         attacker
     }
 
-    /// Returns the directory that no program has any business in; take a [`Snapshot`] of it.
+    /// Returns the directory that no program may enter; take a [`Snapshot`] of it.
     ///
     /// [`Snapshot`]: crate::Snapshot
     pub fn bait(&self) -> PathBuf {
         self.outside.join(bait::BAIT)
     }
 
-    /// Returns the directory of what was taken out of the tree and could not be put back.
+    /// Returns the directory of entries that could not be put back into the tree.
     pub fn held(&self) -> PathBuf {
         self.outside.join(bait::HELD)
     }
 
-    /// Returns what was done so far.
+    /// Returns the swaps so far.
     pub fn so_far(&self) -> Swaps {
         let count = |kind: Swap| self.ground.counts[kind as usize].load(Ordering::Relaxed);
         Swaps {
@@ -226,11 +229,11 @@ impl Attacker {
         }
     }
 
-    /// Ends the attack, with everything put back that can be, and returns what was done.
+    /// Stops the attack, puts back what it can, and returns the swaps.
     ///
     /// # Panics
     ///
-    /// When a thread of it did.
+    /// When one of its threads panicked.
     pub fn stop(mut self) -> Swaps {
         for thread in self.end() {
             thread.join().expect("the attacker's threads do not panic");
@@ -256,7 +259,7 @@ impl Drop for Attacker {
 }
 
 impl Ground {
-    fn goes_on(&self) -> bool {
+    fn runs_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
 
@@ -265,7 +268,7 @@ impl Ground {
     }
 }
 
-/// Opens the roots and the place for what is held.
+/// Opens the roots and the directory for held entries.
 fn ground(roots: &[&Path], outside: &Path, options: AttackOptions) -> std::io::Result<Ground> {
     let roots: Result<Vec<_>, _> = roots.iter().map(|root| open_dir(root)).collect();
     let bait = outside.join(bait::BAIT);

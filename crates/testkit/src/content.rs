@@ -1,4 +1,5 @@
-//! What a file holds, as data: bytes, seeded noise, noise with one byte changed, holes with islands.
+//! The contents of files as data: bytes, seeded noise, noise with one byte changed, holes with
+//! islands.
 //!
 //! The noise is a fixed function of its seed, so a failing test fails again.
 
@@ -6,29 +7,32 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::dice::Dice;
+
 /// The content of one regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Exactly these bytes.
     Bytes(Vec<u8>),
-    /// `len` pseudo-random bytes that depend on `seed` alone; a shorter one is a prefix of a longer.
+    /// `len` pseudo-random bytes that depend only on `seed`; a shorter one is a prefix of a longer
+    /// one.
     Seeded {
-        /// Which noise.
+        /// The seed of the noise.
         seed: u64,
         /// Length in bytes.
         len: u64,
     },
     /// [`Content::Seeded`] with the byte at offset `at` changed by XOR with `variant`.
     ///
-    /// Equal before and after that byte; `variant` 0, or `at` past the end, changes nothing.
+    /// Equal before and after that byte. A `variant` of 0, or `at` beyond the end, changes nothing.
     Differing {
-        /// Which noise.
+        /// The seed of the noise.
         seed: u64,
         /// Length in bytes.
         len: u64,
         /// Offset in bytes of the byte that differs.
         at: u64,
-        /// The other operand of the XOR: each value gives another content.
+        /// The other operand of the XOR; each value makes another content.
         variant: u8,
     },
     /// A hole of `len` bytes with data written at some offsets; reads as zeros elsewhere.
@@ -41,7 +45,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns every byte the file will hold, holes as zeros: takes that much memory.
+    /// Returns all bytes of the file, holes as zeros; takes that much memory.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -65,7 +69,7 @@ impl Content {
         }
     }
 
-    /// Writes the content into a new, empty `file`; holes are left as holes.
+    /// Writes the content into a new, empty `file` and leaves holes as holes.
     pub(crate) fn write_to(&self, file: &File) -> io::Result<()> {
         let Self::Sparse { len, islands } = self else {
             return file.write_all_at(&self.bytes(), 0);
@@ -99,19 +103,13 @@ impl From<&str> for Content {
     }
 }
 
-/// Returns `len` bytes of `SplitMix64` output, little-endian.
-///
-/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// Returns the first `len` bytes of the stream of a seed, little-endian ([`Dice`]).
 fn noise(seed: u64, len: u64) -> Vec<u8> {
     let len = index(len);
     let mut bytes = Vec::with_capacity(len + 8);
-    let mut state = seed;
+    let mut dice = Dice::new(seed);
     while bytes.len() < len {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bytes.extend_from_slice(&(z ^ (z >> 31)).to_le_bytes());
+        bytes.extend_from_slice(&dice.bits().to_le_bytes());
     }
     bytes.truncate(len);
     bytes

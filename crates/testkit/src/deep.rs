@@ -33,7 +33,8 @@ pub fn deep_path(levels: usize, name: impl PathBytes) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// What `openat` says of the first component that fails; `InvalidInput` for `..` and absolute paths.
+/// The error of `openat` for the first component that fails; `InvalidInput` for `..` and absolute
+/// paths.
 pub fn open_beneath(root: &Path, relative: impl PathBytes) -> io::Result<File> {
     let relative = relative.to_path();
     let mut names = relative.components().peekable();

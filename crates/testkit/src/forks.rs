@@ -1,7 +1,9 @@
-//! Forks one at a time, and none while a test keeps files to itself; what is started heeds signals.
+//! Serialises forks, and prevents them while a test keeps files open; resets signals of what it
+//! starts.
 //!
-//! From a fork until the child's exec, the child has every file that is open here, also those that are
-//! open for writing; what is open for writing elsewhere is left alone by what is tested.
+//! Between a fork and the child's exec, the child has a copy of every descriptor that is open here,
+//! also of files that are open for writing. The program under test leaves files alone that another
+//! process has open for writing.
 
 use std::io;
 use std::process::{Child, Command};
@@ -9,21 +11,21 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::signals::heed_in_children;
 
-/// Held for writing while a process is forked.
+/// Locked for writing while a process is forked.
 static FORKS: RwLock<()> = RwLock::new(());
 
-/// Keeps testkit from forking this process until what is returned is dropped.
+/// Prevents testkit from forking this process until the guard is dropped.
 ///
-/// Who holds it must not start anything itself.
+/// The holder of the guard must not start a process itself.
 pub fn without_forks() -> RwLockReadGuard<'static, ()> {
     FORKS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a command when nobody minds; it has been executed when this returns.
+/// Starts a command when no guard prevents it; the command has been executed when this returns.
 ///
 /// # Errors
 ///
-/// When it cannot be started.
+/// The command cannot be started.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
     heed_in_children();
     let _alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);

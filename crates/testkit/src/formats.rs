@@ -1,7 +1,7 @@
 //! Reads the output formats of the program under test back into [`Groups`].
 //!
-//! Strict on purpose: output that is cut short, or a path listed twice, is a defect that a set would
-//! hide, so it panics. A group of one is kept, for the comparison to find.
+//! The parsers are strict on purpose: truncated output, or a path listed twice, is a defect that a
+//! set would hide, so it panics. A group of one is kept, for the comparison to find.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub struct JsonGroup {
 ///
 /// # Panics
 ///
-/// When the last line has no end or a path comes twice.
+/// When the last line has no newline or a path occurs twice.
 pub fn parse_fdupes(output: &[u8]) -> Groups {
     collect(&split(output, b'\n', "fdupes"))
 }
@@ -37,7 +37,7 @@ pub fn parse_fdupes(output: &[u8]) -> Groups {
 ///
 /// # Panics
 ///
-/// When the output does not end with a group's end or a path comes twice.
+/// When the output does not end with the end of a group or a path occurs twice.
 pub fn parse_nul(output: &[u8]) -> Groups {
     let whole = output.is_empty() || output.ends_with(b"\0\0");
     assert!(whole, "nul output is cut short: it ends with {}", shown(tail(output)));
@@ -48,7 +48,7 @@ pub fn parse_nul(output: &[u8]) -> Groups {
 ///
 /// # Panics
 ///
-/// As [`parse_json_groups`], and when a path comes twice.
+/// As [`parse_json_groups`], and when a path occurs twice.
 pub fn parse_json(output: &[u8]) -> Groups {
     let groups = parse_json_groups(output).into_iter();
     collect(&groups.map(|group| group.files).collect::<Vec<_>>())
@@ -59,7 +59,7 @@ pub fn parse_json(output: &[u8]) -> Groups {
 ///
 /// # Panics
 ///
-/// When the output is anything else, with the part that is not as it should be.
+/// When the output is anything else; the message has the part that is wrong.
 pub fn parse_json_groups(output: &[u8]) -> Vec<JsonGroup> {
     let document: Value = serde_json::from_slice(output)
         .unwrap_or_else(|e| panic!("no JSON: {e}: it ends with {}", shown(tail(output))));
@@ -94,7 +94,7 @@ fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("no array \"{key}\" in {value}"))
 }
 
-/// Splits at `end` into groups, which an empty path ends.
+/// Splits at `end` into groups, each of which an empty path ends.
 fn split(output: &[u8], end: u8, format: &str) -> Vec<Vec<Vec<u8>>> {
     let Some((last, rest)) = output.split_last() else {
         return Vec::new();

@@ -1,27 +1,21 @@
-//! Groups of equal files as sets of path bytes, and how two answers are compared.
+//! Groups of equal files as sets of path bytes, and the comparison of two answers.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use crate::oracle::{regular_files, smallest_paths};
 use crate::path_bytes::PathBytes;
 
-/// Groups of duplicates: order tells nothing, neither of groups nor within one.
+/// Groups of duplicates; no order has a meaning, neither of the groups nor within one.
 pub type Groups = BTreeSet<BTreeSet<Vec<u8>>>;
 
-/// How many groups of each kind a difference shows.
+/// The number of groups of each kind that a difference shows.
 const GROUPS_SHOWN: usize = 10;
-/// How many paths of a group a difference shows.
+/// The number of paths of a group that a difference shows.
 const PATHS_SHOWN: usize = 8;
-/// How many bytes of a path, once escaped, a difference shows.
+/// The number of bytes of a path, once escaped, that a difference shows.
 const PATH_BYTES_SHOWN: usize = 160;
 
-/// Returns the groups written out by hand.
+/// Returns groups that a test writes out.
 pub fn groups_of<G, P>(groups: impl IntoIterator<Item = G>) -> Groups
 where
     G: IntoIterator<Item = P>,
@@ -31,7 +25,7 @@ where
     groups.into_iter().map(group).collect()
 }
 
-/// Returns the groups with `root/` taken off the front of every path.
+/// Returns the groups with the prefix `root/` removed from every path.
 ///
 /// # Panics
 ///
@@ -48,28 +42,7 @@ pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
     groups.iter().map(|group| group.iter().map(relative).collect()).collect()
 }
 
-/// Maps every path to the smallest path below `root` of its inode, and drops groups of one.
-///
-/// Makes answers comparable that chose different names of one file. Relative paths are taken, and
-/// returned, relative to `root`; a path that leads to no regular file below it is left as it is.
-pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
-    let root = root.as_ref();
-    let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
-    let collapse = |path: &Vec<u8>| {
-        let given = Path::new(OsStr::from_bytes(path));
-        let identity = fs::symlink_metadata(root.join(given)).map(|m| (m.dev(), m.ino()));
-        let Some(found) = identity.ok().and_then(|id| smallest.get(&id)) else {
-            return path.clone();
-        };
-        let relative = found.strip_prefix(root).unwrap_or(found);
-        let kept = if given.is_absolute() { found } else { relative };
-        kept.as_os_str().as_bytes().to_vec()
-    };
-    let collapsed = groups.iter().map(|group| group.iter().map(collapse).collect());
-    collapsed.filter(|group: &BTreeSet<_>| group.len() > 1).collect()
-}
-
-/// Returns a bounded account of how `actual` differs from `expected`, or `None` when it does not.
+/// Returns a bounded description of how `actual` differs from `expected`, or `None` if it does not.
 pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
     if expected == actual {
         return None;
@@ -80,16 +53,16 @@ pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
     Some(text)
 }
 
-/// Returns `Ok` when the groups are the same, and else the account of [`diff_groups`].
+/// Returns `Ok` if the groups are equal, and otherwise the description of [`diff_groups`].
 pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
     diff_groups(expected, actual).map_or(Ok(()), Err)
 }
 
-/// Asserts that the groups are the same.
+/// Asserts that the groups are equal.
 ///
 /// # Panics
 ///
-/// When they are not, with the account of [`diff_groups`].
+/// When they are not, with the description of [`diff_groups`].
 #[track_caller]
 pub fn assert_groups(expected: &Groups, actual: &Groups) {
     if let Some(difference) = diff_groups(expected, actual) {
@@ -116,7 +89,7 @@ fn list(text: &mut String, title: &str, groups: Vec<&BTreeSet<Vec<u8>>>) {
     }
 }
 
-/// Returns a path for people: escaped, and cut in the middle when long.
+/// Returns a path for people: escaped, and cut in the middle if it is long.
 pub(crate) fn shown(path: &[u8]) -> String {
     let text = path.escape_ascii().to_string();
     if text.len() <= PATH_BYTES_SHOWN {
@@ -128,23 +101,7 @@ pub(crate) fn shown(path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{collapse_links, diff_groups, groups_of, relative_to};
-    use crate::TreeBuilder;
-
-    #[test]
-    fn links_collapse_to_the_smallest_name_whatever_was_chosen() {
-        let tree = TreeBuilder::new()
-            .hard_links("x", &["a/2", "a/1", "b"])
-            .file("copy", "x")
-            .hard_links("y", &["y1", "y2"])
-            .make_temp();
-        let chosen = groups_of([vec!["b", "a/2", "copy"], vec!["y1", "y2"], vec!["gone", "away"]]);
-        let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
-        assert_eq!(collapse_links(&tree, &chosen), expected);
-        let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
-        let collapsed = collapse_links(&tree, &absolute);
-        assert_eq!(relative_to(tree.path(), &collapsed), groups_of([["a/1", "copy"]]));
-    }
+    use super::{diff_groups, groups_of};
 
     #[test]
     fn a_difference_names_the_groups_and_stays_short() {

@@ -1,6 +1,7 @@
-//! A tree of everything that broke some duplicate finder: odd names, odd kinds, missing rights.
+//! A tree of everything that broke some duplicate finder: odd names, odd kinds, missing
+//! permissions.
 //!
-//! All odd names hold contents of one size, so none is dismissed before it was opened.
+//! All odd names have contents of one size, so that no file is dismissed before it is opened.
 
 #[cfg(test)]
 mod tests;
@@ -13,14 +14,14 @@ use crate::groups::Groups;
 use crate::path_bytes::PathBytes;
 use crate::tree::TreeBuilder;
 
-/// What is true of the hostile tree; all paths are relative to its root.
+/// The truth about the hostile tree; all paths are relative to its root.
 #[derive(Debug, Clone)]
 pub struct Hostile {
-    /// The groups that a reader with root's rights finds.
+    /// The groups that root finds.
     pub groups: Groups,
-    /// The groups that anybody else finds, unless they own the tree and change its modes.
+    /// The groups that any other user finds, unless they own the tree and change its modes.
     pub groups_without_rights: Groups,
-    /// What only root can examine: one file and one directory of mode 000.
+    /// The entries that only root can examine: one file and one directory of mode 000.
     pub unreadable: BTreeSet<Vec<u8>>,
 }
 
@@ -32,7 +33,8 @@ impl Hostile {
 }
 
 impl Hostile {
-    /// Gives the current user access to everything in the tree at `root`. Root has it already, and the tree stays as it is.
+    /// Gives the current user access to everything in the tree at `root`. Root has access anyway,
+    /// so for root the tree does not change.
     ///
     /// # Panics
     ///
@@ -46,11 +48,11 @@ impl Hostile {
     }
 }
 
-/// Makes the hostile tree in `root` and returns what a correct program finds there.
+/// Creates the hostile tree in `root` and returns what a correct program finds there.
 ///
 /// # Panics
 ///
-/// When it cannot be made.
+/// When it cannot be created.
 pub fn hostile_tree(root: impl AsRef<Path>) -> Hostile {
     let names = odd_names();
     let mut tree = TreeBuilder::new();
@@ -71,7 +73,7 @@ pub fn hostile_tree(root: impl AsRef<Path>) -> Hostile {
     Hostile { groups, groups_without_rights, unreadable }
 }
 
-/// Returns an even number of file names, each of them awkward in its own way.
+/// Returns an even number of file names, each awkward in its own way.
 fn odd_names() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
         &b"new\nline"[..],
@@ -124,7 +126,8 @@ fn odd_names() -> Vec<Vec<u8>> {
     names
 }
 
-/// Equal files whose directories are oddly named, and one that looks like a path of another.
+/// Adds equal files in directories with odd names, and one whose name looks like the path of
+/// another.
 fn in_odd_directories(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
     let (one, other) = (&b"dir \xff\n/copy"[..], &b"-dir/\x1b[2J/copy"[..]);
     let longest = [vec![b'd'; 255], b"/".to_vec(), vec![b'f'; 255]].concat();
@@ -136,7 +139,7 @@ fn in_odd_directories(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
         .file("CASE2", "IN A DIR   \n")
 }
 
-/// Hard links: two names of one inode and a copy are one group of two.
+/// Adds hard links: two names of one inode and a copy are one group of two.
 fn linked(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
     groups.insert(group(&["linked 1", "linked copy"]));
     tree.hard_links("linked     \n", &["linked 1", "linked 2"])
@@ -144,7 +147,7 @@ fn linked(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
         .hard_links("only links \n", &["lone 1", "lone 2"])
 }
 
-/// Everything that is no regular file, and empty files.
+/// Adds everything that is no regular file, and empty files.
 fn other_kinds(tree: TreeBuilder) -> TreeBuilder {
     tree.fifo("fifo")
         .socket("socket")
@@ -160,7 +163,8 @@ fn other_kinds(tree: TreeBuilder) -> TreeBuilder {
         .file("empty 2", "")
 }
 
-/// A file and a directory of mode 000, each with a copy elsewhere; adds what root finds.
+/// Adds a file and a directory of mode 000, each with a copy elsewhere, and the groups that root
+/// finds.
 fn without_rights(tree: TreeBuilder, groups: &mut Groups) -> (TreeBuilder, Groups) {
     let others = groups.clone();
     groups.insert(group(&[&b"locked file"[..], b"open copy 1"]));

@@ -1,4 +1,4 @@
-//! One run of a sandbox's binary: described as data, then started.
+//! A run of a sandbox's binary: described as data, then started.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -19,7 +19,7 @@ use crate::process::Capture;
 use crate::running::{Running, When};
 use crate::sandbox::Sandbox;
 
-/// One run of the sandbox's binary, as data, until [`run`](Self::run) or [`spawn`](Self::spawn).
+/// A run of the sandbox's binary, as data until [`run`](Self::run) or [`spawn`](Self::spawn).
 #[derive(Debug, Clone)]
 #[must_use = "describes a run that does not happen until `run` or `spawn`"]
 pub struct Invocation<'a> {
@@ -33,9 +33,25 @@ pub struct Invocation<'a> {
     stdin: Vec<u8>,
     stdout_limit: Option<u64>,
     signals: Vec<(Signal, When)>,
-    /// A program and arguments that run the binary, given after these.
+    /// A program with arguments that runs the binary, which follows them.
     wrapper: Vec<OsString>,
     pub(crate) timeout: Duration,
+}
+
+impl Sandbox {
+    /// Runs the binary with these arguments, without input, to its end.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started or hangs.
+    pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.command().args(args).run()
+    }
+
+    /// Returns a run to describe.
+    pub fn command(&self) -> Invocation<'_> {
+        Invocation::new(self)
+    }
 }
 
 impl<'a> Invocation<'a> {
@@ -73,22 +89,22 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Sets the working directory, relative to the usual one.
+    /// Sets the working directory, relative to that of the sandbox.
     pub fn cwd(mut self, dir: impl PathBytes) -> Self {
         self.cwd = self.sandbox.path(dir);
         self
     }
 
-    /// Runs as another user and group, without further groups (needs root).
+    /// Runs as another user and group, without supplementary groups (needs root).
     ///
-    /// Home, state and `TMPDIR` are handed over to them; the working directory and its files are not
+    /// Home, state and `TMPDIR` are given to that user; the working directory and its files are not
     /// (see [`TreeBuilder::owner`](crate::TreeBuilder::owner)).
     pub fn as_user(mut self, uid: u32, gid: u32) -> Self {
         self.user = Some((uid, gid));
         self
     }
 
-    /// Limits the descriptors the program may have open (`ulimit -n`).
+    /// Limits the descriptors that the program may have open (`ulimit -n`).
     pub fn descriptor_limit(mut self, descriptors: u32) -> Self {
         self.descriptors = Some(descriptors);
         self
@@ -100,7 +116,7 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Sets what the program reads from standard input.
+    /// Sets the standard input of the program.
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
@@ -115,27 +131,29 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Sends a signal at that moment, after those asked for before; [`run`](Self::run) only.
+    /// Sends a signal at a moment, after the signals added before; for [`run`](Self::run) only.
     ///
-    /// [`Output::signals_sent`] tells whether the program was still there.
+    /// [`Output::signals_sent`] says whether the program was still running.
     pub fn signal(mut self, signal: Signal, when: When) -> Self {
         self.signals.push((signal, when));
         self
     }
 
-    /// Sets the time that this run has to end in.
+    /// Sets the time limit of this run.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Has the binary run by another program, which gets it and its arguments after its own.
+    /// Runs the binary through another program, which gets the binary and its arguments after its
+    /// own.
     pub(crate) fn under(mut self, wrapper: Vec<OsString>) -> Self {
         self.wrapper = wrapper;
         self
     }
 
-    /// Makes an empty file in the sandbox, out of the program's sight, and returns its path.
+    /// Creates an empty file in the sandbox, outside of the working directory, and returns its
+    /// path.
     pub(crate) fn scratch_file(&self, prefix: &str) -> PathBuf {
         let made = tempfile::Builder::new().prefix(prefix).tempfile_in(self.sandbox.root.path());
         let kept = made.and_then(|file| file.into_temp_path().keep().map_err(|e| e.error));
@@ -194,7 +212,7 @@ impl<'a> Invocation<'a> {
         let mut child = spawn_when_free(&mut command)?;
         if let Some(mut stdin) = child.stdin.take() {
             let bytes = self.stdin.clone();
-            // A program need not read its input: a broken pipe is fine.
+            // A program need not read its input, so a broken pipe is no error.
             thread::spawn(move || stdin.write_all(&bytes));
         }
         let stderr = Capture::start(child.stderr.take().expect("piped"), None);
@@ -217,7 +235,8 @@ impl<'a> Invocation<'a> {
             .envs(self.env.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Returns the program and its arguments, in a shell that sets limits and ignores signals where that is wanted.
+    /// Returns the program and its arguments, in a shell that sets limits and ignores signals if
+    /// requested.
     pub(crate) fn argv(&self) -> Vec<OsString> {
         let mut argv: Vec<OsString> = Vec::new();
         let mut script = String::new();
@@ -241,7 +260,7 @@ impl<'a> Invocation<'a> {
         argv
     }
 
-    /// Returns the binary, or a link to it or copy of it where every user can reach it.
+    /// Returns the binary, or a link to it or a copy of it that every user can execute.
     fn binary_for_others(&self) -> PathBuf {
         let binary = &self.sandbox.binary;
         let open = |p: &Path| fs::metadata(p).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
@@ -265,7 +284,8 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// Spawns, again when the binary is held open for writing by a child that another thread forks.
+/// Spawns the program; tries again while a child that another thread forked holds the binary open
+/// for writing.
 fn spawn_when_free(command: &mut Command) -> io::Result<Child> {
     for _ in 0..100 {
         match spawn(command) {

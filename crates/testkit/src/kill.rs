@@ -1,14 +1,14 @@
 //! Kills a program at a chosen moment, or fails one of its system calls.
 //!
-//! | the moment | by | how exact |
+//! | moment | function | precision |
 //! |---|---|---|
 //! | some time after the start | [`kill_after`] | some 100 µs; [`at_random_moments`] draws the delays |
-//! | a file grew by some lines or bytes | [`kill_when_grown`] | the program goes on for some 100 µs |
+//! | a file grew by some lines or bytes | [`kill_when_grown`] | the program runs on for some 100 µs |
 //! | before its N-th call of a kind | [`Strace::kill`] | exact for each thread |
 //! | its N-th call of a kind fails | [`Strace::fail`] | exact for each thread |
 //!
-//! Each returns the run's [`Output`] and whether it came to that: a program that ended first was not
-//! killed, and a test that is to find something by killing counts those that were.
+//! Each returns the run's [`Output`] and whether the moment came. A program that ended first was
+//! not killed, so a test that looks for the effects of a kill counts the runs that were.
 
 pub mod strace;
 #[cfg(test)]
@@ -28,22 +28,23 @@ use crate::running::Running;
 
 pub use strace::{Calls, Strace, Traced};
 
-/// The rest between two looks at a file.
-const LOOK: Duration = Duration::from_micros(50);
-/// How much of a delay is waited for awake: a sleep may last this much longer than asked for.
-const AWAKE: Duration = Duration::from_micros(200);
+/// The pause between two inspections of a file.
+const INSPECTION_PAUSE: Duration = Duration::from_micros(50);
+/// The part of a delay that is waited for without sleeping, as a sleep may last this much longer
+/// than requested.
+const SPIN_TIME: Duration = Duration::from_micros(200);
 
-/// A run that was to be killed.
+/// A run that should be killed.
 #[derive(Debug)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Killed {
-    /// What the run left.
+    /// The result of the run.
     pub output: Output,
-    /// Whether the signal ended it, rather than its own end.
+    /// Whether the signal ended it.
     pub fired: bool,
 }
 
-/// By how much a file has to grow.
+/// The growth of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// By this many line feeds.
@@ -52,9 +53,9 @@ pub enum Growth {
     Bytes(u64),
 }
 
-/// Runs a program and sends it SIGKILL this long after its start.
+/// Runs a program and sends it SIGKILL a given time after its start.
 ///
-/// The time runs from the return of `execve`, so a very short delay hits the dynamic linker.
+/// The time counts from the return of `execve`, so a very short delay hits the dynamic linker.
 ///
 /// # Panics
 ///
@@ -62,22 +63,23 @@ pub enum Growth {
 pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
     let running = invocation.spawn();
     let moment = Instant::now() + delay;
-    thread::sleep(delay.saturating_sub(AWAKE));
+    thread::sleep(delay.saturating_sub(SPIN_TIME));
     while Instant::now() < moment {
         std::hint::spin_loop();
     }
     kill(running)
 }
 
-/// Has something killed at random moments of its run, until it has come to that so many times.
+/// Repeats a run that is killed at random moments until it was killed a given number of times.
 ///
-/// `round` is given the number of the round and a delay, has a run killed after that, and returns whether
-/// it was killed: a run that ended first does not count, and lets the next delays be shorter.
-/// `whole` is how long a run takes, about. The delays are drawn from `seed`.
+/// `round` gets the number of the round and a delay, runs something that is killed after the delay,
+/// and returns whether it was killed. A run that ended first does not count, and makes the next
+/// delays shorter. `whole` is the approximate time of a whole run. The delays are drawn from
+/// `seed`.
 ///
 /// # Panics
 ///
-/// When of twenty runs for each time that is wanted nearly all ended first: nothing is killed there.
+/// When nearly all of twenty runs for each wanted kill ended first: nothing is killed then.
 pub fn at_random_moments(
     times: u32,
     seed: u64,
@@ -88,7 +90,7 @@ pub fn at_random_moments(
     for number in 0..20 * times {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let part = u32::try_from(state >> 56).expect("eight bits");
-        // Two of three are killed in the long run, whatever else the machine does.
+        // In the long run two of three runs are killed, whatever else the machine does.
         if round(number, whole * part / 256) {
             killed += 1;
             whole += whole / 16;
@@ -102,10 +104,10 @@ pub fn at_random_moments(
     panic!("of {} runs only {killed} were killed", 20 * times);
 }
 
-/// Runs a program and sends it SIGKILL when a file at or below `path` has grown so much.
+/// Runs a program and sends it SIGKILL when a file at or below `path` has grown by a given amount.
 ///
-/// Counts from what the file held before the start, nothing for a new one; `path` need not exist
-/// then. A file that is replaced by another of its name counts as the same.
+/// Growth counts from the size before the start, or from zero for a new file; `path` need not exist
+/// then. A file that replaces another of the same name counts as the same file.
 ///
 /// # Panics
 ///
@@ -115,9 +117,9 @@ pub fn kill_when_grown(invocation: &Invocation, path: impl AsRef<Path>, growth: 
     let before = sizes(path, growth);
     let mut running = invocation.spawn();
     let deadline = Instant::now() + invocation.timeout;
-    // The timeout is for `wait` to report.
+    // `wait` reports the timeout.
     while running.is_running() && Instant::now() < deadline && !grown(path, growth, &before) {
-        thread::sleep(LOOK);
+        thread::sleep(INSPECTION_PAUSE);
     }
     if grown(path, growth, &before) {
         return kill(running);
@@ -138,7 +140,8 @@ fn grown(path: &Path, growth: Growth, before: &BTreeMap<PathBuf, u64>) -> bool {
     sizes(path, growth).iter().any(|(path, size)| *size >= had(path) + by)
 }
 
-/// Returns the size of every regular file at or below `path`; what goes meanwhile has none.
+/// Returns the size of every regular file at or below `path`; a file that vanishes meanwhile is
+/// left out.
 fn sizes(path: &Path, growth: Growth) -> BTreeMap<PathBuf, u64> {
     let (mut sizes, mut unlisted) = (BTreeMap::new(), vec![path.to_path_buf()]);
     while let Some(path) = unlisted.pop() {

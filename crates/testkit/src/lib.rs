@@ -1,21 +1,24 @@
-//! What the tests of the workspace stand on: trees as data, the naive truth, hermetic runs, mounts.
+//! The basis of all tests: trees as data, an independent oracle, sandboxed runs, fault injection,
+//! mounts.
 //!
-//! This crate is the independent oracle. It depends on no other crate of the workspace, so a
-//! mistake in the program cannot repeat itself here, and it prefers the obvious way over the fast
-//! one. It never ships: everything panics with a full account when the *test* is at fault (a tree
-//! that cannot be made, a program that hangs) and returns data when the *program* is to be judged.
+//! This crate is the independent oracle. It depends on no other crate of the workspace, so that a
+//! mistake in the program cannot repeat itself here, and it prefers the obvious algorithm over the
+//! fast one. It is never released. When the *test* is at fault (a tree that cannot be made, a
+//! program that hangs) it panics with a full report; when the *program* is to be judged it returns
+//! data.
 //!
 //! | module | for |
 //! |---|---|
-//! | [`tree`], [`content`], [`deep`], [`temp`] | describe a tree, make it, remove it again |
-//! | [`hostile`], [`random`] | trees nobody would write by hand |
-//! | [`oracle`], [`formats`], [`groups`], [`peers`] | what the duplicates are, who says so, how answers differ |
-//! | [`snapshot`] | whether a tree is what it was, and what became of its contents |
-//! | [`attacker`] | somebody who moves things under a program while it works |
-//! | [`sandbox`], [`invocation`], [`running`], [`output`] | run a binary cut off from the machine it is on |
-//! | [`kill`] | kill it at a chosen moment, fail one of its system calls |
-//! | [`sshd`] | a host to be reached with ssh, which is this one |
+//! | [`tree`], [`content`], [`deep`], [`temp`] | describes a tree, creates it, removes it |
+//! | [`hostile`], [`random`] | trees that nobody would write by hand |
+//! | [`oracle`], [`formats`], [`groups`], [`peers`] | the true groups of duplicates, the answers of programs, and their differences |
+//! | [`snapshot`] | whether a tree changed, and whether its contents still exist |
+//! | [`attacker`] | moves things under a program while it works |
+//! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`] | runs a binary isolated from the machine |
+//! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
+//! | [`sshd`] | an ssh server on this machine |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
+//! | [`dice`], [`path_bytes`] | seeded random numbers, paths as bytes |
 
 #![expect(
     clippy::disallowed_methods,
@@ -58,16 +61,14 @@ pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use dice::Dice;
 pub use forks::{spawn, without_forks};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
-pub use groups::{
-    Groups, assert_groups, collapse_links, diff_groups, groups_match, groups_of, relative_to,
-};
+pub use groups::{Groups, assert_groups, diff_groups, groups_match, groups_of, relative_to};
 pub use hostile::{Hostile, hostile_tree};
 pub use invocation::Invocation;
 pub use kill::{
     Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
 };
 pub use mounts::{FileSystem, Mount, View};
-pub use oracle::{Rules, Truth, naive_groups, naive_truth};
+pub use oracle::{Rules, Truth, collapse_links, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;
 pub use peers::jdupes;
@@ -84,16 +85,16 @@ pub use temp::TempTree;
 pub use terminal::Shown;
 pub use tree::{Made, TreeBuilder};
 
-/// How long a test waits for what is sure to come before it gives up: far more than anything takes on a machine that is
-/// busy with other work.
+/// The time that a test waits for a certain event before it fails: far more than anything takes on
+/// a busy machine.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// Returns whether this process has root's rights (effective uid 0).
+/// Returns whether this process is root (effective uid 0).
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Prints that a check was not run, and why, for whoever reads the log of the tests.
+/// Prints that a check was skipped, and why, for readers of the test log.
 #[expect(clippy::print_stderr, reason = "a skipped check must not look like a passed one")]
 pub fn skipped(reason: impl std::fmt::Display) {
     eprintln!("skipped: {reason}");

@@ -1,7 +1,7 @@
 //! Real file systems for tests: images on loop devices, tmpfs, bind mounts; unmounted on drop.
 //!
-//! Everything here needs root and a kernel that permits mounts; where it does not work the reason
-//! comes back as text, for the caller to print with [`skipped`](crate::skipped).
+//! Everything here needs root and a kernel that permits mounts. Where that is missing the reason is
+//! returned as text, for the caller to print with [`skipped`](crate::skipped).
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use crate::temp::TempTree;
 
 pub use views::View;
 
-/// How often a mount or unmount that finds the device or place busy is tried again.
+/// The number of attempts to mount or unmount while the device or directory is busy.
 const ATTEMPTS: u32 = 20;
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -37,15 +37,16 @@ pub enum FileSystem {
     Tmpfs,
     /// NTFS on an image, through FUSE: all files have one owner and all permissions.
     Ntfs,
-    /// exFAT on an image, through FUSE: names that differ in capitals only are one, and there are no links.
+    /// exFAT on an image, through FUSE: names that differ only in case are one name, and there are
+    /// no links.
     ExFat,
 }
 
 impl FileSystem {
-    /// Every kind that keeps all metadata, for tests that run on each.
+    /// Every kind that keeps all metadata, for tests that run on each of them.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Tmpfs];
 
-    /// Returns the name that `mount -t` knows.
+    /// Returns the name for `mount -t`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -57,7 +58,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the least size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
+    /// Returns the smallest size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
     fn least_bytes(self) -> u64 {
         match self {
             Self::Ext4 | Self::Ntfs | Self::ExFat => 16 << 20,
@@ -67,7 +68,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the mkfs command's arguments before the image; none for tmpfs.
+    /// Returns the mkfs command with its arguments before the image; empty for tmpfs.
     fn mkfs(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["mkfs.ext4", "-q", "-F"],
@@ -79,7 +80,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the options that it is mounted with: without them all may read and write what is on an exFAT.
+    /// Returns the mount options: without them every user may read and write files on exFAT.
     fn options(self) -> &'static str {
         if self == Self::ExFat { "loop,umask=077" } else { "loop" }
     }
@@ -90,21 +91,23 @@ impl FileSystem {
 #[must_use = "dropping it unmounts it"]
 pub struct Mount {
     point: PathBuf,
-    /// Holds the image and the mount point; none for a bind mount.
+    /// Contains the image and the mount point; `None` for a bind mount.
     home: Option<TempTree>,
 }
 
 impl Mount {
-    /// Makes and mounts an empty file system of about `size_bytes`, or of the least size it can have.
+    /// Makes and mounts an empty file system of about `size_bytes`, or of the smallest possible
+    /// size.
     ///
     /// # Errors
     ///
-    /// The reason: not root, mkfs missing or failing, mount not permitted.
+    /// The reason: this process is not root, mkfs is missing or fails, or mounting is not
+    /// permitted.
     pub fn new(kind: FileSystem, size_bytes: u64) -> Result<Self, String> {
         Self::with_features(kind, size_bytes, &[])
     }
 
-    /// Does so with further arguments for mkfs.
+    /// Makes and mounts one with further arguments for mkfs.
     ///
     /// # Errors
     ///
@@ -126,7 +129,7 @@ impl Mount {
             let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
             mount(&["-t", kind.name(), "-o", kind.options(), image], &point)?;
         }
-        // From here on the guard unmounts, whatever happens.
+        // From here on the guard unmounts it.
         let mount = Self { point, home: Some(home) };
         drop(fs::remove_dir(mount.point.join("lost+found")));
         Ok(mount)
@@ -136,7 +139,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: not root, mount not permitted.
+    /// The reason: this process is not root, or mounting is not permitted.
     pub fn image(image: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
         needs_root()?;
         let image = image.as_ref().to_str().ok_or("the image's name is not UTF-8")?;
@@ -148,7 +151,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: not root, mount not permitted.
+    /// The reason: this process is not root, or mounting is not permitted.
     pub fn bind(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
         needs_root()?;
         let source = source.as_ref().to_str().ok_or("the source's name is not UTF-8")?;
@@ -156,7 +159,8 @@ impl Mount {
         Ok(Self { point: target.as_ref().to_path_buf(), home: None })
     }
 
-    /// Has the power fail: what was not written to the disk by now is lost. Then mounts it again.
+    /// Simulates a power failure, which loses everything that was not yet written to the disk. Then
+    /// mounts it again.
     ///
     /// For ext4 and XFS. Nothing on it may be open.
     ///
@@ -171,7 +175,7 @@ impl Mount {
         mount(&["-o", "loop", image], &self.point)
     }
 
-    /// Returns the directory it is mounted on, empty at first (but for a bind mount).
+    /// Returns the mount point, which is empty at first unless this is a bind mount.
     pub fn path(&self) -> &Path {
         &self.point
     }
@@ -180,23 +184,24 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// What mount said.
+    /// The message of mount.
     pub fn remount(&self, options: &str) -> Result<(), String> {
         mount(&["-o", &format!("remount,{options}")], &self.point)
     }
 }
 
-/// A file system on an image that is not mounted; dropping this mounts it again.
+/// A file system on an image, while it is unmounted; dropping this mounts it again.
 #[derive(Debug)]
 #[must_use = "dropping it mounts the file system again"]
 pub struct Away<'a>(&'a Mount, PathBuf);
 
 impl Mount {
-    /// Unmounts a file system on an image for a while; its mount point stays, an empty directory.
+    /// Unmounts a file system on an image for a while; its mount point remains as an empty
+    /// directory.
     ///
     /// # Errors
     ///
-    /// The reason, which may be that it is not on an image.
+    /// The reason, for example that it is not on an image.
     pub fn away(&self) -> Result<Away<'_>, String> {
         let home = self.home.as_ref().ok_or("a bind mount has no image")?;
         tool(&["umount"], &self.point)?;
@@ -250,7 +255,7 @@ fn make_image(
     tool(&[kind.mkfs(), features].concat(), image)
 }
 
-/// Mounts, again when all loop devices were taken by tests at the same moment.
+/// Mounts; tries again if other tests took all loop devices at the same moment.
 fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     let command = [&["mount"], args].concat();
     let mut result = tool(&command, point);
@@ -264,7 +269,7 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     result
 }
 
-/// Runs a tool with its arguments and `last`; its complaint is the error.
+/// Runs a tool with its arguments and `last`; its standard error is the error.
 fn tool(command: &[&str], last: &Path) -> Result<(), String> {
     let (name, args) = command.split_first().expect("a tool to run");
     let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;

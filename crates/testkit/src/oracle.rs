@@ -1,15 +1,16 @@
-//! The naive truth: read every file whole, and files of equal size and SHA-256 are duplicates.
+//! The naive truth: reads every file whole; files of equal size and SHA-256 are duplicates.
 //!
-//! Walks with `std` alone and shares no code with the program. Regular files only; symbolic links are
-//! not followed, except that a root may be one; hidden files are in; empty files are out unless asked
-//! for; hard links are one file under its smallest path unless asked for. No staging, no shortcuts:
-//! a large sparse file is read from end to end. What lies beyond `PATH_MAX` cannot be reached by
-//! `std` and is reported as unread.
+//! It walks with `std` alone and shares no code with the program. It considers regular files only
+//! and follows no symbolic links, except that a root may be one. Hidden files are included, empty
+//! files only on request, and hard links are one file under its smallest path unless requested
+//! otherwise. There are no stages and no shortcuts: a large sparse file is read from end to end.
+//! Paths beyond `PATH_MAX` cannot be reached with `std` and are reported as unread.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::groups::Groups;
 
-/// What counts as a duplicate; the default is what `lop scan` does without options.
+/// The definition of a duplicate; the default is that of `lop scan` without options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
     /// Empty files are duplicates of each other.
@@ -29,7 +30,7 @@ pub struct Rules {
     pub every_link: bool,
 }
 
-/// What the oracle found.
+/// The answer of the oracle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Groups of 2 or more equal files.
@@ -38,10 +39,10 @@ pub struct Truth {
     pub unread: BTreeSet<Vec<u8>>,
 }
 
-/// Device and inode: which file a path leads to.
+/// Device and inode number of a file.
 pub(crate) type Identity = (u64, u64);
 
-/// One name of a regular file.
+/// A name of a regular file.
 pub(crate) struct Name {
     pub(crate) path: PathBuf,
     pub(crate) identity: Identity,
@@ -54,7 +55,7 @@ pub(crate) struct Name {
 ///
 /// # Panics
 ///
-/// When anything could not be read: use [`naive_truth`] where that is expected.
+/// When something could not be read: use [`naive_truth`] where that is expected.
 pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
     let truth = naive_truth(&[root], Rules::default());
     let unread: Vec<_> = truth.unread.iter().map(|path| String::from_utf8_lossy(path)).collect();
@@ -62,10 +63,10 @@ pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
     truth.groups
 }
 
-/// Returns the duplicates among everything below `roots`, and what could not be read.
+/// Returns the duplicates among everything below `roots`, and the paths that could not be read.
 ///
-/// A file reached by several paths (roots that overlap, bind mounts) is one file, unless
-/// [`Rules::every_link`], which takes each different path for a name.
+/// A file that several paths lead to (overlapping roots, bind mounts) is one file, unless
+/// [`Rules::every_link`] counts each path as a name.
 pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
     let mut truth = Truth::default();
     let mut classes: BTreeMap<(u64, [u8; 32]), BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -81,7 +82,28 @@ pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
     truth
 }
 
-/// Drops the names that the rules leave out.
+/// Maps every path to the smallest path of its inode below `root`, and drops groups of one.
+///
+/// This makes answers comparable that chose different names of one file. Relative paths are taken,
+/// and returned, relative to `root`; a path that leads to no regular file below it is not changed.
+pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
+    let root = root.as_ref();
+    let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
+    let collapse = |path: &Vec<u8>| {
+        let given = Path::new(OsStr::from_bytes(path));
+        let identity = fs::symlink_metadata(root.join(given)).map(|m| (m.dev(), m.ino()));
+        let Some(found) = identity.ok().and_then(|id| smallest.get(&id)) else {
+            return path.clone();
+        };
+        let relative = found.strip_prefix(root).unwrap_or(found);
+        let kept = if given.is_absolute() { found } else { relative };
+        kept.as_os_str().as_bytes().to_vec()
+    };
+    let collapsed = groups.iter().map(|group| group.iter().map(collapse).collect());
+    collapsed.filter(|group: &BTreeSet<_>| group.len() > 1).collect()
+}
+
+/// Drops the names that the rules exclude.
 fn chosen(names: Vec<Name>, rules: Rules) -> Vec<Name> {
     let smallest = smallest_paths(&names);
     let counts = |name: &Name| {
@@ -91,7 +113,7 @@ fn chosen(names: Vec<Name>, rules: Rules) -> Vec<Name> {
     names.into_iter().filter(counts).collect()
 }
 
-/// Returns, for each inode, the smallest of its paths by their bytes.
+/// Returns the bytewise smallest path of each inode.
 pub(crate) fn smallest_paths(names: &[Name]) -> BTreeMap<Identity, PathBuf> {
     let mut smallest: BTreeMap<Identity, PathBuf> = BTreeMap::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! How a run ended and what it printed, with assertions that tell the whole story when they fail.
+//! The end and the output of a run, with assertions that report everything when they fail.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,12 +9,13 @@ use std::process::ExitStatus;
 
 use crate::listing::listing;
 
-/// How many entries of the working directory a failure lists.
+/// The number of entries of the working directory that a failure lists.
 const ENTRIES_SHOWN: usize = 100;
-/// How many bytes of each stream a failure shows: half from its beginning, half from its end.
+/// The number of bytes of each stream that a failure shows: half from its beginning, half from its
+/// end.
 const STREAM_BYTES_SHOWN: usize = 16 * 1024;
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It exited with this code.
@@ -39,7 +40,7 @@ impl From<ExitStatus> for Ending {
     }
 }
 
-/// Where and how a program was run.
+/// The place and the command line of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) cwd: PathBuf,
@@ -47,7 +48,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Returns the account of a failure.
+    /// Returns the report of a failure.
     pub(crate) fn account(&self, what: &str, stdout: &[u8], stderr: &[u8]) -> String {
         let argv: Vec<_> =
             self.argv.iter().map(|a| a.as_bytes().escape_ascii().to_string()).collect();
@@ -61,17 +62,17 @@ impl Scene {
     }
 }
 
-/// What a run left; assert on it at once, while the sandbox's files are there to be listed.
+/// The result of a run; assert on it at once, while the sandbox's files can still be listed.
 #[derive(Debug, Clone)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Output {
-    /// How it ended.
+    /// The end of the program.
     pub ending: Ending,
-    /// Everything on standard output (what was read of it, if it was closed early).
+    /// Everything on standard output, or the part that was read if it was closed early.
     pub stdout: Vec<u8>,
     /// Everything on standard error.
     pub stderr: Vec<u8>,
-    /// How many of the signals asked for reached the running program: count them in race tests.
+    /// The number of requested signals that reached the running program: count them in race tests.
     pub signals_sent: usize,
     pub(crate) scene: Scene,
 }
@@ -115,7 +116,7 @@ impl Output {
         self.text(&self.stderr, "stderr")
     }
 
-    /// Fails the test with `what` and the account of the run.
+    /// Fails the test with `what` and the report of the run.
     ///
     /// # Panics
     ///
@@ -139,7 +140,7 @@ impl Output {
     }
 }
 
-/// Returns text as it is, anything unprintable escaped, the middle left out when long.
+/// Returns text with unprintable characters escaped and the middle removed if it is long.
 fn excerpt(stream: &[u8]) -> String {
     if stream.len() <= STREAM_BYTES_SHOWN {
         return printable(stream);

@@ -1,6 +1,6 @@
-//! Anything a test may write where a path is wanted: text, bytes that are no text, `OsStr`, `Path`.
+//! Everything that a test may pass as a path: text, bytes that are no text, `OsStr`, `Path`.
 //!
-//! File names are bytes. `&[u8]` does not implement `AsRef<OsStr>`, hence a trait of our own.
+//! File names are bytes. `&[u8]` does not implement `AsRef<OsStr>`, hence this trait.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -41,7 +41,7 @@ impl PathBytes for Vec<u8> {
     }
 }
 
-/// Implements [`PathBytes`] through an existing view as `OsStr`.
+/// Implements [`PathBytes`] through the type's view as `OsStr`.
 macro_rules! through_os_str {
     ($($type:ty),*) => {$(
         impl PathBytes for $type {

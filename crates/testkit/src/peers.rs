@@ -1,4 +1,4 @@
-//! Programs of others that answer the same question, where they are installed.
+//! Other programs that answer the same question, where they are installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,16 +8,17 @@ use crate::formats::parse_nul;
 use crate::groups::Groups;
 use crate::process::{find_tool, run_tool};
 
-/// Returns the groups that jdupes finds below `root`, or `None`, with the reason printed.
+/// Returns the groups that jdupes finds below `root`; prints the reason and returns `None` without
+/// it.
 ///
-/// Runs `jdupes -r -q -0`: hidden files in, empty files out, links not followed, contents compared
-/// byte by byte, exact names. Without `-H` (seen with 1.21.3) it lists *some* names of a file with
-/// several, of one inode even more than one: pass the result through
+/// Runs `jdupes -r -q -0`: hidden files included, empty files excluded, no links followed, contents
+/// compared byte by byte, exact names. Without `-H` (seen with 1.21.3) it lists *some* names of a
+/// file with several, and even more than one of an inode: pass the result through
 /// [`collapse_links`](crate::collapse_links) before comparing.
 ///
 /// # Panics
 ///
-/// When jdupes fails, hangs or prints something else than NUL-separated groups.
+/// When jdupes fails, hangs, or prints something other than NUL-separated groups.
 pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
     let Some(tool) = find_tool("jdupes") else {
         crate::skipped("jdupes is not installed");
@@ -26,8 +27,8 @@ pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
     let root = root.as_ref().canonicalize().expect("a directory to run jdupes on");
     let finished = run_tool(Command::new(tool).args(["-r", "-q", "-0"]).arg(root), PATIENCE);
     assert!(finished.status.success(), "jdupes failed: {}", finished.account());
-    // The end of the last group is left out when that group's first file is the last one found
-    // (`if (files->next != NULL)` in its act_printmatches.c).
+    // The end of the last group is missing if that group's first file is the last one found (`if
+    // (files->next != NULL)` in its act_printmatches.c).
     let mut output = finished.stdout;
     if !output.ends_with(b"\0\0") && output.ends_with(b"\0") {
         output.push(0);
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn jdupes_finds_nothing_where_nothing_is_twice() {
+    fn jdupes_finds_nothing_without_duplicates() {
         let tree = TreeBuilder::new().file("a", "1").file("b", "2").make_temp();
         assert!(jdupes(&tree).is_none_or(|groups| groups.is_empty()));
         let empty = TreeBuilder::new().make_temp();

@@ -1,4 +1,5 @@
-//! Child processes that cannot hang a test: output collected by threads, waits with an end.
+//! Child processes that cannot hang a test: threads collect their output, and every wait has a
+//! limit.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -11,10 +12,10 @@ use std::time::{Duration, Instant};
 use crate::forks::spawn;
 use crate::groups::shown;
 
-/// The longest pause between two looks at a child.
+/// The longest pause between two inspections of a child.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// What a child has written so far to one of its streams.
+/// The bytes that a child has written so far to one of its streams.
 #[derive(Clone)]
 pub(crate) struct Capture(Arc<(Mutex<Stream>, Condvar)>);
 
@@ -25,7 +26,7 @@ struct Stream {
 }
 
 impl Capture {
-    /// Starts to collect from `reader`; after `limit` bytes it is closed on the child.
+    /// Starts to collect from `reader`; closes it after `limit` bytes.
     pub(crate) fn start(reader: impl Read + Send + 'static, limit: Option<u64>) -> Self {
         let capture = Self(Arc::default());
         let sink = capture.clone();
@@ -61,7 +62,7 @@ impl Capture {
         contains(&self.lock().bytes, needle)
     }
 
-    /// Waits for the end of the stream and returns whether it came before `deadline`.
+    /// Waits for the end of the stream; returns whether it came before `deadline`.
     pub(crate) fn wait_end(&self, deadline: Instant) -> bool {
         let patience = deadline.saturating_duration_since(Instant::now());
         let wait = self.0.1.wait_timeout_while(self.lock(), patience, |stream| !stream.ended);
@@ -73,12 +74,12 @@ impl Capture {
     }
 }
 
-/// Returns whether `needle` occurs in `bytes`; the empty one always does.
+/// Returns whether `needle` occurs in `bytes`; an empty one always does.
 pub(crate) fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     needle.is_empty() || bytes.windows(needle.len()).any(|window| window == needle)
 }
 
-/// Calls `look` with growing pauses until it gives something or `deadline` is past.
+/// Calls a function with growing pauses until it returns something or `deadline` has passed.
 pub(crate) fn poll<T>(deadline: Instant, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let mut pause = Duration::from_micros(250);
     loop {
@@ -93,12 +94,12 @@ pub(crate) fn poll<T>(deadline: Instant, mut look: impl FnMut() -> Option<T>) ->
     }
 }
 
-/// Returns the child's status, or `None` when it still runs at `deadline`.
+/// Returns the child's status, or `None` if it is still running at `deadline`.
 pub(crate) fn wait_exit(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     poll(deadline, || child.try_wait().expect("a child can be waited for"))
 }
 
-/// What became of a tool.
+/// The end and the output of a tool.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
@@ -106,7 +107,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Returns the status and what the tool complained of, on one line.
+    /// Returns the status and the error message of the tool on one line.
     pub(crate) fn account(&self) -> String {
         let mut text = self.status.to_string();
         let _ = write!(text, ": {}", shown(self.stderr.trim_ascii()));
@@ -118,7 +119,7 @@ impl Finished {
 ///
 /// # Panics
 ///
-/// When it cannot be started or runs longer than `patience`; then it is killed first.
+/// When it cannot be started or runs longer than `patience`; it is then killed first.
 pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     let deadline = Instant::now() + patience;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -136,7 +137,7 @@ pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     Finished { status, stdout: stdout.bytes(), stderr: stderr.bytes() }
 }
 
-/// Returns where a tool is installed, looking beyond `PATH` in the places for administrators.
+/// Returns the path of a tool, also from the directories of administration programs outside `PATH`.
 pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();

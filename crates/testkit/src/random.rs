@@ -1,8 +1,8 @@
 //! Random trees for proptest, as lists of operations that shrink to the few that matter.
 //!
-//! Sizes lie around the boundaries where readers change their ways, and contents come from a small
-//! pool, so that duplicates, files of one size that differ everywhere, only at the start, in the
-//! middle or in the last byte, and holes equal to written zeros all occur often.
+//! Sizes lie around the boundaries at which readers change their behaviour. Contents come from a
+//! small pool, so that duplicates, files of one size that differ everywhere, only at the start, in
+//! the middle or in the last byte, and holes equal to written zeros all occur often.
 
 use std::fmt;
 use std::path::Path;
@@ -14,24 +14,24 @@ use proptest::sample::select;
 use crate::content::Content;
 use crate::tree::{Made, TreeBuilder};
 
-/// Sizes in bytes: nothing, one, and around a page, a first read, a large buffer; then many reads.
+/// Sizes in bytes: zero, one, around a page, a first read and a large buffer, and many reads.
 const SIZES: [u64; 12] =
     [0, 1, 4095, 4096, 4097, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 200 * 1024];
 
 /// Names of directories; no file's name is among them.
 const DIR_NAMES: [&[u8]; 4] = [b"d", b".d", b"d\n \xff", b"-d"];
 
-/// How files' names begin; the number of the operation follows.
+/// Prefixes of the names of files; the number of the operation follows.
 const NAME_STARTS: [&[u8]; 9] =
     [b"f", b".f", b"-f", b"f ", b"f\n", b"f\t\"'", b"$f`", b"\xff\xfe", b"\x1b[1m"];
 
-/// How deep directories nest.
-const DEPTH: usize = 4;
+/// The depth of nested directories.
+const MAX_DEPTH: usize = 4;
 
 /// One step in making a random tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// An empty directory, if nothing else comes to lie in it.
+    /// An empty directory, unless something is created in it later.
     Dir {
         /// Components of its path.
         dir: Vec<&'static [u8]>,
@@ -40,27 +40,27 @@ pub enum Op {
     File {
         /// Components of its directory's path.
         dir: Vec<&'static [u8]>,
-        /// How its name begins.
+        /// The prefix of its name.
         name: &'static [u8],
-        /// What it holds.
+        /// Its content.
         content: Content,
     },
-    /// Another name for an earlier file; nothing when there is none.
+    /// Another name for an earlier file; nothing if there is none.
     HardLink {
         /// Components of its directory's path.
         dir: Vec<&'static [u8]>,
-        /// How its name begins.
+        /// The prefix of its name.
         name: &'static [u8],
-        /// Which earlier file, modulo their number.
+        /// The number of the earlier file, modulo their count.
         file: usize,
     },
     /// A symbolic link.
     Symlink {
         /// Components of its directory's path.
         dir: Vec<&'static [u8]>,
-        /// How its name begins.
+        /// The prefix of its name.
         name: &'static [u8],
-        /// What it holds.
+        /// Its target.
         target: &'static str,
     },
 }
@@ -68,7 +68,7 @@ pub enum Op {
 /// A random tree as data; its `Debug` form is one line per operation, with escaped paths.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RandomTree {
-    /// What to make, in order.
+    /// The operations, in order.
     pub ops: Vec<Op>,
 }
 
@@ -95,7 +95,7 @@ impl RandomTree {
         tree
     }
 
-    /// Makes the tree in `root`.
+    /// Creates the tree in `root`.
     ///
     /// # Panics
     ///
@@ -147,10 +147,10 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn dir() -> impl Strategy<Value = Vec<&'static [u8]>> {
-    vec(select(&DIR_NAMES[..]), 0..=DEPTH)
+    vec(select(&DIR_NAMES[..]), 0..=MAX_DEPTH)
 }
 
-/// Draws from 12 sizes times 11 kinds, so that among some dozen files equal ones are to be expected.
+/// Draws from 12 sizes times 11 kinds, so that some dozen files are likely to include equal ones.
 pub fn content() -> impl Strategy<Value = Content> {
     let seeded =
         (select(&SIZES[..]), 0_u64..2).prop_map(|(len, seed)| Content::Seeded { seed, len });
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_random_trees_are_for_occurs_in_them() {
+    fn random_trees_contain_the_intended_cases() {
         let mut runner = TestRunner::deterministic();
         let mut made = (0, 0, 0);
         for _ in 0..20 {

@@ -1,10 +1,10 @@
 //! Removes a test's tree, of any depth and with any modes, without recursion.
 //!
 //! `std::fs::remove_dir_all` holds a descriptor and a stack frame per level (seen with Rust 1.95: a
-//! chain of 3,000 directories ends in EMFILE under the usual limit of 1,024); this holds two or three
-//! descriptors whatever the depth. It climbs through `..` and checks that it came back to the same
-//! directory, and it never enters a mount, a bind mount of the same file system included: a test
-//! that forgot a mount must not empty what is mounted there.
+//! chain of 3,000 directories ends in EMFILE under the usual limit of 1,024); this holds two or
+//! three descriptors at any depth. It climbs through `..` and checks that it returned to the same
+//! directory. It never enters a mount, not even a bind mount of the same file system: a test that
+//! forgot a mount must not empty the mounted directory.
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -17,15 +17,15 @@ use rustix::fs::{
     unlinkat,
 };
 
-/// One directory on the way from the root to the one being emptied.
+/// A directory on the path from the root to the one being emptied.
 struct Level {
     name: CString,
     place: Place,
-    /// Directories in it that are still to be removed.
+    /// Subdirectories that remain to be removed.
     pending: Vec<CString>,
 }
 
-/// Which directory, on which mount.
+/// The identity of a directory and its mount.
 #[derive(PartialEq, Eq, Clone, Copy)]
 struct Place {
     mount: u64,
@@ -37,8 +37,8 @@ struct Place {
 ///
 /// # Errors
 ///
-/// The first failure, with what could be removed until then removed. `CrossesDevices` when a mount
-/// lies below; `Other` when a directory was moved away meanwhile.
+/// The first failure; everything before it was removed. `CrossesDevices` if a mount lies below;
+/// `Other` if a directory was moved away meanwhile.
 pub fn remove_tree(root: &Path) -> io::Result<()> {
     let mut dir = match enter(CWD, root) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -65,7 +65,7 @@ pub fn remove_tree(root: &Path) -> io::Result<()> {
     fs::remove_dir(root)
 }
 
-/// Opens a directory, giving its owner the rights to empty it.
+/// Opens a directory after giving its owner the permissions to empty it.
 fn enter(
     parent: impl std::os::fd::AsFd,
     name: impl rustix::path::Arg + Copy,
@@ -82,7 +82,7 @@ fn enter(
     Ok(dir)
 }
 
-/// Unlinks everything in `dir` but directories, and returns those.
+/// Unlinks everything in `dir` except directories, and returns those.
 fn strip(dir: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut directories = Vec::new();
     for entry in Dir::read_from(dir)? {

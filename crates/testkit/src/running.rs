@@ -1,4 +1,4 @@
-//! A program that runs: watch it, send it signals, wait for its end, never for ever.
+//! A running program: observes it, sends it signals, waits for its end, never for ever.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::output::{Output, Scene};
 use crate::process::{Capture, contains, poll, wait_exit};
 
-/// How long after the program's end its output may stay open: pipes hold no more than 64 KiB.
+/// The time that its output may stay open after its end; pipes hold no more than 64 KiB.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// A moment in a program's run.
@@ -22,7 +22,7 @@ pub enum When {
     Stdout(Vec<u8>),
     /// Standard error contains this.
     Stderr(Vec<u8>),
-    /// The file exists and contains this; nothing means that it exists.
+    /// The file exists and contains this text; an empty text means that it exists.
     File(PathBuf, Vec<u8>),
 }
 
@@ -53,22 +53,12 @@ impl Running {
         self.child.id()
     }
 
-    /// Returns whether it has not ended yet.
+    /// Returns whether it is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns what it has written to standard output so far.
-    pub fn stdout_so_far(&self) -> Vec<u8> {
-        self.stdout.bytes()
-    }
-
-    /// Returns what it has written to standard error so far.
-    pub fn stderr_so_far(&self) -> Vec<u8> {
-        self.stderr.bytes()
-    }
-
-    /// Sends a signal to the program alone; returns whether it was still there to get it.
+    /// Sends a signal to the program alone; returns whether it was still running.
     pub fn signal(&mut self, signal: Signal) -> bool {
         let sent = self.is_running() && kill_process(pid(&self.child), signal).is_ok();
         self.signals_sent += usize::from(sent);
@@ -79,10 +69,10 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// When neither happens within the timeout: the program is killed and reported as hanging.
+    /// When neither happens within the timeout; the program is killed and reported as hanging.
     pub fn wait_for(&mut self, when: &When) -> bool {
         let found = poll(self.deadline(), || {
-            // Looked at first: what it wrote before its end is then there to be seen.
+            // Checked first, so that the output before the program's end is seen.
             let ended = !self.is_running() && self.output_ended();
             if self.shows(when) { Some(true) } else { ended.then_some(false) }
         });
@@ -93,8 +83,8 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// When it does not end within the timeout: it is killed and reported as hanging. When it ends but
-    /// a process it started keeps its output open.
+    /// When it does not end within the timeout; it is killed and reported as hanging. When it ends
+    /// but a process that it started keeps its output open.
     pub fn wait(mut self) -> Output {
         let deadline = self.deadline();
         let Some(status) = wait_exit(&mut self.child, deadline) else {
@@ -139,7 +129,8 @@ impl Running {
 
     /// Kills the program's process group, and reaps the program itself.
     ///
-    /// One that waits for a disk which does not answer ends when that does: it is left behind.
+    /// A program that waits for a disk that does not answer only ends when the disk does, so it is
+    /// left behind.
     fn kill(&mut self) {
         let _ = kill_process_group(pid(&self.child), Signal::KILL);
         let _reaped = wait_exit(&mut self.child, Instant::now() + GRACE);

@@ -1,9 +1,9 @@
-//! Runs a program cut off from the machine it is on: own home, empty environment, fixed locale.
+//! Runs a program isolated from the machine: its own home, an empty environment, a fixed locale.
 //!
-//! Each sandbox is a temporary directory with `home` (`HOME`, with `XDG_STATE_HOME` inside), `work`
-//! (the working directory, empty at first, so that the program's own state is not among the files it
-//! looks at) and `tmp` (`TMPDIR`). The umask stays as it is. Each program gets a process group of its
-//! own, no terminal, and a time to end in: one that hangs is killed and reported.
+//! Each sandbox is a temporary directory with `home` (`HOME`, which contains `XDG_STATE_HOME`),
+//! `work` (the working directory, empty at first, so that the program's own state is not among the
+//! files it scans) and `tmp` (`TMPDIR`). The umask does not change. Each program gets its own
+//! process group, no terminal, and a time limit: one that hangs is killed and reported.
 
 #[cfg(test)]
 mod tests;
@@ -12,16 +12,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::PATIENCE;
-use crate::invocation::Invocation;
-use crate::output::Output;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 use crate::tree::{Made, TreeBuilder};
 
-/// The user and group of nobody on Linux.
+/// The user and group nobody on Linux.
 pub const NOBODY: u32 = 65534;
 
-/// A place to run one binary in; removed on drop.
+/// A directory to run one binary in; removed on drop.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(crate) binary: PathBuf,
@@ -30,18 +28,18 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes a sandbox for `binary`: `Sandbox::new(env!("CARGO_BIN_EXE_lop"))`.
+    /// Creates a sandbox for `binary`: `Sandbox::new(env!("CARGO_BIN_EXE_lop"))`.
     ///
     /// # Panics
     ///
-    /// When its directories cannot be made.
+    /// When its directories cannot be created.
     pub fn new(binary: impl AsRef<Path>) -> Self {
         let root = TempTree::new();
         TreeBuilder::new().dir("home/state").dir("work").dir("tmp").make(&root);
         Self { binary: binary.as_ref().to_path_buf(), root, timeout: PATIENCE }
     }
 
-    /// Sets the time that every run has to end in.
+    /// Sets the time limit of every run.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -68,26 +66,12 @@ impl Sandbox {
         self.work().join(relative.to_path())
     }
 
-    /// Makes a tree in the working directory.
+    /// Creates a tree in the working directory.
     ///
     /// # Panics
     ///
     /// As [`TreeBuilder::make`].
     pub fn lay(&self, tree: &TreeBuilder) -> Made {
         tree.make(self.work())
-    }
-
-    /// Runs the binary with these arguments, without input, to its end.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be started or hangs.
-    pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
-        self.command().args(args).run()
-    }
-
-    /// Returns a run to be described.
-    pub fn command(&self) -> Invocation<'_> {
-        Invocation::new(self)
     }
 }

@@ -1,7 +1,9 @@
-//! Has programs start with the usual answers to signals, however the tests themselves were started.
+//! Starts programs with the default reactions to signals, however the tests themselves were
+//! started.
 //!
-//! `nohup`, cron and shells that run a script in the background start what they run with signals ignored, and a
-//! program started by that ignores them too. So a test that interrupts a program would wait for ever.
+//! `nohup`, cron, and shells that run a script in the background start programs with signals
+//! ignored, and their children inherit that. A test that interrupts a program would then wait for
+//! ever.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -9,10 +11,11 @@ use std::sync::{Arc, Once};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
-/// Sees to it that programs which this process starts from now on ignore none of the signals that end a program.
+/// Ensures that programs that this process starts from now on ignore none of the signals that end a
+/// program.
 ///
-/// `exec` keeps what is ignored and resets what has a handler. So each signal that is ignored gets a handler
-/// that does nothing: to this process it makes no difference.
+/// `exec` keeps ignored signals and resets those with a handler. So each ignored signal gets a
+/// handler that does nothing, which makes no difference to this process.
 pub(crate) fn heed_in_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -26,7 +29,8 @@ pub(crate) fn heed_in_children() {
     });
 }
 
-/// Returns the set of ignored signals in the text of `/proc/PID/status`, signal 1 in the lowest bit.
+/// Returns the set of ignored signals from the text of `/proc/PID/status`, signal 1 in the lowest
+/// bit.
 fn ignored(status: &str) -> u64 {
     let mut lines = status.lines();
     let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));
@@ -51,7 +55,7 @@ mod tests {
     #[test]
     fn a_program_can_be_interrupted_by_tests_that_cannot() {
         if std::env::var_os(AGAIN).is_none() {
-            // This very test, in a process that was started with the signals ignored.
+            // This test, in a process that was started with the signals ignored.
             let sandbox = Sandbox::new("/bin/sh");
             let this = std::env::current_exe().expect("the binary of this test");
             let test = "signals::tests::a_program_can_be_interrupted_by_tests_that_cannot";

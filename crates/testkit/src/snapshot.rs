@@ -1,11 +1,11 @@
-//! Everything that can be told of a tree, to be compared with the same tree later.
+//! The complete state of a tree, to compare with its state later.
 //!
-//! A [`Snapshot`] is the judge of programs that change files: what is there no more, what is there
-//! now, what is another file than before. It holds the root itself under the empty path and every
-//! entry below it. It follows no link, opens nothing but regular files and directories (so it never
-//! waits for a FIFO), and leaves access times alone where it may (`O_NOATIME` needs the owner or
-//! root). Paths may be of any length. The tree must be at rest: one that changes meanwhile is the
-//! test's fault and a panic.
+//! A [`Snapshot`] judges programs that change files: it shows what is missing, what is new, and
+//! what is a different file than before. It contains the root itself under the empty path and every
+//! entry below it. It follows no link, opens only regular files and directories (so it never waits
+//! for a FIFO), and preserves access times where it may (`O_NOATIME` requires the owner or root).
+//! Paths may have any length. The tree must not change meanwhile; if it does, the test is at fault
+//! and this panics.
 
 mod compare;
 mod read;
@@ -21,20 +21,20 @@ use crate::path_bytes::PathBytes;
 
 pub use compare::Compare;
 
-/// How many differences a failure lists.
+/// The number of differences that a failure lists.
 const DIFFERENCES_SHOWN: usize = 40;
 
 /// The size in bytes and the SHA-256 of a regular file.
 pub type ContentKey = (u64, [u8; 32]);
 
-/// What is at a path.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File,
     /// A directory.
     Dir,
-    /// A symbolic link, and what it holds.
+    /// A symbolic link with its target.
     Symlink(Vec<u8>),
     /// A FIFO.
     Fifo,
@@ -49,7 +49,7 @@ pub enum Kind {
 /// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The permission bits, set-id and sticky bits included.
     pub mode: u32,
@@ -57,24 +57,24 @@ pub struct Entry {
     pub uid: u32,
     /// The group.
     pub gid: u32,
-    /// The size in bytes; of no meaning for a directory, and not compared there.
+    /// The size in bytes; meaningless for a directory, and not compared there.
     pub size_bytes: u64,
     /// The modification time in nanoseconds since 1970.
     pub mtime_ns: i128,
-    /// Names and values of all extended attributes, access control lists among them; no value where
-    /// it may not be read.
+    /// Names and values of all extended attributes, including access control lists; no value if it
+    /// cannot be read.
     pub xattrs: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// SHA-256 of the content; regular files only.
     pub sha256: Option<[u8; 32]>,
-    /// Why the content, or the directory's entries, could not be read.
+    /// The reason that the content, or the directory, could not be read.
     pub unread: Option<String>,
-    /// The smallest path in the snapshot of the same inode; its own for one with no other name.
+    /// The smallest path of the same inode in the snapshot, which may be its own.
     pub same_as: Vec<u8>,
-    /// How many names it has in all, those outside the tree included; not compared.
+    /// The number of all its names, including those outside of the tree; not compared.
     pub links: u64,
 }
 
-/// A tree as it was at one time.
+/// The state of a tree at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The entries by their path relative to the root; the root's own is empty.
@@ -82,18 +82,19 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the snapshot of the directory `root`, which may be reached through links.
+    /// Takes a snapshot of the directory `root`, which may be reached through links.
     ///
     /// # Panics
     ///
-    /// When `root` is no directory, when the tree changes meanwhile, or when something fails other
-    /// than for want of rights; see [`Entry::unread`] for that.
+    /// When `root` is no directory, the tree changes meanwhile, or something fails for another
+    /// reason than missing permission; see [`Entry::unread`] for that.
     #[track_caller]
     pub fn of(root: impl AsRef<Path>) -> Self {
         Self::except(root, |_| false)
     }
 
-    /// Does so without entries whose name begins with one of `prefixes`, and all below them.
+    /// Takes a snapshot without entries whose names begin with one of `prefixes`, and everything
+    /// below them.
     ///
     /// # Panics
     ///
@@ -106,7 +107,7 @@ impl Snapshot {
         })
     }
 
-    /// Does so without entries whose path `leave_out` picks, and all below them.
+    /// Takes a snapshot without entries whose paths `leave_out` selects, and everything below them.
     ///
     /// # Panics
     ///
@@ -129,7 +130,7 @@ impl Snapshot {
     ///
     /// # Panics
     ///
-    /// When a file or directory could not be read: nobody can tell what is in it.
+    /// When a file or directory could not be read, so that its content is unknown.
     #[track_caller]
     pub fn contents(&self) -> BTreeSet<ContentKey> {
         let key = |(path, entry): (&Vec<u8>, &Entry)| {
@@ -142,13 +143,13 @@ impl Snapshot {
     }
 
     /// Returns the paths of the regular files of one content.
-    pub fn paths_of(&self, content: ContentKey) -> Vec<&[u8]> {
+    fn paths_of(&self, content: ContentKey) -> Vec<&[u8]> {
         let is_it = |e: &Entry| e.sha256.is_some_and(|digest| (e.size_bytes, digest) == content);
         let paths = self.entries.iter().filter(|(_, entry)| is_it(entry));
         paths.map(|(path, _)| path.as_slice()).collect()
     }
 
-    /// Returns the groups of paths that are names of one inode; those with no other are left out.
+    /// Returns the groups of paths that are names of one inode, without groups of one.
     pub fn link_groups(&self) -> crate::Groups {
         let mut groups: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (path, entry) in &self.entries {
@@ -157,18 +158,18 @@ impl Snapshot {
         groups.into_values().filter(|group| group.len() > 1).collect()
     }
 
-    /// Returns how `after` differs in what counts, one difference per line in the order of paths;
-    /// nothing when it does not.
+    /// Returns how `after` differs in the compared properties, one difference per line in the order
+    /// of paths; empty if it does not.
     pub fn diff(&self, after: &Self, what: Compare) -> Vec<String> {
         compare::diff(self, after, what)
     }
 }
 
-/// Asserts that a tree is the same as before in what counts.
+/// Asserts that a tree is unchanged in the compared properties.
 ///
 /// # Panics
 ///
-/// When it is not, with what differs.
+/// When it is not, with the differences.
 #[track_caller]
 pub fn assert_same(before: &Snapshot, after: &Snapshot, what: Compare) {
     let differences = before.diff(after, what);
@@ -190,7 +191,7 @@ pub fn assert_same(before: &Snapshot, after: &Snapshot, what: Compare) {
 ///
 /// # Panics
 ///
-/// When one is lost, with the paths that it had.
+/// When one is lost, with its former paths.
 #[track_caller]
 pub fn assert_contents_kept(before: &Snapshot, after: &[&Snapshot]) {
     let kept: BTreeSet<ContentKey> = after.iter().flat_map(|tree| tree.contents()).collect();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Returns the disk space that a file takes, in bytes, as `du` counts it.
 ///
-/// XFS allocates more than a file needs and takes that back later; it is not counted.
+/// The space that XFS allocates beyond a file's need and takes back later is not counted.
 ///
 /// # Panics
 ///

@@ -1,6 +1,6 @@
-//! A host to be reached with ssh, which is this one: OpenSSH's server with a configuration and keys of its own.
+//! An ssh server on this machine: OpenSSH with a configuration and keys of its own.
 //!
-//! Nothing of the machine's own configuration is read, and none of the user's keys and known hosts.
+//! It reads nothing of the machine's configuration, and none of the user's keys and known hosts.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,13 +15,14 @@ use crate::forks::spawn;
 use crate::process::{find_tool, poll, run_tool};
 use crate::temp::TempTree;
 
-/// How often another port is tried: somebody may take it after it was found free.
+/// The number of ports tried: another program may take a port after it was found free.
 const ATTEMPTS: u32 = 5;
 
-/// Where Debian's server wants to have an empty directory when root starts it.
+/// The empty directory that Debian's server requires when root starts it.
 const EMPTY: &str = "/run/sshd";
 
-/// A server on a port of the loopback device that lets in who started it; dropping it ends it.
+/// A server on a port of the loopback device that accepts the user of this process; dropping it
+/// stops it.
 #[derive(Debug)]
 #[must_use = "dropping it ends the server"]
 pub struct Sshd {
@@ -31,22 +32,23 @@ pub struct Sshd {
 }
 
 impl Sshd {
-    /// Starts a server, or prints why that cannot be and returns `None`.
+    /// Starts a server; prints the reason and returns `None` if that is impossible.
     pub fn start() -> Option<Sshd> {
         Sshd::try_start().map_err(crate::skipped).ok()
     }
 
-    /// Starts a server that has let somebody in.
+    /// Starts a server and waits until it has accepted a login.
     ///
     /// # Errors
     ///
-    /// The reason: not installed, no port free, nobody let in.
-    pub fn try_start() -> Result<Sshd, String> {
+    /// The reason: it is not installed, no port is free, or no login succeeds.
+    fn try_start() -> Result<Sshd, String> {
         let tool = |name: &str| find_tool(name).ok_or_else(|| format!("{name} is not installed"));
         let (sshd, keygen) = (tool("sshd")?, tool("ssh-keygen")?);
         tool("ssh")?;
         if crate::is_root() && !Path::new(EMPTY).exists() {
-            // Stays, as what the system makes at boot does: another server may have begun to use it.
+            // It is not removed, like a directory of the system: another server may have begun to
+            // use it.
             let made = fs::create_dir_all(EMPTY);
             let closed =
                 made.and_then(|()| fs::set_permissions(EMPTY, Permissions::from_mode(0o755)));
@@ -66,12 +68,14 @@ impl Sshd {
         Err(format!("sshd lets nobody in: {reason}"))
     }
 
-    /// Returns the command that connects to it, but for the host, of which any will do that is resolved to
-    /// the loopback device, such as `localhost`; for a shell to split, or what splits like one.
+    /// Returns the command that connects to it, without the host, which may be any name that
+    /// resolves to the loopback device, such as `localhost`. A shell, or something that splits like
+    /// one, takes it apart.
     ///
     /// # Panics
     ///
-    /// When the temporary directory's name is not UTF-8 or has what a shell would not take as it is.
+    /// When the path of the temporary directory is not UTF-8 or has characters that a shell
+    /// interprets.
     pub fn rsh(&self) -> String {
         let key = self.home.join("user");
         let key = key.to_str().expect("the temporary directory's name is UTF-8");
@@ -85,12 +89,12 @@ impl Sshd {
         )
     }
 
-    /// Returns what the server has said so far.
+    /// Returns the server's log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.home.join("log")).unwrap_or_default()
     }
 
-    /// Waits until somebody was let in; the reason is why nobody will be.
+    /// Waits until a login succeeds; the error is the reason that none will.
     fn lets_in(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let listens = format!("Server listening on 127.0.0.1 port {}", self.port);
@@ -118,13 +122,13 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        // Who is connected has a process of their own, which ends with the connection.
+        // A connected client has a server process of its own, which ends with the connection.
         let _gone = self.server.kill();
         let _status = self.server.wait();
     }
 }
 
-/// Makes a key for the host, and one for who is let in.
+/// Creates a key for the host, and one for the user.
 fn make_keys(keygen: &Path, home: &TempTree) -> Result<(), String> {
     for key in ["host", "user"] {
         let mut command = Command::new(keygen);
@@ -137,7 +141,7 @@ fn make_keys(keygen: &Path, home: &TempTree) -> Result<(), String> {
     Ok(())
 }
 
-/// Starts the server on a port that is free, and returns it with that.
+/// Starts the server on a free port, and returns it with the port.
 fn start(sshd: &Path, home: &TempTree) -> io::Result<(Child, u16)> {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
     let at = |name: &str| home.join(name).display().to_string();

@@ -1,11 +1,11 @@
-//! What runs have put aside, which is not below the folder of a test: stores lie in the topmost directory
-//! that belongs to whoever runs the test.
+//! Quarantines of test runs, which are outside of the folder of a test: they lie in the topmost
+//! directory that belongs to the user who runs the test.
 
 use std::path::{Path, PathBuf};
 
 use crate::remove_tree;
 
-/// Returns the directories in stores that the journals in a folder name, as far as they are there.
+/// Returns the existing quarantine directories that the journals in a folder name.
 pub fn stores(runs: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
@@ -25,11 +25,11 @@ pub fn stores(runs: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes them, as far as it can be done: a test that is over needs nothing of that.
+/// Removes them as far as possible; a finished test needs nothing of them.
 pub fn remove_stores(runs: &Path) {
     for store in stores(runs) {
         drop(remove_tree(&store));
-        // Others may be in there.
+        // Other entries may be in there.
         drop(store.parent().map(std::fs::remove_dir));
     }
 }

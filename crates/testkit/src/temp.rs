@@ -1,4 +1,4 @@
-//! A temporary directory that can always be removed again: deep trees, unreadable directories.
+//! A temporary directory that can always be removed: deep trees, unreadable directories.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,14 +9,14 @@ use crate::remove::remove_tree;
 
 /// A new directory, mode 755, removed on drop with everything in it.
 ///
-/// Mode 755 lets a program run as another user reach what a test put there.
+/// Mode 755 lets a program that runs as another user reach the files of a test.
 #[derive(Debug)]
 pub struct TempTree {
     path: PathBuf,
 }
 
 impl TempTree {
-    /// Makes the directory in the system's place for temporary files, by its canonical path.
+    /// Creates the directory below the system's temporary directory; its path is canonical.
     ///
     /// # Panics
     ///
@@ -26,7 +26,7 @@ impl TempTree {
         Self::new_in(std::env::temp_dir())
     }
 
-    /// Makes the directory in `parent`, by its canonical path.
+    /// Creates the directory in `parent`; its path is canonical.
     ///
     /// # Panics
     ///

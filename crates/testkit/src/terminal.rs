@@ -1,4 +1,4 @@
-//! Talks with a program on a terminal of its own: waits for what it shows, and types answers.
+//! Runs a program on a terminal of its own: waits for texts on it, and types answers.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -14,24 +14,25 @@ use crate::forks::spawn;
 use crate::invocation::Invocation;
 use crate::process::{Capture, poll, wait_exit};
 
-/// What a program showed on a terminal, and how it ended.
+/// The screen output of a program, and its end.
 #[derive(Debug)]
 pub struct Shown {
-    /// All that was to be seen, what was typed included, lines ended by `\n`.
+    /// All output, including the echo of typed text; lines end with `\n`.
     pub text: String,
-    /// The exit code; nothing if a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
 }
 
 impl Invocation<'_> {
-    /// Runs the program on a terminal of so many columns. As soon as it has shown the first text of a pair, after
-    /// what was waited for before, the second is typed: `\n` is the return key, `\u{4}` is Ctrl-D.
+    /// Runs the program on a terminal of a given width. When it has shown the first text of a pair,
+    /// behind the texts waited for before, the second text is typed: `\n` is the return key,
+    /// `\u{4}` is Ctrl-D.
     ///
     /// # Panics
     ///
-    /// When it cannot be started, never shows what is waited for, or hangs.
+    /// When it cannot be started, never shows the text, or hangs.
     pub fn talk(&self, columns: u16, dialogue: &[(&str, &str)]) -> Shown {
         let deadline = Instant::now() + self.timeout;
         let (master, slave) = terminal(columns);
@@ -55,7 +56,7 @@ impl Invocation<'_> {
                 panic!("never shows {shows:?} behind:\n{}", talk.text());
             };
             at = end;
-            // A program that is gone does not listen.
+            // A program that has ended reads no input.
             let _typed = rustix::io::write(&master, typed.as_bytes());
         }
         let Some(status) = wait_exit(&mut talk.child, deadline) else {
@@ -77,7 +78,7 @@ impl Talk {
         String::from_utf8_lossy(&self.shown.bytes()).replace("\r\n", "\n")
     }
 
-    /// Returns where `wanted` ends in what was shown from `at` on.
+    /// Returns the end of `wanted` in the output from `at` on.
     fn find(&self, at: usize, wanted: &str) -> Option<usize> {
         let text = self.text();
         text.get(at..)?.find(wanted).map(|found| at + found + wanted.len())

@@ -1,9 +1,9 @@
-//! A tree described as data, and made under a directory.
+//! A tree described as data, and created below a directory.
 //!
-//! Nothing touches the disk until [`TreeBuilder::make`]. Nodes are made in the order described,
+//! Nothing is written before [`TreeBuilder::make`]. Nodes are created in the order described,
 //! missing parents first; a name described twice is an error. Owners, extended attributes, times
-//! and modes come last, deepest path first, so that making a child cannot disturb its parent's
-//! time and a directory without rights can still be filled.
+//! and modes come last, deepest path first, so that creating a child does not change its parent's
+//! time, and a directory without permissions can still be filled.
 
 mod make;
 #[cfg(test)]
@@ -28,7 +28,7 @@ pub struct TreeBuilder {
     attributes: BTreeMap<PathBuf, Attributes>,
 }
 
-/// One thing to make.
+/// A node to create.
 #[derive(Debug, Clone)]
 enum Node {
     Dir,
@@ -40,7 +40,7 @@ enum Node {
     DeepChain { levels: usize, name: Vec<u8>, content: Content },
 }
 
-/// What is set on a node once everything is made.
+/// The metadata that is set once every node exists.
 #[derive(Debug, Clone, Default)]
 struct Attributes {
     owner: Option<(u32, u32)>,
@@ -49,12 +49,12 @@ struct Attributes {
     xattrs: Vec<(String, Vec<u8>)>,
 }
 
-/// A tree that was made.
+/// A created tree.
 #[derive(Debug, Clone)]
 pub struct Made {
-    /// The directory it was made in.
+    /// The directory that contains it.
     pub root: PathBuf,
-    /// Device nodes that could not be made for want of rights, as described.
+    /// Device nodes that could not be created without permission, as described.
     pub skipped: Vec<PathBuf>,
 }
 
@@ -64,7 +64,7 @@ impl Made {
         self.root.join(relative.to_path())
     }
 
-    /// Returns whether `relative` was made: `false` only for a device node without the rights.
+    /// Returns whether `relative` was created; `false` only for a device node without permission.
     pub fn was_made(&self, relative: impl PathBytes) -> bool {
         !self.skipped.contains(&relative.to_path())
     }
@@ -128,12 +128,12 @@ impl TreeBuilder {
         self
     }
 
-    /// Adds a symbolic link holding exactly `target`, whether or not that exists.
+    /// Adds a symbolic link with exactly `target`, whether or not that exists.
     pub fn symlink(self, path: impl PathBytes, target: impl PathBytes) -> Self {
         self.node(path, Node::Symlink { target: target.to_path() })
     }
 
-    /// Adds a symbolic link that leads nowhere.
+    /// Adds a symbolic link to nothing.
     pub fn dangling_symlink(self, path: impl PathBytes) -> Self {
         self.symlink(path, "there is no such file")
     }
@@ -149,26 +149,26 @@ impl TreeBuilder {
         self.node(path, Node::Special(FileType::Fifo))
     }
 
-    /// Adds a unix socket nobody listens on.
+    /// Adds a unix socket that no process listens on.
     pub fn socket(self, path: impl PathBytes) -> Self {
         self.node(path, Node::Special(FileType::Socket))
     }
 
-    /// Adds a character device; without the rights it is left out and [`Made::skipped`] says so.
+    /// Adds a character device; without permission it is left out and listed in [`Made::skipped`].
     pub fn char_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::CharacterDevice, major, minor })
     }
 
-    /// Adds a block device; without the rights it is left out and [`Made::skipped`] says so.
+    /// Adds a block device; without permission it is left out and listed in [`Made::skipped`].
     pub fn block_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::BlockDevice, major, minor })
     }
 
-    /// Adds `levels` directories called `name`, each in the one before, and a file
-    /// [`BOTTOM`](crate::deep::BOTTOM) in the last.
+    /// Adds `levels` nested directories called `name`, and a file [`BOTTOM`](crate::deep::BOTTOM)
+    /// in the last.
     ///
-    /// The full path may be far over `PATH_MAX`: made relative to descriptors, and reachable only so
-    /// (see [`open_beneath`](crate::deep::open_beneath)).
+    /// The full path may be far longer than `PATH_MAX`: it is created relative to descriptors, and
+    /// reachable only that way (see [`open_beneath`](crate::deep::open_beneath)).
     pub fn deep_chain(
         self,
         levels: usize,
@@ -199,16 +199,16 @@ impl TreeBuilder {
         self.attribute(path, |a| a.xattrs.push((name.to_owned(), value.to_vec())))
     }
 
-    /// Makes the tree in `root`, which is made too if missing.
+    /// Creates the tree in `root`, which is created too if missing.
     ///
     /// # Panics
     ///
-    /// When anything but a device node cannot be made, with the path and the reason.
+    /// When anything but a device node cannot be created, with the path and the reason.
     pub fn make(&self, root: impl AsRef<Path>) -> Made {
         make::make(self, root.as_ref())
     }
 
-    /// Makes the tree in a new temporary directory that is removed on drop, however deep.
+    /// Creates the tree in a new temporary directory that is removed on drop, at any depth.
     ///
     /// # Panics
     ///

@@ -1,28 +1,28 @@
-//! Runs the fuzzers of `fuzz/` for some seconds each, without `cargo fuzz` and on any toolchain: what that asks the
-//! compiler for besides a sanitizer, stable Rust has too.
+//! Runs the fuzzers of `fuzz/` for some seconds each, without `cargo fuzz` and on any toolchain:
+//! apart from sanitizers, stable Rust has every compiler option that `cargo fuzz` uses.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// What has the compiler count which branches are taken, as libFuzzer wants it.
-const INSTRUMENTS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+/// The compiler options that count taken branches in the way libFuzzer expects.
+const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
 
 const TARGETS: [&str; 3] = ["messages", "sender", "receiver"];
 
-/// The longest conversation, and the longest that one may take.
+/// The largest conversation in bytes, and the time limit of one.
 const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"];
 
-/// How long each of them looks, in seconds, if nobody says.
-const SECONDS: &str = "60";
+/// The default time of each fuzzer in seconds.
+const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each of them for so many seconds; complaints are what they found.
+/// Runs each fuzzer for some seconds; returns a complaint for each that found something.
 #[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
-    let Ok(seconds) = seconds.unwrap_or(SECONDS).parse::<u32>() else {
+    let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {
         return Ok(vec!["xtask fuzz: not a number of seconds".into()]);
     };
     let has_compiler =
@@ -32,11 +32,11 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
         return Ok(Vec::new());
     }
     let folder = root.join("fuzz");
-    // With a target, build scripts go without the instruments.
+    // With an explicit target, build scripts are compiled without the instrumentation.
     let host = host()?;
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--release", "--locked", "--target", &host]);
-    build.env("RUSTFLAGS", INSTRUMENTS).current_dir(&folder);
+    build.env("RUSTFLAGS", INSTRUMENTATION).current_dir(&folder);
     if !build.status()?.success() {
         return Ok(vec!["the fuzzers cannot be built".into()]);
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
     Ok(complaints)
 }
 
-/// Returns the target that the compiler is for.
+/// Returns the host target of the compiler.
 fn host() -> io::Result<String> {
     let output = Command::new("rustc").arg("-vV").output()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

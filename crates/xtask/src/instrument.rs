@@ -1,24 +1,80 @@
-//! Builds the instrument and what it measures, as they are measured, and hands over to it.
+//! Builds the crate `bench` and the program that it measures, and runs its commands.
+//!
+//! The measured `lop` is always optimised.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, Stdio};
 
-/// Runs a command of the crate `bench` with its arguments; returns its exit code.
-pub(crate) fn run(root: &Path, args: impl Iterator<Item = OsString>) -> ExitCode {
-    let cargo = |command: &str| {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args([command, "--quiet", "--release", "--manifest-path"]);
-        cargo.arg(root.join("Cargo.toml"));
-        cargo
-    };
-    let mut build = cargo("build");
-    build.args(["--package", "lop", "--package", "lop-bench"]);
-    if !build.status().is_ok_and(|status| status.success()) {
-        return ExitCode::FAILURE;
+use crate::generated::Generated;
+
+/// Runs a command of `lop-bench`; returns whether it succeeded.
+///
+/// A race and a head trace change what the benchmark pages are made from, so these are written anew.
+pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
+    let is_fast = !is_small(args);
+    build(root, &["--release", "--package", "lop"])?;
+    let succeeded = lop_bench(root, is_fast)?.args(args).status()?.success();
+    let records = args.first().is_some_and(|command| command == "race" || command == "head-trace");
+    if succeeded && records && is_fast {
+        pages(root)?.write(&root.join("docs"))?;
     }
-    match cargo("run").args(["--package", "lop-bench", "--"]).args(args).status() {
-        Ok(status) => ExitCode::from(status.code().and_then(|c| u8::try_from(c).ok()).unwrap_or(1)),
-        Err(_) => ExitCode::FAILURE,
+    Ok(succeeded)
+}
+
+/// Returns whether a command measures nothing that depends on the speed of `lop-bench`: it then runs as
+/// the tests have built it, which saves the optimised build.
+fn is_small(args: &[OsString]) -> bool {
+    match args.first().and_then(|command| command.to_str()) {
+        Some("counts") => true,
+        Some("race") => args.get(1).is_some_and(|kind| kind == "smoke"),
+        _ => false,
+    }
+}
+
+/// Returns the benchmark pages and charts, computed from the records below `benchsuite/`.
+pub(crate) fn pages(root: &Path) -> io::Result<Generated> {
+    let output = lop_bench(root, false)?.arg("page").stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(format!("lop-bench page: {}", output.status)));
+    }
+    let files: BTreeMap<String, String> = serde_json::from_slice(&output.stdout)?;
+    Ok(Generated { files, folders: &["benchmarks"], command: "cargo xtask page" })
+}
+
+/// Builds `lop-bench`, optimised or not, and returns the command to run it.
+fn lop_bench(root: &Path, is_fast: bool) -> io::Result<Command> {
+    let package = ["--package", "lop-bench"];
+    let profile: &[&str] = if is_fast { &["--release"] } else { &[] };
+    build(root, &[profile, &package].concat())?;
+    let mut run = cargo(root, "run");
+    run.args(profile).args(package).arg("--");
+    Ok(run)
+}
+
+fn build(root: &Path, args: &[&str]) -> io::Result<()> {
+    if !cargo(root, "build").args(args).status()?.success() {
+        return Err(io::Error::other(format!("cargo build {} failed", args.join(" "))));
+    }
+    Ok(())
+}
+
+fn cargo(root: &Path, command: &str) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([command, "--quiet", "--manifest-path"]).arg(root.join("Cargo.toml"));
+    cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_small;
+
+    #[test]
+    fn races_that_are_recorded_run_optimised() {
+        let small = |args: &[&str]| is_small(&args.iter().map(Into::into).collect::<Vec<_>>());
+        assert!(small(&["counts"]) && small(&["race", "smoke", "--store", "x"]));
+        assert!(!small(&["race", "find"]) && !small(&["race"]) && !small(&["corpus", "flat", "x"]));
     }
 }

@@ -1,9 +1,13 @@
-//! Chores of the workspace: `cargo xtask COMMAND`.
+//! Development tasks of the workspace: `cargo xtask COMMAND`.
 //!
-//! `test` runs the whole suite ([`suite`]), `generate` writes the man pages, the completions and the command reference below `docs/`,
-//! `check` fails if what is there is stale, `transcript` runs the README's example ([`transcript`]), and `tidy` checks rules that no lint knows
-//! ([`tidy`]); `fuzz` runs the fuzzers ([`fuzz`]). Corpora, races and counts are the crate `bench`'s, which is built when it is asked
-//! for ([`instrument`]).
+//! | command | module |
+//! |---|---|
+//! | `test` | [`suite`]: the whole test suite, and the traces that it must not leave ([`traces`]) |
+//! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
+//! | `transcript` | [`transcript`]: the README's example, run again |
+//! | `tidy` | [`tidy`]: rules that no lint knows |
+//! | `fuzz` | [`fuzz`]: the fuzzers |
+//! | `corpus`, `race`, `counts`, `disk`, `head-trace` | [`instrument`]: commands of the crate `bench`, built on demand |
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -21,36 +25,47 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test       Run all tests, installing the tools they compare with where possible
+  test       Run all tests; install the tools that they need where possible
   generate   Write man pages, completions and the reference below docs/
-  check      Fail if one of them is stale
+  check      Fail if a generated file is stale
   transcript [--check]
-             Run the README's example again and write what it prints; or fail if that is stale
-  tidy       Check openings, lengths, layers and mentioned names
-  fuzz [N]   Have each fuzzer below fuzz/ look for N seconds (60)
+             Run the README's example again and write its output; or fail if it is stale
+  tidy       Check rules of the source tree: layers, import rings, words, lengths
+  fuzz [N]   Run each fuzzer below fuzz/ for N seconds (60)
 
   corpus     Make a tree with known duplicates; lists them
-  race       Race lop against its peers, and write docs/benchmarks.md; lists the races
+  race       Race lop against its peers, and write the benchmark pages; lists the races
   counts     Compare system calls, bytes and instructions with the stored ones
-  page       Write docs/benchmarks.md again from the records
+  page [--check]
+             Write the benchmark pages again from the records; or fail if they are stale
   disk       Put a simulated hard disk in front of a file
-  way        Keep where its arm was during a scan, for the graph in docs/io.md";
+  head-trace Record the head of a simulated disk during a scan, for docs/io.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = root.join("docs");
     let command = std::env::args().nth(1);
+    let check = std::env::args().nth(2).as_deref() == Some("--check");
     let outcome = match command.as_deref() {
         Some("test") => suite::run(&root),
-        Some("generate") => generated::write(&root),
-        Some("check") => generated::check(&root),
-        Some("transcript") => {
-            let check = std::env::args().nth(2).as_deref() == Some("--check");
-            transcript::run(&root, check)
+        Some("generate") => {
+            generated::of_arguments().and_then(|files| files.write(&docs)).map(|()| Vec::new())
         }
+        Some("check") => generated::of_arguments().and_then(|files| files.check(&docs)),
+        Some("page") if check => instrument::pages(&root).and_then(|files| files.check(&docs)),
+        Some("page") => {
+            instrument::pages(&root).and_then(|files| files.write(&docs)).map(|()| Vec::new())
+        }
+        Some("transcript") => transcript::run(&root, check),
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
-        Some("corpus" | "race" | "counts" | "page" | "disk" | "way") => {
-            return instrument::run(&root, std::env::args_os().skip(1));
+        Some("corpus" | "race" | "counts" | "disk" | "head-trace") => {
+            let args: Vec<_> = std::env::args_os().skip(1).collect();
+            match instrument::run(&root, &args) {
+                Ok(true) => Ok(Vec::new()),
+                Ok(false) => return ExitCode::FAILURE,
+                Err(e) => Err(e),
+            }
         }
         Some("help" | "-h" | "--help") => {
             println!("{USAGE}");

@@ -1,8 +1,8 @@
-//! Runs all tests, after installing what some of them compare with or build on.
+//! Runs all tests, after installing the tools that some of them compare with or build on.
 //!
-//! A test whose tool is missing, or that needs root, skips itself and says so; this makes the
-//! tools available where it can: as root, on Debian and its kin. The suite leaves the machine as it was: whatever it
-//! leaves is named, and it counts as failed.
+//! A test that needs a missing tool, or root, skips itself with a message; this module installs the
+//! tools where it can: as root, on Debian and its derivatives. The suite must leave the machine
+//! unchanged: everything it leaves is a complaint.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::traces::{Temporary, Traces};
 
-/// Programs that tests and counts use, and the Debian packages they are in.
+/// Programs of the tests and counts, and their Debian packages.
 const TOOLS: [(&str, &str); 17] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
@@ -31,12 +31,12 @@ const TOOLS: [(&str, &str); 17] = [
     ("valgrind", "valgrind"),
 ];
 
-/// Runs the suite; complaints are why it does not count as passed.
+/// Runs the suite; returns the reasons that it did not pass.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;
     let target = root.canonicalize()?.join("target");
-    let before = Traces::look(&target, temporary.path());
+    let before = Traces::inspect(&target, temporary.path());
     let mut child = Command::new(env!("CARGO"))
         .args(["test", "--workspace", "--no-fail-fast"])
         .current_dir(root)
@@ -59,20 +59,20 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     if passed == 0 {
         complaints.push("no test ran".into());
     }
-    complaints.extend(Traces::look(&target, temporary.path()).since(&before));
+    complaints.extend(Traces::inspect(&target, temporary.path()).since(&before));
     println!("{passed} tests passed in all");
     Ok(complaints)
 }
 
-/// Returns how many tests run at a time: more than there are processors, as many of them wait for a disk, another
-/// process or a moment.
+/// Returns the number of tests that run in parallel: more than there are processors, because many
+/// of them wait for a disk or another process.
 fn threads() -> String {
     let given = std::env::var("RUST_TEST_THREADS").ok();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     given.unwrap_or_else(|| (2 * processors).to_string())
 }
 
-/// Installs missing tools if that is possible; the tests do without if not.
+/// Installs missing tools if possible; the tests skip what they cannot do.
 fn install() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<_> = std::env::split_paths(&path).collect();
@@ -104,7 +104,7 @@ fn am_root() -> bool {
     id.is_ok_and(|output| output.stdout == b"0\n")
 }
 
-/// Returns how many tests a line of the test harness says have passed.
+/// Returns the number of passed tests in a line of the test harness.
 fn passed_in(line: &str) -> u64 {
     let result = line.strip_prefix("test result: ok. ");
     let number = result.and_then(|rest| rest.split(' ').next());

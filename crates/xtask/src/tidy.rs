@@ -1,16 +1,31 @@
-//! Rules that no lint knows: how files open, how long they are, that none is forgotten, which crate
-//! may use which, and that ARCHITECTURE.md speaks of what exists.
+//! Rules that no lint checks; each module returns complaints, one a line.
+//!
+//! | module | rule |
+//! |---|---|
+//! | `sources` | a file opens with its purpose, is short and is finished |
+//! | `orphans` | no source file is forgotten |
+//! | `layers`, `rings` | crates depend downwards only; modules of a crate import each other in no ring |
+//! | `words`, `prose` | no retired word, no sentence without a subject, on `lexer` |
+//! | `architecture`, `glossary` | the two pages are short, and name what exists |
 
 mod architecture;
+mod glossary;
 mod layers;
+mod lexer;
 mod orphans;
+mod prose;
+mod rings;
 mod sources;
+mod words;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns a complaint about everything that is not as it should be.
+/// The sources of the fuzzers, which are a workspace of their own.
+const FUZZERS: [&str; 2] = ["fuzz/src", "fuzz/fuzz_targets"];
+
+/// Returns all complaints.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
     list(&root.join("crates"), &mut files)?;
@@ -18,7 +33,14 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let mut complaints = sources::check(root, &files)?;
     complaints.extend(orphans::check(root, &files)?);
     complaints.extend(layers::check(root)?);
+    complaints.extend(rings::check(root, &files)?);
     complaints.extend(architecture::check(root, &files)?);
+    for folder in FUZZERS.map(|folder| root.join(folder)) {
+        list(&folder, &mut files)?;
+    }
+    complaints.extend(words::check(root, &files)?);
+    complaints.extend(prose::check(root, &files)?);
+    complaints.extend(glossary::check(root)?);
     Ok(complaints)
 }
 
@@ -35,7 +57,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a path as it is written in a complaint.
+/// Returns a path as complaints show it.
 fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

@@ -1,8 +1,9 @@
-//! What tests may leave on a machine, told by two looks: files where they have no business, mounts, loop devices,
-//! users, processes.
+//! Traces that tests leave on a machine, found by comparing two inspections: stray files, mounts,
+//! loop devices, users, processes.
 //!
-//! Other programs work on the machine too, so only what can be the suite's counts: what is in its own temporary
-//! directory, or came from there, and names that are new where hardly anybody makes any.
+//! Other programs work on the machine too, so only what the suite can have caused counts: anything
+//! in its temporary directory or started from there, and new names in places where other programs
+//! rarely create any.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Makes the directory, in the system's place for such, for everybody to work in.
+    /// Creates the directory below the system's temporary directory, writable for everyone.
     #[expect(clippy::disallowed_methods, reason = "makes a directory of its own")]
     pub(crate) fn new(name: &str) -> io::Result<Temporary> {
-        // Short, as names of sockets are no longer than 108 bytes.
+        // Short, because names of sockets are limited to 108 bytes.
         let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path)?;
-        // As /tmp: some work in it as other users.
+        // The mode of /tmp, because some tests work in it as other users.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
         Ok(Temporary(path.canonicalize()?))
     }
@@ -29,7 +30,7 @@ impl Temporary {
         &self.0
     }
 
-    /// Removes it with all that is in it.
+    /// Removes the directory with everything in it.
     #[expect(clippy::disallowed_methods, reason = "removes a directory of its own")]
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_dir_all(&self.0)
@@ -39,23 +40,23 @@ impl Temporary {
 impl Drop for Temporary {
     #[expect(clippy::disallowed_methods, reason = "removes a directory of its own, if it is empty")]
     fn drop(&mut self) {
-        // What is left in it has been complained of, and is to be looked at.
+        // The remaining files were reported and should be inspected.
         let _not_empty = fs::remove_dir(&self.0);
     }
 }
 
-/// What there was at one moment, a line each.
+/// The findings of one inspection, a line each.
 pub(crate) struct Traces(BTreeSet<String>);
 
 impl Traces {
-    /// Looks for traces of what works below `target` and in `temporary`.
-    pub(crate) fn look(target: &Path, temporary: &Path) -> Traces {
+    /// Looks for traces of programs below `target` and in `temporary`.
+    pub(crate) fn inspect(target: &Path, temporary: &Path) -> Traces {
         let mut all = BTreeSet::new();
         let home = std::env::var_os("HOME").map(PathBuf::from);
         for dir in [Path::new("/"), temporary].into_iter().chain(home.as_deref()) {
             all.extend(names(dir).map(|name| format!("file {}", dir.join(name).display())));
         }
-        // A store may have been there before.
+        // A quarantine may have existed before.
         for store in names(Path::new("/")).filter(|name| name.starts_with(".lop-quarantine-")) {
             let store = Path::new("/").join(store);
             all.extend(names(&store).map(|name| format!("file {}", store.join(name).display())));
@@ -79,7 +80,7 @@ impl Traces {
         Traces(all)
     }
 
-    /// Returns what was not there before.
+    /// Returns the findings that are new since another inspection.
     pub(crate) fn since(&self, before: &Traces) -> Vec<String> {
         self.0.difference(&before.0).map(|trace| format!("left behind: {trace}")).collect()
     }
@@ -91,7 +92,8 @@ fn names(dir: &Path) -> impl Iterator<Item = String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
-/// Returns the processes that run a program below one of the directories, or work there; not this one.
+/// Returns the processes that run a program below one of the directories, or work there, except
+/// this one.
 fn processes(dirs: &[&Path]) -> Vec<String> {
     let own = std::process::id().to_string();
     let all = names(Path::new("/proc")).filter(|name| name.parse::<u32>().is_ok() && *name != own);
@@ -99,12 +101,12 @@ fn processes(dirs: &[&Path]) -> Vec<String> {
         let links = ["exe", "cwd"].map(|link| fs::read_link(format!("/proc/{process}/{link}")));
         links.iter().flatten().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
     };
-    let told = |process: String| {
+    let describe = |process: String| {
         let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
         format!("process {process}: {}", command.trim_end())
     };
-    all.filter(inside).map(told).collect()
+    all.filter(inside).map(describe).collect()
 }
 
 #[cfg(test)]
@@ -115,20 +117,20 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "writes to a directory of its own")]
-    fn what_is_left_is_told_and_what_was_there_is_not() {
+    fn only_new_traces_are_reported() {
         let temporary = Temporary::new("lop-traces").expect("made");
-        let look = || Traces::look(temporary.path(), temporary.path());
-        let before = look();
-        assert_eq!(look().since(&before), [""; 0]);
+        let inspect = || Traces::inspect(temporary.path(), temporary.path());
+        let before = inspect();
+        assert_eq!(inspect().since(&before), [""; 0]);
         let (file, mut sleep) = (temporary.path().join("file"), Command::new("sleep"));
         std::fs::write(&file, "").expect("written");
         let mut child = sleep.arg("60").current_dir(temporary.path()).spawn().expect("started");
-        // It has its arguments a moment after it was started.
+        // A process has its arguments only a moment after its start.
         let args = format!("/proc/{}/cmdline", child.id());
         while std::fs::read(&args).expect("a process").is_empty() {
             std::thread::yield_now();
         }
-        let left = look().since(&before);
+        let left = inspect().since(&before);
         child.kill().and_then(|()| child.wait()).expect("ended");
         std::fs::remove_file(&file).expect("removed");
         let expected = [

@@ -1,7 +1,7 @@
-//! The README's example: the commands in it are run in a small tree that is the same everywhere, and what they print
-//! takes the place of what is there.
+//! The README's example: its commands run in a small tree that is the same everywhere, and their
+//! output replaces the one in the README.
 //!
-//! Only times differ from run to run; where nothing else does, the README stays as it is.
+//! Only times differ between runs; if nothing else changed, the README is left as it is.
 
 mod example;
 
@@ -12,18 +12,18 @@ use std::process::{Command, Stdio};
 
 use crate::traces::Temporary;
 
-/// What the block with the example begins with, and ends with.
+/// The first and the last line of the block with the example.
 const BEGIN: &str = "```console\n";
 const END: &str = "```\n";
 
-/// Where the example pretends to be.
+/// The directory that the example claims to be in.
 const HOME: &str = "/home/me";
 const MOUNTED: &str = "/mnt";
 
-/// Ends what one command printed; nothing prints it.
+/// A line that marks the end of a command's output; no command prints it.
 const MARK: &str = "\u{1}\n";
 
-/// Writes the README's example anew; with `check` says instead whether it is stale.
+/// Writes the README's example anew; with `check`, returns a complaint if it is stale.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
     let readme = root.join("README.md");
@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
 /// A command of the example.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
-    /// An empty line, or nothing.
+    /// The expected output; empty for none.
     before: &'static str,
     command: String,
 }
@@ -68,7 +68,7 @@ fn steps(block: &str) -> Vec<Step> {
     steps
 }
 
-/// Builds the program and returns where it is.
+/// Builds the program and returns its path.
 fn program(root: &Path) -> io::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = ["build", "--quiet", "--package", "lop", "--message-format", "json"];
@@ -82,7 +82,7 @@ fn program(root: &Path) -> io::Result<PathBuf> {
     executable.ok_or_else(|| io::Error::other("cargo built no program"))
 }
 
-/// Runs the commands, one after the other, in one shell; returns what each printed.
+/// Runs the commands one after the other in one shell; returns the output of each.
 fn play(program: &Path, steps: &[Step]) -> io::Result<Vec<String>> {
     let place = Temporary::new("lop-example")?;
     let result = play_in(place.path(), program, steps);
@@ -101,7 +101,7 @@ fn play_in(place: &Path, program: &Path, steps: &[Step]) -> io::Result<Vec<Strin
     };
     let mut script = "exec 2>&1\n".to_string();
     for step in steps {
-        // The next command may ask how this one ended.
+        // The next command may use the exit code of this one.
         script += &format!("{}\nended=$?; printf '{MARK}'; (exit $ended)\n", there(&step.command));
     }
     let path = [program.parent().unwrap_or(place), Path::new("/usr/bin"), Path::new("/bin")];
@@ -127,7 +127,7 @@ fn play_in(place: &Path, program: &Path, steps: &[Step]) -> io::Result<Vec<Strin
     Err(io::Error::other(format!("the example ended early: {printed:?}")))
 }
 
-/// Returns the text with every time as if it took none: `in 0.22 s`.
+/// Returns the text with every time replaced by zero: `in 0.22 s`.
 fn timeless(text: &str) -> String {
     let mut parts = text.split(" in ");
     let mut plain = parts.next().unwrap_or_default().to_string();

@@ -1,4 +1,5 @@
-//! Trees against one idea each: that a size tells much, that a beginning does, that files are small.
+//! Trees that each defeat one assumption: that sizes differ, that prefixes differ, that files are
+//! small.
 
 use std::path::PathBuf;
 
@@ -13,9 +14,10 @@ const LATE_BYTES: f64 = 4_194_304.0;
 /// The size of the images of `vm-images` at scale 1.
 const IMAGE_BYTES: f64 = 268_435_456.0;
 
-/// `same-size`: unlike files of one size, a hundred to a directory, like the logs of a robot.
+/// Plans `same-size`: different files of one size, a hundred to a directory, like the logs of a
+/// robot.
 ///
-/// All begin alike for a line's length. It took dupd 1.x an hour.
+/// All share a prefix of one line. It took dupd 1.x an hour.
 pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let shape = Shape::Header { id: 20_000, len: 64 };
@@ -27,14 +29,14 @@ pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// `late`: families of eight files: two are equal, four differ from them in one byte near the end, two in
-/// one byte in the middle.
+/// Plans `late`: families of eight files. Two are equal, four differ from them in one byte near the
+/// end, two in one byte in the middle.
 pub(super) fn late(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(LATE_BYTES, scale);
     for number in 0..files {
         let (family, member) = (number / 8, number % 8);
-        // What is added to that byte; nothing for the pair.
+        // The amount added to that byte; 0 for the equal pair.
         let (at, seed) = match member {
             0 | 1 => (size - 8, 0),
             2..6 => (size - 8, member),
@@ -47,8 +49,8 @@ pub(super) fn late(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// `vm-images`: large images in families of six: two equal ones, and four that are like them for
-/// half, three quarters, 15/16 and 255/256 of their length. A quarter of each is holes.
+/// Plans `vm-images`: large images in families of six. Two are equal; four are like them for half,
+/// three quarters, 15/16 and 255/256 of their length. A quarter of each is holes.
 pub(super) fn vm_images(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(IMAGE_BYTES, scale);
@@ -69,7 +71,7 @@ pub(super) fn vm_images(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// `flat`: one directory of small files, every tenth a copy of another.
+/// Plans `flat`: one directory of small files, every tenth a copy of another.
 pub(super) fn flat(files: u64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
     let mut plan = Plan::new();
@@ -85,7 +87,7 @@ pub(super) fn flat(files: u64, seed: u64) -> Plan {
     plan
 }
 
-/// `empty`: empty files, a thousand to a directory.
+/// Plans `empty`: empty files, a thousand to a directory.
 pub(super) fn empty(files: u64) -> Plan {
     let mut plan = Plan::new();
     for number in 0..files {
@@ -95,7 +97,7 @@ pub(super) fn empty(files: u64) -> Plan {
     plan
 }
 
-/// `flat-empty`: one directory of empty files.
+/// Plans `flat-empty`: one directory of empty files.
 pub(super) fn flat_empty(files: u64) -> Plan {
     let mut plan = Plan::new();
     let dir = plan.dir("flat");
@@ -105,7 +107,7 @@ pub(super) fn flat_empty(files: u64) -> Plan {
     plan
 }
 
-/// `tiny-dirs`: empty files, two to a directory, fifty directories to one.
+/// Plans `tiny-dirs`: empty files, two to a directory, fifty directories in each parent.
 pub(super) fn tiny_dirs(files: u64) -> Plan {
     let mut plan = Plan::new();
     for number in 0..files {
@@ -115,7 +117,7 @@ pub(super) fn tiny_dirs(files: u64) -> Plan {
     plan
 }
 
-/// `chains`: empty files, one to a directory, five hundred directories one in the other.
+/// Plans `chains`: empty files, one to a directory, in chains of five hundred nested directories.
 pub(super) fn chains(files: u64) -> Plan {
     let mut plan = Plan::new();
     let mut path = PathBuf::new();

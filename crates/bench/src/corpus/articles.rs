@@ -1,26 +1,27 @@
-//! The four trees of the articles by the author of jdupes: two without duplicates to find or nearly
-//! so, pictures, and a huge mixture.
+//! The four trees of the articles by the author of jdupes: two with hardly any duplicates, one of
+//! pictures, and a huge mixture.
 //!
-//! Published are numbers of files and directories, mean sizes, duplicates; everything else is ours.
+//! The articles publish numbers of files and directories, mean sizes and numbers of duplicates;
+//! everything else is our choice.
 
 use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// What was published of a tree, and what we chose to fill the gaps.
+/// The published figures of a tree, and our choices for the gaps.
 pub(super) struct Article {
     pub(super) names: u64,
     dirs: u64,
     mean_bytes: f64,
-    /// The largest file, where that is known.
+    /// The size of the largest file, if it was published.
     largest_bytes: Option<u64>,
-    /// Extra files that are copies, and the number of contents they are copies of.
+    /// The number of copies, and the number of contents that they are copies of.
     copies: u64,
     copied: u64,
-    /// Extra names of files, and the number of files that have some.
+    /// The number of further hard links, and the number of files that have some.
     links: u64,
     linked: u64,
-    /// How far sizes spread (see [`Dice::size`]), and the number of different headers.
+    /// The spread of sizes (see [`Dice::size`]), and the number of different headers.
     doublings: f64,
     headers: u64,
     extension: &'static str,
@@ -67,8 +68,8 @@ pub(super) const PHOTOS: Article = Article {
     ..NO_DUPS_135
 };
 
-/// 900,000 files in 12,599 directories with many hard links and duplicates. How many was not
-/// published: here a quarter of the names are further links, and a fifth are copies.
+/// 900,000 files in 12,599 directories with many hard links and duplicates. Their numbers were not
+/// published: here a quarter of the names are further hard links, and a fifth are copies.
 pub(super) const HUGE_MIXED: Article = Article {
     names: 900_000,
     dirs: 12_599,
@@ -84,7 +85,7 @@ pub(super) const HUGE_MIXED: Article = Article {
 };
 
 impl Article {
-    /// Plans the tree with sizes scaled and about `names` names, other counts in proportion.
+    /// Plans the tree with scaled sizes and about `names` names; other counts follow in proportion.
     pub(super) fn plan(&self, names: u64, scale: f64, seed: u64) -> Plan {
         let mut dice = Dice::new(seed);
         let part = |count: u64| (count * names).div_ceil(self.names);
@@ -100,7 +101,7 @@ impl Article {
             let name = format!("{number:06}.{}", self.extension);
             plan.file(dir, name, Content { size, seed: number, shape });
         }
-        // Each of them once, and then any of them: so that all are copied or linked.
+        // First each of them once, then random ones, so that all are copied or linked.
         let originals = plan.inodes.len() as u64;
         let which = |n: u64, of: u64, dice: &mut Dice| if n < of { n } else { dice.below(of) };
         for number in 0..copies {
@@ -118,7 +119,7 @@ impl Article {
         plan
     }
 
-    /// Adds directory `n`: flat where they are few, else two levels.
+    /// Adds directory `n`: flat where there are few, otherwise on two levels.
     fn dir(&self, plan: &mut Plan, n: u64) -> u32 {
         if self.dirs < 1_000 {
             return plan.dir(format!("dir{n:03}"));
@@ -135,7 +136,7 @@ impl Article {
             *size *= factor;
         }
         if let Some(largest) = self.largest_bytes {
-            // What the largest takes is taken off the others, so that the mean stays.
+            // The excess of the largest file is taken from the others, so that the mean does not change.
             let largest = largest as f64 * scale;
             let all: f64 = drawn.iter().sum();
             let rest = (all - largest).max(all / 2.0) / (all - drawn[0]);

@@ -1,8 +1,8 @@
 //! Reads a tree back and compares it with its plan.
 //!
-//! Every name is looked up and must lead to the inode that the plan says, no other and no other's;
-//! every file is read whole and must hold the bytes planned; links and FIFOs must be what they are;
-//! and there must be nothing else.
+//! Every name is looked up and must lead to the planned inode and to no other. Every file is read
+//! whole and must contain the planned bytes. Symbolic links and FIFOs must be as planned, and
+//! nothing else may be there.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -17,13 +17,13 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use super::plan::{Counts, OtherKind, Plan};
 use crate::Failure;
 
-/// How many readers digest files.
-const READERS: usize = 2;
+/// The number of threads that digest files.
+const READER_THREADS: usize = 2;
 
-/// An inode's number and a path to it.
+/// An inode number, and a path to it.
 type Place = (u64, PathBuf);
 
-/// Returns what is there, if it is what was planned.
+/// Returns the counts of the tree, if it is as planned.
 pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     let counts = plan.counts();
     let found = entries(root).map_err(|e| Failure::at(root, e))?;
@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     let places = inodes(plan, root)?;
     others(plan, root)?;
     let digests = digests(plan, &places)?;
-    // Contents that were planned as different must not turn out the same.
+    // Contents that were planned as different must not be equal.
     let mut read = Counts { empty_or_other: plan.others.len() as u64, ..Counts::default() };
     read.add_files(plan.inodes.iter().zip(digests).map(|(content, digest)| (content.size, digest)));
     let Counts { dirs, names, linked, .. } = counts;
@@ -44,7 +44,7 @@ pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     Ok(counts)
 }
 
-/// Returns the groups of equal files that the plan says, as inodes found in the tree.
+/// Returns the planned groups of equal files as inodes of the tree.
 pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
     let mut groups: HashMap<_, BTreeSet<u64>> = HashMap::new();
     for ((number, _), content) in inodes(plan, root)?.into_iter().zip(&plan.inodes) {
@@ -55,14 +55,14 @@ pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>
     Ok(groups.into_values().filter(|group| group.len() > 1).collect())
 }
 
-/// Returns how many directories and how many other names are below `root`.
+/// Returns the numbers of directories and of other names below `root`.
 fn entries(root: &Path) -> io::Result<(u64, u64)> {
     let (mut dirs, mut names) = (0, 0);
     let mut unlisted = vec![root.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         for entry in fs::read_dir(&dir)? {
             let entry = entry?;
-            // mkfs.ext4 leaves one at the top of an image.
+            // mkfs.ext4 creates one at the top of an image.
             if entry.file_type()?.is_dir() && entry.file_name() != "lost+found" {
                 dirs += 1;
                 unlisted.push(entry.path());
@@ -74,7 +74,7 @@ fn entries(root: &Path) -> io::Result<(u64, u64)> {
     Ok((dirs, names))
 }
 
-/// Looks every name up, and returns where each inode is.
+/// Looks every name up and returns a path to each inode.
 fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
     let mut places: Vec<Option<Place>> = vec![None; plan.inodes.len()];
     let mut taken = HashSet::new();
@@ -103,7 +103,7 @@ fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
     Ok(places.into_iter().map(|place| place.expect("every inode has a name")).collect())
 }
 
-/// Looks at what is no regular file.
+/// Checks the entries that are no regular files.
 fn others(plan: &Plan, root: &Path) -> Result<(), Failure> {
     for other in &plan.others {
         let path = root.join(&plan.dirs()[other.dir as usize]).join(&*other.name);
@@ -121,7 +121,7 @@ fn others(plan: &Plan, root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads every file and compares its BLAKE3, which it returns, with that of the bytes planned.
+/// Reads every file, compares its BLAKE3 with that of the planned bytes, and returns it.
 fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
     let compare = |inode: usize, buffer: &mut Vec<u8>| -> Result<Hash, Failure> {
         let (content, path) = (&plan.inodes[inode], &places[inode].1);
@@ -138,7 +138,7 @@ fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
         }
         Err(Failure::at(path, "holds other bytes than planned"))
     };
-    let part = places.len().div_ceil(READERS).max(1);
+    let part = places.len().div_ceil(READER_THREADS).max(1);
     thread::scope(|scope| {
         let parts = (0..places.len()).step_by(part).map(|start| {
             let end = (start + part).min(places.len());
@@ -156,7 +156,7 @@ fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
     })
 }
 
-/// Returns what is in the hostile tree, if a naive reader finds in it what it should hold.
+/// Returns the counts of the hostile tree, if a naive reader finds the expected content in it.
 pub(super) fn hostile(root: &Path, expected: &testkit::Hostile) -> Result<Counts, Failure> {
     let found = testkit::relative_to(root, &testkit::naive_groups(root));
     testkit::groups_match(expected.groups_here(), &found).map_err(|e| Failure::at(root, e))?;

@@ -1,8 +1,8 @@
-//! What files hold: described by a few numbers, written at the speed of memory.
+//! The contents of files, described by a few numbers and written at the speed of memory.
 //!
-//! Two files have equal bytes if and only if their [`Content`] is equal; the plans of the corpora
-//! keep to that by never using a seed twice for different contents, and the check after making
-//! a tree reads it again.
+//! Two files have equal bytes if and only if their [`Content`] is equal. The plans of the corpora
+//! ensure this by never using a seed twice for different contents, and the check that follows the
+//! making of a tree verifies it.
 
 use std::fs::File;
 use std::io;
@@ -10,35 +10,37 @@ use std::os::unix::fs::FileExt;
 
 use blake3::{Hash, Hasher};
 
-use super::dice::{mix, word};
+use testkit::dice::mix;
 
-/// How much is generated at a time.
-const CHUNK: usize = 1 << 20;
+use super::dice::word;
 
-/// The grain of holes and data in a disk image.
-const BLOCK: u64 = 1 << 20;
+/// Bytes generated at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// The granularity of holes and data in a disk image.
+const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Content {
     pub(crate) size: u64,
-    /// Tells it from others of its shape.
+    /// Distinguishes contents of one shape.
     pub(crate) seed: u64,
     pub(crate) shape: Shape,
 }
 
-/// What is alike in different contents.
+/// The bytes that different contents share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// Nothing.
     Plain,
-    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8
-    /// bytes of a file are never part of it.
+    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8 bytes
+    /// of a file never belong to it.
     Header { id: u32, len: u32 },
     /// Everything but the byte at `at`, to which the seed is added.
     Marked { family: u64, at: u64 },
-    /// A disk image: the first `shared` bytes; a quarter of its blocks of 1 MiB
-    /// are holes, never the last.
+    /// A disk image: the first `shared` bytes. A quarter of its blocks of 1 MiB are holes, never
+    /// the last.
     Image { family: u64, shared: u64 },
 }
 
@@ -49,7 +51,7 @@ impl Content {
         Self { size, seed, shape: Shape::Plain }
     }
 
-    /// Writes all of it into an empty file.
+    /// Writes the content into an empty file.
     pub(crate) fn write(&self, file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
         if self.has_holes() {
             file.set_len(self.size)?;
@@ -60,9 +62,9 @@ impl Content {
         })
     }
 
-    /// Returns the BLAKE3 of what would be written.
+    /// Returns the BLAKE3 of the content.
     pub(crate) fn digest(&self, buffer: &mut Vec<u8>) -> Hash {
-        let zeros = vec![0; if self.has_holes() { CHUNK } else { 0 }];
+        let zeros = vec![0; if self.has_holes() { CHUNK_BYTES } else { 0 }];
         let mut hasher = Hasher::new();
         let outcome = self.each_chunk(buffer, |at, chunk| {
             hasher.update(chunk.unwrap_or(&zeros[..self.chunk_at(at).min(zeros.len())]));
@@ -72,7 +74,8 @@ impl Content {
         hasher.finalize()
     }
 
-    /// Passes the offset and bytes of one chunk after the other; no bytes where there is a hole.
+    /// Passes the chunks to a function one after the other, each with its offset; a hole has no
+    /// bytes.
     fn each_chunk(
         &self,
         buffer: &mut Vec<u8>,
@@ -101,20 +104,20 @@ impl Content {
         match self.shape {
             Shape::Image { family, .. } => {
                 // The last block tells images apart.
-                let last = (self.size - 1) / BLOCK == at / BLOCK;
-                !last && word(family, at / BLOCK).is_multiple_of(4)
+                let last = (self.size - 1) / BLOCK_BYTES == at / BLOCK_BYTES;
+                !last && word(family, at / BLOCK_BYTES).is_multiple_of(4)
             }
             _ => false,
         }
     }
 
-    /// Returns how much can be filled from `at` in one go.
+    /// Returns the number of bytes from `at` on that one call can fill.
     #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
     fn chunk_at(&self, at: u64) -> usize {
-        (self.size - at).min(CHUNK as u64 - at % CHUNK as u64) as usize
+        (self.size - at).min(CHUNK_BYTES as u64 - at % CHUNK_BYTES as u64) as usize
     }
 
-    /// Fills the buffer with the bytes from `at`, a multiple of 8, on.
+    /// Fills the buffer with the bytes from `at` on, which is a multiple of 8.
     fn fill(&self, at: u64, buffer: &mut [u8]) {
         match self.shape {
             Shape::Plain => stream(self.seed, at, buffer),
@@ -147,7 +150,7 @@ fn split(buffer: &mut [u8], at: u64, border: u64) -> (&mut [u8], &mut [u8]) {
     buffer.split_at_mut(first as usize)
 }
 
-/// Fills the buffer with the stream of a seed from offset `at`, a multiple of 8, on.
+/// Fills the buffer with the stream of a seed from offset `at` on, which is a multiple of 8.
 fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut index = at / 8;
@@ -161,7 +164,7 @@ fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Content, Shape};
+    use super::{CHUNK_BYTES, Content, Shape};
     use std::io::Read;
 
     fn bytes(content: Content) -> Vec<u8> {
@@ -193,25 +196,25 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_all_that_differs() {
-        let at = CHUNK as u64 + 3;
+    fn only_a_mark_differs() {
+        let at = CHUNK_BYTES as u64 + 3;
         let of = |seed| {
-            let size = 2 * CHUNK as u64;
+            let size = 2 * CHUNK_BYTES as u64;
             bytes(Content { size, seed, shape: Shape::Marked { family: 9, at } })
         };
         let (a, b) = (of(3), of(0));
         let differ: Vec<usize> = (0..a.len()).filter(|&i| a[i] != b[i]).collect();
-        assert_eq!(differ, [CHUNK + 3]);
+        assert_eq!(differ, [CHUNK_BYTES + 3]);
     }
 
     #[test]
     fn images_share_a_prefix_and_their_holes() {
-        let (size, shared) = (8 * CHUNK as u64, 5 * CHUNK as u64 + 8);
+        let (size, shared) = (8 * CHUNK_BYTES as u64, 5 * CHUNK_BYTES as u64 + 8);
         let of = |seed| bytes(Content { size, seed, shape: Shape::Image { family: 5, shared } });
         let (a, b) = (of(1), of(2));
         let first = a.iter().zip(&b).position(|(a, b)| a != b).expect("they differ");
         assert_eq!(first as u64, shared);
-        let holes = a.chunks(CHUNK).filter(|block| block.iter().all(|&b| b == 0)).count();
+        let holes = a.chunks(CHUNK_BYTES).filter(|block| block.iter().all(|&b| b == 0)).count();
         assert!(holes > 0);
         let content = Content { size, seed: 1, shape: Shape::Image { family: 5, shared } };
         assert_eq!(content.digest(&mut Vec::new()), blake3::hash(&a));

@@ -1,58 +1,51 @@
-//! Random numbers that are the same on every machine and in every version of everything.
+//! Random choices for corpora, the same on every machine and in every version of everything.
 //!
-//! A corpus must be the same tree for whoever repeats a race, so this uses one named algorithm and
-//! no function whose last bit may differ: `SplitMix64` (Steele, Lea, Flood: Fast Splittable
-//! Pseudorandom Number Generators, OOPSLA 2014), and only exact floating-point operations.
+//! Everyone who repeats a race must get the same tree. So this uses [`testkit::Dice`], one named
+//! algorithm, and no function whose last bit may differ between machines: only exact floating-point
+//! operations.
 
-/// The odd number next to 2^64 divided by the golden ratio.
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Scrambles 64 bits; different inputs give different outputs.
-#[inline]
-pub(super) fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+use testkit::dice::{GAMMA, mix};
 
 /// Returns word number `index` of the stream of a seed.
 ///
 /// Streams of different seeds have different first words.
 #[inline]
 pub(super) fn word(seed: u64, index: u64) -> u64 {
-    mix(mix(seed ^ 0x6c6f_7000).wrapping_add(index.wrapping_mul(GAMMA)))
+    mix(start(seed).wrapping_add(index.wrapping_mul(GAMMA)))
 }
 
-/// A source of random choices.
-#[derive(Debug, Clone)]
-pub(super) struct Dice {
-    seed: u64,
-    thrown: u64,
+/// Returns the state before the first word of the stream of a seed.
+#[inline]
+fn start(seed: u64) -> u64 {
+    mix(seed ^ 0x6c6f_7000)
 }
+
+/// A stream of random choices: the [`word`]s of its seed from number 1 on.
+#[derive(Debug, Clone)]
+pub(super) struct Dice(testkit::Dice);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
-        Self { seed, thrown: 0 }
+        Self(testkit::Dice::new(start(seed)))
     }
 
+    /// Returns the next 64 bits.
     pub(super) fn bits(&mut self) -> u64 {
-        self.thrown += 1;
-        word(self.seed, self.thrown)
+        self.0.bits()
     }
 
-    /// Returns a number below `end`, which is not 0.
+    /// Returns a number below `end`, which must not be 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        // The bias is end / 2^64: nothing at the counts of files.
-        self.bits() % end
+        self.0.below(end)
     }
 
-    /// Returns an index below `len`, which is not 0.
+    /// Returns an index below `len`, which must not be 0.
     #[expect(clippy::cast_possible_truncation, reason = "a remainder of a usize fits in it")]
     pub(super) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// Returns an index below `len` that is low far more often than high: the cube of a uniform one.
+    /// Returns an index below `len` that is low far more often than high (the cube of a uniform number).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below len")]
     #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
     pub(super) fn low_index(&mut self, len: usize) -> usize {
@@ -66,8 +59,8 @@ impl Dice {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Returns a size around `median`, which half the sizes are above; two thirds of them are within
-    /// `2^doublings` times of it, the usual shape of file sizes (log-normal).
+    /// Returns a size with the given median; two thirds of the sizes are within a factor of
+    /// `2^doublings` of it. This log-normal shape is the usual one of file sizes.
     #[expect(clippy::cast_possible_truncation, reason = "an exponent below 64")]
     pub(super) fn size(&mut self, median: f64, doublings: f64) -> f64 {
         // The sum of twelve uniform numbers is close enough to normal, and exact.
@@ -81,5 +74,21 @@ impl Dice {
         for i in (1..items.len()).rev() {
             items.swap(i, self.index(i + 1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dice, word};
+
+    #[test]
+    fn dice_throw_the_words_of_their_seed() {
+        let mut dice = Dice::new(2018);
+        assert_eq!([dice.bits(), dice.bits()], [word(2018, 1), word(2018, 2)]);
+    }
+
+    #[test]
+    fn the_stream_of_the_published_corpora_has_not_changed() {
+        assert_eq!(word(2018, 1), 0xc2a0_7383_adb8_fb42);
     }
 }

@@ -1,18 +1,18 @@
-//! Trees of hard links: what makes copying and deleting slow where nothing else does.
+//! Trees of hard links, which slow down copying and deleting more than anything else.
 
 use super::content::Content;
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// Names of one directory of `links`: a file and 32,766 hard links to it.
+/// Names in one directory of `links`: a file and 32,766 further hard links to it.
 pub(super) const NAMES_PER_DIR: u64 = 32_767;
 /// The size of the file in each directory of `links` at scale 1.
 const LINKED_BYTES: f64 = 10_000_000.0;
 /// Generations of `snapshots`.
 const GENERATIONS: u64 = 20;
 
-/// `links`: directories, each a file of 10 MB and 32,766 hard links to it; 99 of them were
-/// published in the article on cpdup and rsync.
+/// Plans `links`: directories, each with a file of 10 MB and 32,766 further hard links to it. The
+/// article on cpdup and rsync had 99 of them.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn links(names: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
@@ -28,8 +28,8 @@ pub(super) fn links(names: u64, scale: f64) -> Plan {
     plan
 }
 
-/// `snapshots`: twenty generations of a backup, in which a file that did not change is a hard link to
-/// that of the generation before. In each, one file in a hundred is new.
+/// Plans `snapshots`: twenty generations of a backup. An unchanged file is a hard link to the file
+/// of the generation before; in each generation one file in a hundred is new.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn snapshots(names: u64, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);

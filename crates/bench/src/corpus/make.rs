@@ -1,4 +1,5 @@
-//! Lays a plan out on a file system, in a chosen order: by one writer, so that it is the order on disk.
+//! Writes a plan to a file system in a chosen order, with one thread, so that this is the order on
+//! the disk.
 
 use std::collections::HashSet;
 use std::io;
@@ -12,10 +13,10 @@ use super::plan::{Name, OtherKind, Plan};
 use crate::Failure;
 use crate::scenario::Order;
 
-/// The seed of the order in which a shuffled tree is written.
-const SHUFFLE: u64 = 9;
+/// The seed of the order of shuffled trees.
+const SHUFFLE_SEED: u64 = 9;
 
-/// Makes everything below `root`, an empty directory.
+/// Creates everything below `root`, an empty directory.
 pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure> {
     for dir in &plan.dirs()[1..] {
         let path = root.join(dir);
@@ -27,7 +28,7 @@ pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure
     others(plan, root)
 }
 
-/// Returns the first names of inodes and their further names, as they are to be written.
+/// Returns the first names of all inodes and their further names, in the order to write them.
 fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     let mut seen = HashSet::new();
     let all = 0..u32::try_from(plan.names.len()).expect("names are counted in 32 bits");
@@ -36,13 +37,13 @@ fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     for names in [&mut firsts, &mut links] {
         match order {
             Order::Created => names.sort_by_key(|&name| plan.names[name as usize].dir),
-            Order::Shuffled => Dice::new(SHUFFLE).shuffle(names),
+            Order::Shuffled => Dice::new(SHUFFLE_SEED).shuffle(names),
         }
     }
     (firsts, links)
 }
 
-/// Writes names relative to directories, of which it holds the last one open.
+/// Writes names relative to directories and keeps the last directory open.
 struct Writer<'a> {
     plan: &'a Plan,
     root: &'a Path,

@@ -1,4 +1,4 @@
-//! Looks at a tree whose equal files were made one.
+//! Checks a tree whose equal files were replaced by hard links.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use super::content::Content;
 use super::plan::Plan;
 use crate::Failure;
 
-/// What became of a tree whose equal files were to become one.
+/// The state of a tree whose equal files should have become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Names that are gone.
-    pub gone: u64,
-    /// Contents that are in more than one file.
-    pub several: u64,
+    /// The number of missing names.
+    pub(crate) gone: u64,
+    /// The number of contents that are in more than one file.
+    pub(crate) several: u64,
 }
 
-/// Looks every name up and reads every file; all contents that were planned must be there.
+/// Looks every name up and reads every file; every planned content must exist.
 pub(super) fn merged(plan: &Plan, root: &Path) -> Result<Merged, Failure> {
     let mut files: HashMap<&Content, HashSet<u64>> = HashMap::new();
     let (mut gone, mut buffer) = (0, Vec::new());
@@ -47,7 +47,7 @@ pub(super) fn merged(plan: &Plan, root: &Path) -> Result<Merged, Failure> {
     if let Some(lost) = plan.inodes.iter().find(|content| !files.contains_key(content)) {
         return Err(Failure::at(root, format!("a content of {} bytes is gone", lost.size)));
     }
-    // Empty files are equal and need not be one.
+    // Empty files are equal and need not be merged.
     let several = files.iter().filter(|(content, files)| content.size > 0 && files.len() > 1);
     Ok(Merged { gone, several: several.count() as u64 })
 }

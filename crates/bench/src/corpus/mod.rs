@@ -1,7 +1,7 @@
-//! Trees by name: described, made, and checked.
+//! Trees by name: planned, made and checked.
 //!
-//! A corpus is the same tree for everybody: it follows from its name, its scale and its number of
-//! names, down to the last byte (only inode numbers and places on the disk are the machine's).
+//! A corpus is the same tree for everyone: its name, its scale and its number of names determine it
+//! down to the last byte (only inode numbers and positions on the disk depend on the machine).
 //! After it is made it is read back and compared with its plan.
 
 mod adverse;
@@ -27,28 +27,28 @@ pub use plan::{Counts, Plan};
 use crate::Failure;
 use crate::scenario::Order;
 
-/// Everything random in the corpora follows from this number.
+/// The seed of everything random in the corpora.
 const SEED: u64 = 2018;
 
 /// A tree that can be made.
 pub struct Corpus {
     /// Its name.
     pub name: &'static str,
-    /// What it is, for people.
+    /// Its description for people.
     pub about: &'static str,
-    /// How many names it has unless asked otherwise: as published, where it was.
+    /// The default number of names: the published one, if there is one.
     pub names: u64,
     maker: Maker,
 }
 
 enum Maker {
-    /// From names, scale and seed.
+    /// Plans the tree from the number of names, the scale and the seed.
     Plan(fn(u64, f64, u64) -> Plan),
-    /// The hostile tree of the tests, which is what it is.
+    /// The hostile tree of the tests, which has no plan.
     Hostile,
 }
 
-/// All of them.
+/// All corpora.
 pub const CORPORA: [Corpus; 16] = [
     Corpus {
         name: "server2018",
@@ -150,21 +150,21 @@ pub const CORPORA: [Corpus; 16] = [
     },
 ];
 
-/// One tree, exactly.
+/// One tree, completely determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// One of [`CORPORA`].
+    /// The name of one of [`CORPORA`].
     pub corpus: String,
-    /// About how many names it has; other counts follow in proportion.
+    /// The approximate number of names; other counts follow in proportion.
     pub names: u64,
-    /// How large its files are: 1 is the published size.
+    /// The scale of file sizes; 1 is the published size.
     pub scale: f64,
-    /// In which order it is written.
+    /// The order in which it is written.
     pub order: Order,
 }
 
 impl Spec {
-    /// A corpus as published, but for its scale.
+    /// Returns the specification of a corpus; without `names` it has the published number.
     ///
     /// # Errors
     ///
@@ -183,8 +183,8 @@ impl Spec {
         Ok(Self { corpus: corpus.to_owned(), names, scale, order })
     }
 
-    /// Returns a name for a folder that holds it, different from that of any other tree.
-    pub fn folder_name(&self) -> String {
+    /// Returns a folder name that is different for every tree.
+    pub(crate) fn folder_name(&self) -> String {
         let Self { corpus, names, scale, .. } = self;
         let order = match self.order {
             Order::Created => "",
@@ -209,7 +209,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// It could not be made, or is not what it should be; what was made stays.
+    /// It cannot be made, or is not as planned; what was made stays.
     pub fn make(&self, root: &Path) -> Result<Counts, Failure> {
         std::fs::create_dir_all(root).map_err(|e| Failure::at(root, e))?;
         let taken = std::fs::read_dir(root).map_err(|e| Failure::at(root, e))?.next().is_some();
@@ -224,59 +224,60 @@ impl Spec {
         check::check(&plan, root)
     }
 
-    /// Compares a tree with the plan: one made here before, or a copy of it.
+    /// Compares a tree made here before, or a copy of it, with the plan.
     ///
     /// # Errors
     ///
-    /// It is not what it should be, or has no plan.
+    /// It is not as planned, or has no plan.
     pub fn check(&self, root: &Path) -> Result<Counts, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::check(&plan, root)
     }
 
-    /// Makes the tree in a folder of its own below `store`, unless it is there already.
+    /// Makes the tree in a folder of its own below `store`, unless it exists.
     ///
     /// # Errors
     ///
-    /// As [`make`](Self::make).
-    pub fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
+    /// The errors of [`make`](Self::make).
+    pub(crate) fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
         let root = store.join(self.folder_name());
         let counts = seal::once(&root, &self.key()?, || self.make(&root))?;
         Ok((root, counts))
     }
 
-    /// Returns what tells the tree from every other, also from one that another version made.
+    /// Returns a key that differs for every tree, also for one that another version made.
     pub(crate) fn key(&self) -> Result<String, Failure> {
         let plan = self.plan()?.map(|plan| plan.fingerprint());
         Ok(format!("{}-{}", self.folder_name(), plan.as_deref().unwrap_or("fixed")))
     }
 
-    /// Returns the groups of equal files in a tree made here, as inodes.
+    /// Returns the groups of equal files of a tree made here, as inodes.
     ///
     /// # Errors
     ///
-    /// A file is not there, or the tree has no plan.
-    pub fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
+    /// A file is missing, or the tree has no plan.
+    pub(crate) fn groups(&self, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::groups(&plan, root)
     }
 
-    /// Looks at a tree made here whose equal files were made one: every content must be there, whole.
+    /// Checks a tree made here whose equal files were merged; every content must still exist,
+    /// complete.
     ///
     /// # Errors
     ///
-    /// A content is gone or not what it was, or the tree has no plan.
-    pub fn merged(&self, root: &Path) -> Result<Merged, Failure> {
+    /// A content is missing or changed, or the tree has no plan.
+    pub(crate) fn merged(&self, root: &Path) -> Result<Merged, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         merged::merged(&plan, root)
     }
 }
 
-/// Returns the corpus of that name.
+/// Returns the corpus of a name.
 ///
 /// # Errors
 ///
-/// There is none; the reason lists them all.
+/// There is no such corpus; the message lists all.
 fn by_name(name: &str) -> Result<&'static Corpus, Failure> {
     CORPORA.iter().find(|corpus| corpus.name == name).ok_or_else(|| {
         let names: Vec<_> = CORPORA.iter().map(|corpus| corpus.name).collect();

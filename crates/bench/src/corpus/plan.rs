@@ -1,4 +1,4 @@
-//! A tree as data: what will be made, and what is true of it.
+//! A tree as data: its entries, and the counts that a correct program would find.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::content::Content;
 
-/// A tree to be made.
+/// A tree to make.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Directories, relative to the root, each after its parent; the first is the root itself.
     dirs: Vec<PathBuf>,
-    /// What the regular files hold.
+    /// The contents of the regular files.
     pub(super) inodes: Vec<Content>,
-    /// Where they are; the first name of an inode comes before its others.
+    /// Their names; the first name of an inode comes before its other names.
     pub(super) names: Vec<Name>,
-    /// What is no regular file.
+    /// Entries that are no regular files.
     pub(super) others: Vec<Other>,
     places: HashMap<PathBuf, u32>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Name {
     pub(super) text: Box<str>,
 }
 
-/// Something that is no regular file.
+/// An entry that is no regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Other {
     pub(super) dir: u32,
@@ -46,29 +46,29 @@ pub(super) enum OtherKind {
     Fifo,
 }
 
-/// What can be counted of a tree, in a plan as on a disk.
+/// The counts of a tree, planned or on a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Directories below the root.
-    pub dirs: u64,
+    pub(crate) dirs: u64,
     /// Names of everything else.
     pub names: u64,
-    /// Regular files, each once however many names it has.
+    /// Regular files; each counts once, however many names it has.
     pub inodes: u64,
-    /// Those of more than one name.
+    /// Regular files with more than one name.
     pub linked: u64,
-    /// Bytes of regular files, holes included.
+    /// The sum of the sizes of regular files, including holes.
     pub bytes: u64,
-    /// Files of no byte, and what is no regular file.
-    pub empty_or_other: u64,
-    /// Files of a size that no other has.
-    pub lone: u64,
+    /// Empty files, and entries that are no regular files.
+    pub(crate) empty_or_other: u64,
+    /// Files whose size is unique.
+    pub(crate) lone: u64,
     /// Files that are equal to another.
     pub in_groups: u64,
     /// Groups of equal files.
     pub groups: u64,
-    /// Files that share their size with another, and are equal to none.
-    pub unlike: u64,
+    /// Files whose size is shared but whose content is unique.
+    pub(crate) unlike: u64,
 }
 
 impl Plan {
@@ -78,7 +78,7 @@ impl Plan {
         Self { dirs, inodes: Vec::new(), names: Vec::new(), others: Vec::new(), places }
     }
 
-    /// Returns the number of a directory, which is added with its parents when it is new.
+    /// Returns the number of a directory; adds it with its parents if it is new.
     pub(super) fn dir(&mut self, path: impl AsRef<Path>) -> u32 {
         let path = path.as_ref();
         if let Some(&number) = self.places.get(path) {
@@ -104,7 +104,7 @@ impl Plan {
         self.names.push(Name { dir, inode, text: name.into() });
     }
 
-    /// Adds what is no regular file.
+    /// Adds an entry that is no regular file.
     pub(super) fn other(&mut self, dir: u32, name: impl Into<Box<str>>, kind: OtherKind) {
         self.others.push(Other { dir, name: name.into(), kind });
     }
@@ -114,7 +114,7 @@ impl Plan {
         &self.dirs
     }
 
-    /// Returns a digest of the whole plan: what was made of another plan is another tree.
+    /// Returns a digest of the whole plan, which identifies the tree.
     pub(super) fn fingerprint(&self) -> String {
         let mut hasher = Hasher::new();
         for dir in &self.dirs {
@@ -134,7 +134,7 @@ impl Plan {
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
-    /// Returns what a correct program would count.
+    /// Returns the counts that a correct program would find.
     pub fn counts(&self) -> Counts {
         let mut names_of = vec![0_u32; self.inodes.len()];
         for name in &self.names {
@@ -153,7 +153,7 @@ impl Plan {
 }
 
 impl Counts {
-    /// Counts regular files by size and by anything that is equal when their bytes are.
+    /// Counts regular files by their sizes and by keys that are equal if their bytes are.
     pub(super) fn add_files<K>(&mut self, files: impl Iterator<Item = (u64, K)>)
     where
         K: std::hash::Hash + Eq,
@@ -198,11 +198,11 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Returns an index as the number it is stored as.
+/// Converts an index to the type that stores it.
 ///
 /// # Panics
 ///
-/// Beyond 2^32 entries: no corpus is that large.
+/// Beyond 2^32 entries; no corpus is that large.
 fn number(index: usize) -> u32 {
     u32::try_from(index).expect("fewer than 2^32 entries")
 }

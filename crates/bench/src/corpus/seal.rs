@@ -1,5 +1,5 @@
-//! What is kept between races: a seal beside each tree or image says of what plan it is, and whether
-//! it is whole.
+//! Seals of the trees and images that are kept between races: a file beside each names its plan and
+//! says whether it is complete.
 
 use std::fs;
 use std::path::Path;
@@ -11,21 +11,21 @@ use crate::Failure;
 
 #[derive(Serialize, Deserialize)]
 struct Seal {
-    /// Fingerprint of the plan, and what it is laid out on.
+    /// The fingerprint of the plan, and the storage it is written to.
     key: String,
-    /// None until it is whole.
+    /// `None` until it is complete.
     counts: Option<Counts>,
 }
 
-/// Makes a tree or an image once; later calls with the same key find it sealed and return its
+/// Makes a tree or an image once; later calls with the same key find its seal and return its
 /// counts.
 ///
-/// What has no seal was not made here and is left alone; what has one of another key, or was never
-/// finished, is removed and made again.
+/// Something without a seal was not made here and is left alone. A tree with another key, or an
+/// incomplete one, is removed and made again.
 ///
 /// # Errors
 ///
-/// There is something without a seal; those of making it, which leaves a part of it.
+/// The path exists without a seal, or making the tree fails, which leaves a part of it.
 pub(crate) fn once(
     path: &Path,
     key: &str,
@@ -51,7 +51,7 @@ pub(crate) fn once(
         let json = serde_json::to_vec(&seal).map_err(|e| Failure::at(beside, e))?;
         fs::write(beside, json).map_err(|e| Failure::at(beside, e))
     };
-    // First, so that what is left of an interrupted one is known to be ours.
+    // Written first, so that the remains of an interrupted call carry a seal.
     write(None)?;
     let counts = make()?;
     write(Some(counts.clone()))?;

@@ -1,24 +1,24 @@
-//! `server2018`: a home server's tree, made to the counts that were published of a real one.
+//! `server2018`: the tree of a home server, made to the published counts of a real one.
 //!
 //! Source of the counts: the articles of dupd's author that compare duplicate finders, 2018 and
-//! 2022. The tree itself was never published: types, sizes, names and directories are ours.
+//! 2022. The tree itself was never published: types, sizes, names and directories are our choice.
 
 use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::{OtherKind, Plan};
 
-/// How many files there are of each sort; [`PUBLISHED`] is the article's.
+/// The numbers of files of each sort; [`PUBLISHED`] are those of the article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Makeup {
-    /// No byte, or no regular file.
+    /// Empty files, and entries that are no regular files.
     pub(super) empty_or_other: u64,
-    /// Of a size nothing else has.
+    /// Files whose size is unique.
     pub(super) lone: u64,
     /// Groups of equal files.
     pub(super) groups: u64,
-    /// Files in them.
+    /// Files in these groups.
     pub(super) in_groups: u64,
-    /// Of a shared size, but unlike any other.
+    /// Files whose size is shared but whose content is unique.
     pub(super) unlike: u64,
 }
 
@@ -31,18 +31,18 @@ pub(super) const PUBLISHED: Makeup = Makeup {
     unlike: 89_386,
 };
 
-/// The mean size at scale 1, so that the tree is some 4.9 GB: large enough to tell tools apart,
-/// small enough to stay in memory.
+/// The mean size at scale 1. It makes a tree of 4.9 GB: large enough to tell tools apart, small
+/// enough to stay in memory.
 const MEAN_BYTES: f64 = 32_000.0;
 
-/// A sort of files: what they are called, how large they are, where they are kept.
+/// A sort of files: its names, sizes and directories.
 struct Sort {
-    /// How many in a hundred.
+    /// Its share in percent.
     share: u64,
     median_bytes: f64,
     /// See [`Dice::size`].
     doublings: f64,
-    /// How many different headers there are, and the length of the longest.
+    /// The number of different headers, and the length of the longest.
     headers: u32,
     header_bytes: u32,
     extensions: &'static [&'static str],
@@ -50,7 +50,7 @@ struct Sort {
     place: fn(&mut Dice) -> String,
 }
 
-/// How many files there are to a directory of the first copies, about.
+/// The approximate number of original files in a directory.
 const FILES_PER_PLACE: u64 = 9;
 
 const SORTS: [Sort; 5] = [
@@ -123,7 +123,7 @@ impl Class {
 }
 
 impl Makeup {
-    /// Returns the same proportions for about `files` files in all.
+    /// Returns the same proportions for about `files` files.
     pub(super) fn of(files: u64) -> Self {
         let all =
             PUBLISHED.empty_or_other + PUBLISHED.lone + PUBLISHED.in_groups + PUBLISHED.unlike;
@@ -139,7 +139,7 @@ impl Makeup {
     }
 }
 
-/// Plans the tree; `scale` is that of the sizes, the counts are those of `makeup`.
+/// Plans the tree; `scale` applies to the sizes, `makeup` has the counts.
 pub(super) fn plan(makeup: Makeup, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
     let mut classes = classes(makeup, &mut dice);
@@ -152,7 +152,7 @@ pub(super) fn plan(makeup: Makeup, scale: f64, seed: u64) -> Plan {
             files.push((class.sort, content(class.sort, size, seed, &mut dice), copies));
         }
     }
-    // The order of names within a directory has nothing to do with size.
+    // The order of names within a directory is independent of their sizes.
     dice.shuffle(&mut files);
     let places = SORTS.each_ref().map(|sort| places(sort, makeup, &mut dice));
     let mut plan = Plan::new();
@@ -179,7 +179,7 @@ fn sort(dice: &mut Dice) -> usize {
     found.expect("the shares add up to 100")
 }
 
-/// Deals groups and unlike files into classes of two files or more.
+/// Distributes groups and unique files over classes of two files or more.
 fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     let mut groups = vec![2; usize::try_from(makeup.groups).expect("a count of files")];
     for _ in 2 * makeup.groups..makeup.in_groups {
@@ -189,9 +189,9 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     let mut classes = Vec::new();
     let mut unlike = makeup.unlike;
     while unlike > 0 {
-        // Most sizes are shared by few files, some by hundreds; 35 on average.
+        // Most sizes are shared by few files, some by hundreds; the mean is 35.
         let many = 2 + (dice.low_index(12) * (1 + dice.low_index(40))) as u64;
-        // A single one left over could not be of a shared size.
+        // A single file could not have a shared size.
         let take = if unlike < many + 2 { unlike } else { many };
         let copies = (0..take).map(|_| 1).collect();
         classes.push(Class { sort: sort(dice), copies });
@@ -208,7 +208,7 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     classes
 }
 
-/// Draws a size for each class: the more files have it, the smaller it tends to be.
+/// Draws a size for each class; the more files have it, the smaller it tends to be.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     let mut sizes = vec![0.0; classes.len()];
@@ -229,7 +229,7 @@ fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
 
 /// Returns a size for each class, no two alike.
 ///
-/// Their sum is that of the scale, as far as different sizes allow: at full numbers a tree
+/// Their sum is that of the scale, as far as different sizes allow: with the full counts a tree
 /// cannot be smaller than 1 GB.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
@@ -238,7 +238,7 @@ fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     by_size.sort_by(|&a, &b| drawn[a].total_cmp(&drawn[b]));
     let files: u64 = classes.iter().map(Class::files).sum();
     let wanted = scale * MEAN_BYTES * files as f64;
-    // Moving sizes apart makes them larger, so the factor is searched for.
+    // Moving sizes apart makes them larger, so the factor is found by a search.
     let (mut low, mut high) = (0.0, 64.0 * scale);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
@@ -249,11 +249,11 @@ fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     apart(&drawn, &by_size, low)
 }
 
-/// Multiplies sizes by a factor, and moves those up that would be equal.
+/// Multiplies sizes by a factor and increases those that would be equal.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn apart(drawn: &[f64], by_size: &[usize], factor: f64) -> Vec<u64> {
     let mut sizes = vec![0; drawn.len()];
-    // 16 bytes tell files apart whatever their header is.
+    // 16 bytes tell files apart, whatever their header is.
     let mut next = 16;
     for &class in by_size {
         sizes[class] = next.max((drawn[class] * factor) as u64);
@@ -266,12 +266,12 @@ fn content(sort: usize, size: u64, seed: u64, dice: &mut Dice) -> Content {
     let Sort { headers, header_bytes, .. } = SORTS[sort];
     let which = u32::try_from(dice.below(u64::from(headers))).expect("below a u32");
     let id = which + 1000 * u32::try_from(sort).expect("one of five");
-    // A header is as long as its number says, always.
+    // The length of a header follows from its number.
     let len = header_bytes * (which + 1) / headers;
     Content { size, seed, shape: Shape::Header { id, len } }
 }
 
-/// Puts all copies of a content somewhere: the first where its sort is kept, others mostly in backups.
+/// Places all copies of a content: the first where its sort belongs, the others mostly in backups.
 fn put(
     plan: &mut Plan,
     sort: &Sort,
@@ -316,7 +316,7 @@ mod tests {
     use super::{Makeup, PUBLISHED, plan};
 
     #[test]
-    fn the_counts_are_those_that_were_published() {
+    fn the_counts_are_the_published_ones() {
         let counts = plan(PUBLISHED, 0.3, 1).counts();
         assert_eq!(counts.names, 154_205);
         assert_eq!(counts.inodes - counts.lone - 134_312, 896, "empty files");

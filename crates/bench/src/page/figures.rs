@@ -4,7 +4,7 @@
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// Decimals after which nothing is shown, not even of tiny numbers.
-const MOST_DECIMALS: usize = 6;
+const MAX_DECIMALS: usize = 6;
 
 /// Returns a number with three significant digits, or all before the point if they are more.
 pub(super) fn number(value: f64) -> String {
@@ -13,12 +13,7 @@ pub(super) fn number(value: f64) -> String {
     format!("{}{fraction}", grouped(whole))
 }
 
-/// Returns a number without decimals.
-pub(super) fn whole(value: f64) -> String {
-    grouped(&format!("{value:.0}"))
-}
-
-/// Returns the number that [`number`] shows, so that what looks equal is equal.
+/// Returns the number that [`number`] shows, so that figures that are shown as equal compare as equal.
 pub(super) fn as_shown(value: f64) -> f64 {
     plain(value).parse().unwrap_or(value)
 }
@@ -60,7 +55,7 @@ fn plain(value: f64) -> String {
     // Rounded once to find out where its first digit is: 9.996 is 10.0, not 10.00.
     let rounded = format!("{value:.2e}");
     let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
-    let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0).min(MOST_DECIMALS);
+    let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0).min(MAX_DECIMALS);
     format!("{value:.decimals$}")
 }
 
@@ -90,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_equal_is_equal() {
+    fn equal_figures_compare_as_equal() {
         assert_eq!(as_shown(0.580_1).to_bits(), as_shown(0.579_9).to_bits());
         assert_eq!(as_shown(1_228.4).to_bits(), 1_228.0_f64.to_bits());
     }

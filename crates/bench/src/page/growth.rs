@@ -1,54 +1,54 @@
-//! How time grows: line-ups that differ in nothing but the number of names.
+//! How time grows: comparisons that differ only in the number of names.
 
 use crate::record::{Role, Tool};
 use crate::scenario::{Cache, Device, Order, Scenario, Work};
 use crate::stats::float;
 
+use super::comparison::Comparison;
 use super::figures::{count, number, ratio};
-use super::line_up::LineUp;
-use super::words::{conditions, inline, measure, slug, tree};
+use super::words::{conditions, inline, tree};
 
-/// Line-ups by number of names, and every tool's medians in them.
-pub(super) struct Series<'a> {
-    /// The smallest, which names the chart.
-    pub(super) first: &'a LineUp<'a>,
+/// Comparisons by number of names, and the medians of every tool in them.
+struct Series<'a> {
+    /// The smallest.
+    first: &'a Comparison<'a>,
     /// The numbers of names, ascending; at least two.
-    pub(super) names: Vec<u64>,
-    /// Who has a figure anywhere, fastest at the largest size first.
-    pub(super) curves: Vec<Curve<'a>>,
+    names: Vec<u64>,
+    /// Tools with a figure at any size, fastest at the largest size first.
+    curves: Vec<Curve<'a>>,
 }
 
 /// The medians of a tool, in the order of [`Series::names`].
-pub(super) struct Curve<'a> {
-    pub(super) tool: &'a Tool,
-    pub(super) medians: Vec<Option<f64>>,
+struct Curve<'a> {
+    tool: &'a Tool,
+    medians: Vec<Option<f64>>,
 }
 
-/// Returns the series there are among the line-ups.
-pub(super) fn series<'a>(line_ups: &'a [LineUp<'a>]) -> Vec<Series<'a>> {
-    let mut groups: Vec<Vec<&LineUp>> = Vec::new();
-    for line_up in line_ups {
-        let same = |group: &&mut Vec<&LineUp>| key(group[0].scenario) == key(line_up.scenario);
+/// Returns the series among some comparisons.
+fn series<'a>(comparisons: &[&'a Comparison<'a>]) -> Vec<Series<'a>> {
+    let mut groups: Vec<Vec<&Comparison>> = Vec::new();
+    for comparison in comparisons {
+        let same = |group: &&mut Vec<&Comparison>| key(group[0]) == key(comparison);
         match groups.iter_mut().find(same) {
-            Some(group) => group.push(line_up),
-            None => groups.push(vec![line_up]),
+            Some(group) => group.push(comparison),
+            None => groups.push(vec![comparison]),
         }
     }
     groups.into_iter().filter_map(one_series).collect()
 }
 
-/// Returns all of a scenario but its size.
-fn key(scenario: &Scenario) -> (Work, &str, f64, Order, Device, Cache) {
-    let Scenario { work, ref corpus, scale, order, device, cache, .. } = *scenario;
-    (work, corpus, scale, order, device, cache)
+/// Returns everything that comparisons of one series share.
+fn key<'a>(comparison: &'a Comparison) -> (&'a str, Work, &'a str, f64, Order, Device, Cache) {
+    let Scenario { work, ref corpus, scale, order, device, cache, .. } = *comparison.scenario;
+    (comparison.kind, work, corpus, scale, order, device, cache)
 }
 
-fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
-    group.sort_by_key(|line_up| line_up.scenario.names);
-    group.dedup_by_key(|line_up| line_up.scenario.names);
+fn one_series<'a>(mut group: Vec<&'a Comparison<'a>>) -> Option<Series<'a>> {
+    group.sort_by_key(|comparison| comparison.scenario.names);
+    group.dedup_by_key(|comparison| comparison.scenario.names);
     let mut curves: Vec<Curve> = Vec::new();
-    for (at, line_up) in group.iter().enumerate() {
-        for row in line_up.ranked.iter().chain(&line_up.asides) {
+    for (at, comparison) in group.iter().enumerate() {
+        for row in comparison.rows() {
             let known = curves.iter().position(|curve| curve.tool.name == row.tool.name);
             let known = known.unwrap_or_else(|| {
                 curves.push(Curve { tool: row.tool, medians: vec![None; group.len()] });
@@ -61,18 +61,12 @@ fn one_series<'a>(mut group: Vec<&'a LineUp<'a>>) -> Option<Series<'a>> {
         curve.medians.iter().rev().map(|median| median.unwrap_or(f64::INFINITY)).collect()
     };
     curves.sort_by(|a, b| backwards(a).partial_cmp(&backwards(b)).expect("no median is NaN"));
-    let names: Vec<u64> = group.iter().map(|line_up| line_up.scenario.names).collect();
+    let names: Vec<u64> = group.iter().map(|comparison| comparison.scenario.names).collect();
     (names.len() > 1).then(|| Series { first: group[0], names, curves })
 }
 
 impl Series<'_> {
-    /// Returns the name of its chart.
-    pub(super) fn slug(&self) -> String {
-        let Scenario { work, corpus, order, device, cache, .. } = self.first.scenario;
-        slug(self.first.kind, &format!("{corpus}-{work:?}-{order:?}-{device:?}-{cache:?}"))
-    }
-
-    /// Returns which two sizes tell of growth: the largest, and that nearest to a tenth of it.
+    /// Returns the two sizes that show the growth: the largest, and the one nearest to a tenth of it.
     fn compared(&self) -> (usize, usize) {
         let last = self.names.len() - 1;
         let off = |at: usize| (float(self.names[last]) / float(self.names[at]) / 10.0).ln().abs();
@@ -81,23 +75,22 @@ impl Series<'_> {
     }
 }
 
-/// Writes the chart and the table of each series.
-pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
-    for series in series(line_ups) {
+/// Writes the table of each series.
+pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
+    for series in series(comparisons) {
         let scenario = series.first.scenario;
-        let (tree, slug) = (inline(&tree(scenario)), series.slug());
-        let conditions = conditions(scenario);
-        page.push_str(&format!("### {tree}, {conditions}: time by size\n\n"));
-        page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(&series)));
-        page.push_str(
-            "Microseconds per name in the tree. The column with a colon compares the largest tree with \
-             the one a tenth its size: 1.00x is linear growth, more is worse.",
-        );
+        let (tree, conditions) = (inline(&tree(scenario)), conditions(scenario));
+        page.push_str(&format!(
+            "## Time by size: {tree}, {conditions}\n\nMicroseconds per name in the tree. The column \
+             with a colon compares the largest tree with the one a tenth of its size: 1.00x is \
+             linear growth, more is worse."
+        ));
         if extrapolates(&series) {
             page.push_str(
-                " The last column is extrapolated, as no billion was deleted here: what a billion \
-                 names take by the straight line that is nearest to the times (least squares). Published \
-                 for a billion empty files on ext4, on another machine: 18,647 s with rm, which is 5.18 h.",
+                " The last column extrapolates to a billion names, which were not deleted here: it \
+                 continues the straight line that is nearest to the times (least squares). \
+                 Published for a billion empty files on ext4, on another machine: 18,647 s with \
+                 rm, which is 5.18 h.",
             );
         }
         page.push_str("\n\n");
@@ -105,27 +98,12 @@ pub(super) fn write(page: &mut String, line_ups: &[LineUp]) {
     }
 }
 
-/// Returns whether the table also says what a billion names would take.
+/// Returns whether the table extrapolates to a billion names.
 ///
-/// Deleting visits every name once, however many there are; for other work the pace of a tree
-/// that fits into memory says nothing of one that does not.
+/// Deleting visits every name once, however many there are. For other work the time per name of a
+/// tree that fits into memory does not hold for one that does not fit.
 fn extrapolates(series: &Series) -> bool {
     series.first.scenario.work == Work::Delete
-}
-
-/// Returns what the chart shows, for whoever does not see it.
-fn alternative(series: &Series) -> String {
-    let names: Vec<String> = series.names.iter().map(|names| count(*names)).collect();
-    let ends = series.curves.iter().map(|curve| match curve.medians.last() {
-        Some(Some(seconds)) => format!("{} {}", curve.tool.name, number(*seconds)),
-        _ => format!("{} without a figure", curve.tool.name),
-    });
-    let ends = ends.collect::<Vec<_>>().join("; ");
-    let (first, last) = (&names[0], &names[names.len() - 1]);
-    let measure = measure(series.first.scenario).to_lowercase();
-    inline(&format!(
-        "Line chart of {measure} for {first} to {last} names, both axes logarithmic; at {last}: {ends}"
-    ))
 }
 
 fn write_table(page: &mut String, series: &Series) {
@@ -164,8 +142,7 @@ fn write_table(page: &mut String, series: &Series) {
     page.push('\n');
 }
 
-/// Returns what a straight line through times, nearest by least squares, comes to for another number of
-/// names. It takes two times at least.
+/// Returns the time for `at` names on the least-squares line through some times; none with fewer than two.
 fn by_line(names: &[u64], times: &[Option<f64>], at: f64) -> Option<f64> {
     let points: Vec<(f64, f64)> = names
         .iter()
@@ -186,7 +163,7 @@ mod tests {
     use super::by_line;
 
     #[test]
-    fn a_line_goes_on_as_it_went() {
+    fn a_line_is_extended_straight() {
         let exact = by_line(&[1, 10, 100], &[Some(5.0), Some(14.0), Some(104.0)], 1000.0);
         assert!((exact.expect("a line") - 1004.0).abs() < 1e-9);
         let near = by_line(&[0, 10, 20], &[Some(1.0), Some(0.0), Some(2.0)], 10.0);

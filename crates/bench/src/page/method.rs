@@ -1,144 +1,145 @@
-//! How the races are done, on which machine, with which tools: what a reader needs to distrust or
+//! The page on how races are run, on which machines, with which tools, for readers who distrust or
 //! repeat them.
 
 use crate::corpus::{CORPORA, Corpus};
-use crate::record::{Fact, Role, Tool};
+use crate::record::{Dated, Fact, Role, Tool};
 
-use super::Dated;
 use super::figures::count;
 use super::words::{inline, one_line};
 
 const METHOD: &str = "\
-## How it is done
+# How the benchmarks are run
 
-**The same work.** Every tool is told to do what the others do, by the command lines below. Finders
-of duplicates examine hidden files and no empty ones, follow no links, and take hard links of one
-file for no duplicates of each other. Every tool is as quiet as it can be, gets absolute paths, and
-keeps nothing from run to run: `HOME` is a scratch folder, and caches are off. What stays different is
-how equality is proven: lop, jdupes and fdupes compare bytes, the others trust a hash.
+[Summary of all jobs](../benchmarks.md).
+
+**The same work.** Every tool gets a command line, listed below, that makes it do what the others do.
+Finders of duplicates examine hidden files, skip empty ones, follow no links, and do not report hard
+links of one file as duplicates. Every tool runs as quietly as it can, gets absolute paths, and keeps
+nothing between runs: `HOME` is a scratch folder, and caches are off. One difference remains: lop,
+jdupes and fdupes prove equality by comparing bytes, the others trust a hash.
 
 **lop, new catalog** also writes a catalog of what it found, and **lop, again** scans with that
-catalog, so that it does not read again what has not changed. fclones and czkawka can keep such a
-cache too, but not in these races, so that neither row is a comparison of like with like: they are in
-italics, and not ranked.
+catalog, so that it reads only what changed. fclones and czkawka can keep such a cache too, but not
+in these races. Neither row compares like with like, so both are in italics and not ranked.
 
-Tools that make hard links find the groups first. lop keeps a catalog and a journal that is on the disk
-before each change, and compares each file again when its turn comes; jdupes compares once, fclones
-and rdfind compare checksums. **lop, quarantine** moves the same files aside instead, which the others
-cannot do.
+Tools that make hard links find the groups first. lop keeps a catalog and a journal that is on the
+disk before each change, and compares each file again immediately before it replaces it; jdupes
+compares once, fclones and rdfind compare checksums. **lop, quarantine** moves the same files aside
+instead, which the others cannot do.
 
-Tools that copy keep hard links, holes, times, rights, ACLs and extended attributes; only what copies
-again removes what is surplus. The host that is reached with ssh is this one, by a server of the race's
-own on the loopback device, so that both ends share the processors; of the far end only the time counts, not
-the memory and the processor's. Tools that delete leave nothing.
+Tools that copy keep hard links, holes, times, ownership, ACLs and extended attributes; only a repeated
+copy also deletes extraneous entries. The ssh server is on the loopback device of the same machine,
+started by the race, so that both ends share the processors; only time is measured there, not the
+memory and CPU time of the remote end. Tools that delete leave nothing behind.
 
-**The same answers.** Before anything is timed, the groups that each finder gives are compared, as
-groups of inodes, with those that the tree was made to hold, and each copy is read back and compared
-with it: names, links, bytes; after links were made every name and content is looked for. What differed is said above each table.
+**The same answers.** Before anything is timed, the groups of each finder are compared, as groups of
+inodes, with the groups that the tree was made to hold. Each copy is read back and compared with its
+source: names, links, bytes. After hard links were made, every name and content is checked. The result
+is above each table.
 
-**The disk says what it is.** A virtual disk often says that it rotates, and fclones and rmlint then
-read in another way, which can take several times as long. Whoever knows better says so (`--ssd`, see
-the machine below), and the kernel is told for the races. Loop images are SSDs but for the simulated
-hard disk, where those two do read in that other way, with warm caches too.
+**Storage.** A virtual disk often claims to rotate, and fclones and rmlint then read in another way,
+which can take several times as long. The option `--ssd` corrects this for the races (see the machines
+below). Loop images are announced as SSDs, the simulated hard disk as a hard disk, where those two
+tools do read in that other way, with warm caches too.
 
-**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV; not to delete), then as often as its
-table says, A B C A B C, always in the same order, so that whatever else the machine does hits all
-alike. Very slow tools are timed less often; their tables say so. First copies, links and deletions start
-on a fresh image each time, copying again on the copy that is there. The tables show
-medians of the runs that were done; failed and stopped ones count for nothing but are named, and a
-tool needs more than half of its timed runs done to have a figure.
+**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV; not when trees are deleted).
+Then the tools run in turns, A B C A B C, as often as each table says, so that disturbances hit all
+of them alike. Very slow tools are timed less often; their tables say so. First copies, links and deletions
+start on a fresh image each time; repeated copies start from the finished copy. The tables show medians of the
+successful runs. Failed and stopped runs are named but not counted, and a tool has a figure only if
+more than half of its timed runs succeeded.
 
-**Warm** means that the same tools ran on the same tree just before, or, where trees are changed,
-that all metadata was looked at just before, and where links are made all contents read; below each table it says what was read from
-the storage all the same. **Cold** means `sync`, then `drop_caches`, and images mounted anew, before
-every run. That empties the caches of this kernel: a virtual machine's host, and the storage, may
-have theirs.
+**Warm** means that the same tools ran on the same tree just before. Where trees are changed, all
+metadata was read just before, and where links are made, all contents too. Below each table is how much
+the runs read from storage all the same. **Cold** means `sync`, then `drop_caches`, and images mounted
+anew, before every run. This empties the caches of the kernel; the host of a virtual machine, and the
+storage, may have caches of their own.
 
-**The simulated hard disk** is a model of one of 7,200 turns a minute, in front of a file. To
-position its arm takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn, short gaps
-ahead pass under the head, it transfers 160 MB/s, and of up to 32 waiting requests it serves the
-nearest first. It has no cache of its own and no slower inner tracks. It compares orders of reading;
-it does not foretell seconds, and no real disk was measured for it. Another program for the same
-model, in C, gave the same order of eight tools on one image, and times within 2 %. The figure that
-counts with cold caches, `disk s`, is how long such a disk would have been busy. The waiting itself
-is shortened, so wall times would mean nothing there and are not shown; cold, each tool runs only
-once, as it takes long even so. With warm caches the arm rests, and the wall clock counts.
+**The simulated hard disk** is a model of a disk of 7,200 turns a minute, in front of a file. A seek takes
+0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn. Short gaps ahead pass under the head;
+the transfer rate is 160 MB/s; of up to 32 waiting requests the nearest is served first. The model
+has no cache of its own and no slower inner tracks. It compares orders of reading; it does not predict
+seconds, and no real disk was measured for it. Another program for the same model, in C, gave the same order
+of eight tools on one image, and times within 2 %. With cold caches the figure is `disk s`, the time
+that such a disk would have been busy. The waiting itself is shortened, so wall times would mean nothing
+there and are not shown. Cold, each tool runs only once, as it takes long even so. With warm
+caches the disk is idle, and the wall clock counts.
 
-**Names** are all entries of directories but directories, each hard link one. The **size** of a tree
-counts each file once, holes too. **Settled**, where trees are written or deleted, is the time from
-the start until `syncfs` has returned after the end: a tool can be done long before its work is on
-the storage. **CPU** is user and system time. **Peak** memory is the resident memory of the largest
-process of a tool. **Read** is what its read calls returned (`rchar`), from caches or not; what is
-read through memory maps is not in it. **From storage** is what the kernel fetched for it
-(`read_bytes`), metadata and read-ahead too. **Seeks** are those of the simulated arm.
+**Names** are all directory entries except directories; each hard link is one. The **size** of a tree
+counts each file once, holes too. **Settled**, where trees are written or deleted, is the time from the
+start until `syncfs` returned after the end, as a tool can end long before its work is on storage. **CPU**
+is user and system time. **Peak** memory is the resident memory of the largest process of a tool.
+**Read** is what its read calls returned (`rchar`), from caches or not; reads through memory maps are
+not in it. **From storage** is what the kernel fetched for it (`read_bytes`), metadata and readahead
+included. **Seeks** are those of the simulated disk.
 
-**Ratios** are of the median of the fastest peer in the same line-up. They say more than seconds, but
-they too change with the number of cores and with the storage.
+**Ratios** are to the median of the fastest peer in the same comparison. They say more than seconds, but
+they too depend on the number of cores and on the storage.
 
 ";
 
 const TREES: &str = "\
-### The trees
+## The trees
 
-They are made by `cargo xtask corpus NAME DIR`: the same bytes for everybody. The counts of
-`server2018` are those published in dupd's articles, those of `no-dups-135`, `few-dups-762`,
-`photos` and `huge-mixed` in articles by the author of jdupes, those of `links` in an article on cpdup.
-What was not published is ours: names, directories and the size of each file; the mean size in
-`server2018`, 32 kB, so that it fits into memory; how many links and duplicates `huge-mixed` has. The
-other trees are all ours.
+`cargo xtask corpus NAME DIR` makes them: the same bytes for everybody. The counts of `server2018` are those
+published in dupd's articles, those of `no-dups-135`, `few-dups-762`, `photos` and `huge-mixed` in articles
+by the author of jdupes, those of `links` in an article on cpdup. What was not published is our choice:
+names, directories and the size of each file; the mean size in `server2018`, 32 kB, so that the tree fits into
+memory; how many links and duplicates `huge-mixed` has. The other trees are ours entirely.
 
-The scale multiplies the sizes of files, to fit on this machine. Below 1, finding files weighs more
-against reading them than it would at full size, which favours whoever walks fast. A heading with
-another number of names than here is a smaller or larger tree of the same kind.
+The scale multiplies the sizes of files, so that a tree fits on this machine. At scales below 1 finding files
+weighs more against reading them than at full size, which favours tools that walk fast. A heading with
+another number of names than in this table is a smaller or larger tree of the same kind.
 
 ";
 
 const ABSENT: &str = "\
-`cargo xtask race` says how to install whoever is missing: from Debian, where a tool may be older than \
-its latest release, and from crates.io. Versions are what the tools say of themselves. dupd, cpdup and \
-fslint are not raced, because neither Debian 12 nor crates.io has them. If your tool should be called \
-in another way to do the same work faster, please open an issue: the command line is all that has to \
-change.
+`cargo xtask race` says how to install missing tools: from Debian, where a tool may be older than its latest \
+release, and from crates.io. Versions are as the tools report them. dupd, cpdup and fslint are not raced, because \
+neither Debian 12 nor crates.io has them. If another command line lets your tool do the same work faster, please \
+open an issue: the command line is all that has to change.
 ";
 
-/// Writes the section with the links to all runs.
-pub(super) fn write_runs(page: &mut String, records: &[&Dated]) {
-    page.push_str("## Every run\n\nFailed and stopped ones too, as CSV.\n\n");
-    page.push_str("| race | line-ups | runs | folder |\n|---|---:|---:|---|\n");
-    for (kind, folder, record) in records {
-        let (line_ups, runs) = (record.scenarios.len(), record.runs.len());
-        page.push_str(&format!(
-            "| `{kind}` | {line_ups} | {runs} | [{folder}](../benchsuite/runs/{folder}): \
-             [runs](../benchsuite/runs/{folder}/runs.csv), \
-             [scenarios](../benchsuite/runs/{folder}/scenarios.csv), \
-             [tools](../benchsuite/runs/{folder}/tools.csv), \
-             [machine](../benchsuite/runs/{folder}/machine.csv) |\n"
-        ));
-    }
-    page.push('\n');
-}
-
-/// Writes the method, the machine and the tools.
-pub(super) fn write(page: &mut String, records: &[&Dated]) {
-    page.push_str(METHOD);
+/// Returns the page.
+pub(super) fn page(records: &[&Dated]) -> String {
+    let mut page = String::from(METHOD);
+    write_runs(&mut page, records);
     let machines = machines(records);
     for (machine, kinds) in &machines {
         let of = match machines.len() {
             1 => String::new(),
             _ => format!(" of {}", kinds.join(", ")),
         };
-        page.push_str(&format!("### The machine{of}\n\n"));
-        write_machine(page, machine);
+        page.push_str(&format!("## The machine{of}\n\n"));
+        write_machine(&mut page, machine);
     }
-    write_trees(page, records);
-    write_tools(page, records);
+    write_trees(&mut page, records);
+    write_tools(&mut page, records);
     page.push_str(ABSENT);
+    page
 }
 
-/// Returns every machine once, with the kinds of races it ran.
+/// Writes the section with the links to all runs.
+fn write_runs(page: &mut String, records: &[&Dated]) {
+    page.push_str("## Every run\n\nAs CSV, failed and stopped runs too.\n\n");
+    page.push_str("| race | comparisons | runs | folder |\n|---|---:|---:|---|\n");
+    for Dated { kind, folder, record } in records {
+        let (comparisons, runs) = (record.scenarios.len(), record.runs.len());
+        page.push_str(&format!(
+            "| `{kind}` | {comparisons} | {runs} | [{folder}](../../benchsuite/runs/{folder}): \
+             [runs](../../benchsuite/runs/{folder}/runs.csv), \
+             [scenarios](../../benchsuite/runs/{folder}/scenarios.csv), \
+             [tools](../../benchsuite/runs/{folder}/tools.csv), \
+             [machine](../../benchsuite/runs/{folder}/machine.csv) |\n"
+        ));
+    }
+    page.push('\n');
+}
+
+/// Returns each machine once, with the kinds of races that ran on it.
 fn machines<'a>(records: &[&'a Dated]) -> Vec<(&'a [Fact], Vec<&'a str>)> {
     let mut machines: Vec<(&[Fact], Vec<&str>)> = Vec::new();
-    for (kind, _, record) in records {
+    for Dated { kind, record, .. } in records {
         match machines.iter_mut().find(|(known, _)| *known == record.machine) {
             Some((_, kinds)) => kinds.push(kind),
             None => machines.push((&record.machine, vec![kind])),
@@ -155,10 +156,10 @@ fn write_machine(page: &mut String, machine: &[Fact]) {
     page.push('\n');
 }
 
-/// Writes what the raced trees are.
+/// Writes a table of the raced trees.
 fn write_trees(page: &mut String, records: &[&Dated]) {
     let raced = |corpus: &Corpus| {
-        let mut scenarios = records.iter().flat_map(|(_, _, record)| &record.scenarios);
+        let mut scenarios = records.iter().flat_map(|dated| &dated.record.scenarios);
         scenarios.any(|scenario| scenario.corpus == corpus.name)
     };
     page.push_str(TREES);
@@ -177,7 +178,7 @@ fn write_trees(page: &mut String, records: &[&Dated]) {
 fn write_tools(page: &mut String, records: &[&Dated]) {
     let tools = tools_by(records, |tool| (&tool.name, &tool.version, tool.role));
     page.push_str(
-        "### The tools\n\n| tool | version | takes part as | races |\n|---|---|---|---|\n",
+        "## The tools\n\n| tool | version | takes part as | races |\n|---|---|---|---|\n",
     );
     for ((name, version, role), kinds) in &tools {
         let role = match role {
@@ -196,13 +197,13 @@ fn write_tools(page: &mut String, records: &[&Dated]) {
     page.push_str("```\n\n");
 }
 
-/// Returns once whatever there is of tools, with the kinds of races it is in.
+/// Returns each distinct key of the tools once, with the kinds of races it appears in.
 fn tools_by<'a, K: PartialEq>(
     records: &[&'a Dated],
     key: fn(&'a Tool) -> K,
 ) -> Vec<(K, Vec<&'a str>)> {
     let mut tools: Vec<(K, Vec<&str>)> = Vec::new();
-    for (kind, _, record) in records {
+    for Dated { kind, record, .. } in records {
         for key in record.tools.iter().map(key) {
             match tools.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, kinds)) if kinds.contains(&kind.as_str()) => {}

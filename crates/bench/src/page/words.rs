@@ -1,21 +1,13 @@
-//! Scenarios and kinds of races in words, and text made safe for Markdown.
+//! Descriptions of scenarios in words, and text made safe for Markdown.
 
-use crate::race::KINDS;
-use crate::scenario::{Cache, Order, Scenario, Work};
-
-use super::figures::{count, size};
-use super::line_up::LineUp;
+use crate::scenario::{Cache, Device, Order, Scenario, Work};
 use crate::stats::float;
 
-/// Returns what a kind of race is about, as a title.
-pub(super) fn title(kind: &str) -> String {
-    match KINDS.iter().find(|known| known.name == kind) {
-        Some(known) => capital(known.about),
-        None => format!("Race `{kind}`"),
-    }
-}
+use super::comparison::Comparison;
+use super::figures::{count, number, size};
+use super::job::Job;
 
-/// Returns all that makes a scenario what it is.
+/// Returns a scenario in full: work, tree, size, order, storage and caches.
 pub(super) fn heading(scenario: &Scenario) -> String {
     let (names, bytes) = (count(scenario.names), size(float(scenario.bytes)));
     let tree = tree(scenario);
@@ -25,7 +17,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
     format!("{tree}: {names} names, {bytes}, {order}, {device}, {cache}")
 }
 
-/// Returns what is done with which tree.
+/// Returns the work and the tree.
 pub(super) fn tree(scenario: &Scenario) -> String {
     let corpus = &scenario.corpus;
     let done = match scenario.work {
@@ -43,7 +35,7 @@ pub(super) fn tree(scenario: &Scenario) -> String {
     format!("{done} at scale {}", scenario.scale)
 }
 
-/// Returns what is done with which tree, for a chart that is seen without its section.
+/// Returns the work and the tree, for a chart that is shown without its section.
 pub(super) fn chart_title(scenario: &Scenario) -> String {
     match scenario.work {
         Work::Find => format!("Finding duplicates in {}", tree(scenario)),
@@ -51,15 +43,15 @@ pub(super) fn chart_title(scenario: &Scenario) -> String {
     }
 }
 
-/// Returns where the tree is and what is in memory, for the second line of a chart.
+/// Returns the storage, the caches and the order on disk, for the second line of a chart.
 pub(super) fn conditions(scenario: &Scenario) -> String {
     let order = order(scenario.order);
     format!("{}, {}, {order}", scenario.device, cache(scenario.cache))
 }
 
-/// Returns what the figure that counts is.
+/// Returns the unit of a comparison's figure.
 pub(super) fn measure(scenario: &Scenario) -> &'static str {
-    if scenario.by_arm() { "Seconds the simulated disk was busy" } else { "Seconds" }
+    if scenario.counts_disk_time() { "Seconds the simulated disk was busy" } else { "Seconds" }
 }
 
 fn order(order: Order) -> &'static str {
@@ -76,7 +68,7 @@ fn cache(cache: Cache) -> &'static str {
     }
 }
 
-/// Returns text for a line or a table's cell: on one line, with nothing that means something.
+/// Returns text for a line or a cell: on one line, with the characters of Markdown escaped.
 pub(super) fn inline(text: &str) -> String {
     let mut escaped = String::new();
     for c in one_line(text).chars() {
@@ -88,37 +80,76 @@ pub(super) fn inline(text: &str) -> String {
     escaped
 }
 
-/// Returns text with every run of white space as one space.
+/// Returns text with each run of white space replaced by one space.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns words as a sentence: with a capital and a full stop.
+/// Returns words as a sentence, with a capital and a full stop.
 pub(super) fn sentence(words: &str) -> String {
     let words = one_line(words);
     let stop = if words.is_empty() || words.ends_with('.') { "" } else { "." };
     capital(&words) + stop
 }
 
-/// Returns words with a capital at the beginning.
+/// Returns words with their first letter in upper case.
 fn capital(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// Returns the name of a line-up in links and names of files.
+/// Returns the name of a comparison in links.
 pub(super) fn slug(kind: &str, id: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("{kind}-{id}").to_lowercase().chars().map(safe).collect()
 }
 
-/// Returns a link to a line-up's section.
-pub(super) fn link(line_up: &LineUp) -> String {
-    format!("[{}](#{})", heading(line_up.scenario), slug(line_up.kind, &line_up.scenario.id))
+/// Returns a link from the summary page to a comparison, with the tree as its text.
+pub(super) fn link(comparison: &Comparison) -> String {
+    let scenario = comparison.scenario;
+    let (page, slug) = (Job::of(scenario).slug(), slug(comparison.kind, &scenario.id));
+    format!("[{}](benchmarks/{page}.md#{slug})", short_tree(scenario))
 }
 
-/// Returns the words for a number of things.
+/// Returns the tree, and how the work differs from the usual work of its job.
+fn short_tree(scenario: &Scenario) -> String {
+    let work = match scenario.work {
+        Work::Find | Work::Link | Work::Mirror | Work::Copy | Work::Delete => "",
+        Work::Again => ", nothing to do",
+        Work::Push => ", push",
+        Work::Pull => ", pull",
+    };
+    format!("{}{work}", inline(&scenario.corpus))
+}
+
+/// Returns the storage and the caches in a few words, for a table.
+pub(super) fn storage(scenario: &Scenario) -> String {
+    let device = match scenario.device {
+        Device::AsIs => "own disk",
+        Device::Hdd => "hard disk",
+        Device::Ext4 => "ext4",
+        Device::Xfs => "XFS",
+        Device::Btrfs => "btrfs",
+    };
+    let cache = match scenario.cache {
+        Cache::Warm => "warm",
+        Cache::Cold => "cold",
+    };
+    format!("{device}, {cache}")
+}
+
+/// Returns the description of a bar chart for readers who do not see it.
+pub(super) fn alternative(comparison: &Comparison) -> String {
+    let bars = comparison.rows();
+    let bars = bars.map(|row| format!("{} {}", row.tool.name, number(row.figure.median)));
+    let out = comparison.out.iter().map(|out| format!("{} {}", out.tool.name, out.why));
+    let all = bars.chain(out).collect::<Vec<_>>().join("; ");
+    let (title, measure) = (chart_title(comparison.scenario), measure(comparison.scenario));
+    inline(&format!("Bar chart. {title}. {measure}: {all}"))
+}
+
+/// Returns a number with the singular or plural of its noun.
 pub(super) fn plural(number: usize, one: &str, more: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {more}") }
 }
@@ -144,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_says_all_that_matters() {
+    fn a_heading_has_every_condition() {
         let words = "server2018 at scale 0.3: 154,205 names, 1.50 GiB, written in shuffled order, \
                      on a loop image of XFS, cold caches";
         assert_eq!(heading(&scenario()), words);
     }
 
     #[test]
-    fn the_published_scale_goes_without_saying() {
+    fn the_published_scale_is_not_mentioned() {
         let published = Scenario { scale: 1.0, work: Work::Delete, ..scenario() };
         assert!(heading(&published).starts_with("Deleting the tree server2018: 154,205 names"));
     }
@@ -169,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_tame() {
+    fn names_in_links_are_plain() {
         assert_eq!(slug("find", "Server 2018/warm"), "find-server-2018-warm");
     }
 }

@@ -1,10 +1,10 @@
-//! Races that change file systems: every run starts from a fresh image, and the time until the file
-//! system has settled counts too.
+//! Races that change file systems. Every run starts from a fresh image, and the time until the file
+//! system has written everything is measured too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Lineup, Race, arm_of};
+use super::{Race, Setup, hdd_settings};
 use crate::Failure;
 use crate::corpus::{Counts, Merged};
 use crate::image::{Image, Mounted, drop_caches};
@@ -12,74 +12,98 @@ use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::Entrant;
 
-/// An image that is removed when the line-up is over, however it ends.
+/// An image that is removed at the end of the comparison.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; the next line-up writes over it.
+        // A failure has no consequence: the next comparison overwrites the file.
         drop(fs::remove_file(&self.0));
     }
 }
 
+/// The tree that is copied.
+struct Source<'a> {
+    mounted: &'a Mounted,
+    counts: &'a Counts,
+}
+
+impl Source<'_> {
+    fn tree(&self) -> PathBuf {
+        self.mounted.path().join("tree")
+    }
+}
+
+/// A timed run of a scenario.
+#[derive(Clone, Copy)]
+struct TimedRun<'a> {
+    scenario: &'a str,
+    cache: Cache,
+    round: u32,
+}
+
 impl Race {
-    /// Copies: the tree is mounted all the time, on the arm if there is one, the copy goes to an empty image, or for
-    /// [`Work::Again`] to one that this tool has filled in its untimed run.
-    pub(super) fn mirror(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
-        let arm = arm_of(lineup.device);
-        let source = image.mount(&self.options.store.join("mnt"), arm.as_ref())?;
-        let entrants = self.entrants(lineup.work);
+    /// Races of copying. The tree stays mounted, on the simulated disk if there is one. The copy
+    /// goes to an empty image, or, for [`Work::Again`], to the image that this tool filled in its
+    /// untimed run.
+    pub(super) fn mirror(&mut self, setup: &Setup) -> Result<(), Failure> {
+        let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
+        let hdd = hdd_settings(setup.device);
+        let mounted = image.mount(&self.options.store.join("mnt"), hdd.as_ref())?;
+        let source = Source { mounted: &mounted, counts: &counts };
+        let entrants = self.entrants(setup.work);
         let _copies: Vec<Scratch> =
             entrants.iter().map(|entrant| Scratch(self.copy_of(entrant))).collect();
-        let scenario = |&cache: &Cache| self.scenario(lineup, cache, &counts);
-        let ids: Vec<String> = lineup.caches.iter().map(scenario).collect();
+        let scenario = |&cache: &Cache| self.scenario(setup, cache, &counts);
+        let ids: Vec<String> = setup.caches.iter().map(scenario).collect();
         let mut answers = Vec::new();
         for entrant in &entrants {
-            answers.push(self.first_copy(lineup, entrant, (&source, &counts), &ids[0])?);
+            answers.push(self.first_copy(setup, entrant, &source, &ids[0])?);
         }
         self.note_answers(&ids, &answers.join("; "));
-        for (&cache, id) in lineup.caches.iter().zip(&ids) {
-            for round in 1..=self.rounds(lineup) {
+        for (&cache, id) in setup.caches.iter().zip(&ids) {
+            for round in 1..=self.rounds(setup) {
+                let run = TimedRun { scenario: id, cache, round };
                 for entrant in &entrants {
-                    self.copy(lineup, entrant, (&source, &counts), cache, (id, round))?;
+                    self.copy(setup, entrant, &source, run)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Links or deletes: each run, the untimed ones of links too, has its own copy of the image.
-    pub(super) fn in_place(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        let (image, counts) = Image::of(&lineup.spec, lineup.device, &self.options.store)?;
+    /// Races of linking and deleting. Each run, also an untimed one, has its own copy of the image.
+    pub(super) fn in_place(&mut self, setup: &Setup) -> Result<(), Failure> {
+        let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
-        let arm = arm_of(lineup.device);
+        let hdd = hdd_settings(setup.device);
         let mut faults = Vec::new();
-        for (number, &cache) in lineup.caches.iter().enumerate() {
-            let id = self.scenario(lineup, cache, &counts);
-            // What is deleted is looked at after each run, and each has caches of its own.
-            let first = u32::from(number > 0 || lineup.work == Work::Delete);
-            for round in first..=self.rounds(lineup) {
-                for entrant in self.entrants(lineup.work) {
+        for (number, &cache) in setup.caches.iter().enumerate() {
+            let id = self.scenario(setup, cache, &counts);
+            // Deletions are checked after each run, and prepare the caches for each.
+            let first = u32::from(number > 0 || setup.work == Work::Delete);
+            for round in first..=self.rounds(setup) {
+                for entrant in self.entrants(setup.work) {
                     let image = image.copy(&copy.0)?;
-                    let mounted = image.mount(&self.options.store.join("mnt"), arm.as_ref())?;
+                    let mounted = image.mount(&self.options.store.join("mnt"), hdd.as_ref())?;
                     let tree = mounted.path().join("tree");
-                    ready(&mounted, &tree, cache, lineup.work)?;
+                    ready(&mounted, &tree, cache, setup.work)?;
                     let places = self.places(tree.clone());
                     let before = mounted.usage();
                     let mut usage = self.run(entrant, &places, Some(mounted.path()))?;
-                    let arm = mounted.usage().zip(before).map(|(after, before)| after - before);
-                    // To read everything takes longer than the run, so links are looked at once.
-                    if usage.ending == Ending::Done && (lineup.work == Work::Delete || round == 0) {
-                        let done = done(lineup, entrant, &tree);
+                    let disk_usage =
+                        mounted.usage().zip(before).map(|(after, before)| after - before);
+                    // Reading everything takes longer than the run, so links are checked only once.
+                    if usage.ending == Ending::Done && (setup.work == Work::Delete || round == 0) {
+                        let done = done(setup, entrant, &tree);
                         usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
                         let fault = done.unwrap_or_else(Some);
                         faults.extend(fault.map(|fault| format!("{} {fault}", entrant.name)));
                     }
-                    self.record(&id, entrant, round, &usage, arm);
+                    self.record(&id, entrant, round, &usage, disk_usage);
                 }
             }
-            let fine = match lineup.work {
+            let fine = match setup.work {
                 Work::Link => "after the untimed runs every content was there, in one file",
                 _ => "after each run that was done, nothing of the tree was left",
             };
@@ -93,20 +117,20 @@ impl Race {
         self.options.store.join(&format!("copy-{}.img", entrant.name))
     }
 
-    /// Copies once into a new image, keeps it, and says whether the copy is right.
+    /// Copies once into a new image, keeps it, and returns a sentence on whether the copy is right.
     fn first_copy(
         &mut self,
-        lineup: &Lineup,
+        setup: &Setup,
         entrant: &Entrant,
-        (source, counts): (&Mounted, &Counts),
+        source: &Source,
         scenario: &str,
     ) -> Result<String, Failure> {
-        let mounted = self.empty_copy(lineup.device, entrant, counts)?;
-        let places = self.places(source.path().join("tree"));
+        let mounted = self.empty_copy(setup.device, entrant, source.counts)?;
+        let places = self.places(source.tree());
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
         self.record(scenario, entrant, 0, &usage, None);
         let name = entrant.name;
-        Ok(match lineup.spec.check(&places.copy) {
+        Ok(match setup.spec.check(&places.copy) {
             _ if usage.ending != Ending::Done => format!("{name} failed"),
             Ok(_) => format!("the copy by {name} has every name, link and byte"),
             Err(reason) => format!("the copy by {name} is wrong: {reason}"),
@@ -121,7 +145,7 @@ impl Race {
     ) -> Result<Mounted, Failure> {
         let image = Image::make(&self.copy_of(entrant), device, counts)?;
         let mounted = image.mount(&self.options.store.join("copy"), None)?;
-        // Some tools make the directory, some want it to be there.
+        // Some tools create the directory, others require it.
         let tree = mounted.path().join("tree");
         fs::create_dir(&tree).map_err(|e| Failure::at(&tree, e))?;
         Ok(mounted)
@@ -129,56 +153,54 @@ impl Race {
 
     fn copy(
         &mut self,
-        lineup: &Lineup,
+        setup: &Setup,
         entrant: &Entrant,
-        (source, counts): (&Mounted, &Counts),
-        cache: Cache,
-        (scenario, round): (&str, u32),
+        source: &Source,
+        run: TimedRun,
     ) -> Result<(), Failure> {
-        let mounted = if lineup.work == Work::Again {
+        let mounted = if setup.work == Work::Again {
             Image::at(self.copy_of(entrant)).mount(&self.options.store.join("copy"), None)?
         } else {
-            self.empty_copy(lineup.device, entrant, counts)?
+            self.empty_copy(setup.device, entrant, source.counts)?
         };
-        if lineup.work == Work::Again && cache == Cache::Warm {
-            look_at_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
+        if setup.work == Work::Again && run.cache == Cache::Warm {
+            read_all(mounted.path(), false).map_err(|e| Failure::at(mounted.path(), e))?;
         }
-        ready(source, &source.path().join("tree"), cache, lineup.work)?;
-        let places = self.places(source.path().join("tree"));
-        let before = source.usage();
+        ready(source.mounted, &source.tree(), run.cache, setup.work)?;
+        let places = self.places(source.tree());
+        let before = source.mounted.usage();
         let usage = self.run(entrant, &places, Some(mounted.path()))?;
-        let arm = source.usage().zip(before).map(|(after, before)| after - before);
-        self.record(scenario, entrant, round, &usage, arm);
+        let disk_usage = source.mounted.usage().zip(before).map(|(after, before)| after - before);
+        self.record(run.scenario, entrant, run.round, &usage, disk_usage);
         Ok(())
     }
 }
 
-/// Looks at what was made of a tree: what is to be said about it, or as an error what is wrong with it.
-fn done(lineup: &Lineup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
-    if lineup.work == Work::Delete {
+/// Checks the result of a run; returns a remark, or as an error the reason that it is wrong.
+fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
+    if setup.work == Work::Delete {
         let is_left = tree.symlink_metadata().is_ok();
         return if is_left { Err("left something behind".into()) } else { Ok(None) };
     }
-    let Merged { gone, several } = lineup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
-    // One line-up has names moved away.
+    let Merged { gone, several } = setup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
+    // Only lop's quarantine moves names away.
     if gone > 0 && entrant.role != Role::Aside {
         return Err(format!("lost {gone} names"));
     }
     Ok((several > 0).then(|| format!("left {several} contents in more than one file")))
 }
 
-/// Brings the caches into the state a run is to start in: with all metadata, and the contents if they
-/// are read, or with nothing.
+/// Prepares the caches for a run: all metadata, and the contents if they are read, or nothing.
 fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(), Failure> {
     rustix::fs::sync();
     match cache {
-        Cache::Warm => look_at_all(tree, work == Work::Link).map_err(|e| Failure::at(tree, e)),
+        Cache::Warm => read_all(tree, work == Work::Link).map_err(|e| Failure::at(tree, e)),
         Cache::Cold => mounted.remount().and_then(|()| drop_caches()),
     }
 }
 
-/// Looks at the metadata of everything below a directory, and into the files if that is asked for.
-fn look_at_all(dir: &Path, inside: bool) -> std::io::Result<()> {
+/// Reads the metadata of everything below a directory, and the contents of the files on request.
+fn read_all(dir: &Path, inside: bool) -> std::io::Result<()> {
     let mut unlisted = vec![dir.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         for entry in fs::read_dir(dir)? {

@@ -1,9 +1,9 @@
-//! Races of finding: the tree stays as it is, and every answer can be compared.
+//! Races of finding duplicates: the tree does not change, and every answer is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Lineup, PATIENCE_S, Race, arm_of};
+use super::{Race, SLOW_RUN_S, Setup, hdd_settings};
 use crate::Failure;
 use crate::corpus::{Counts, Spec};
 use crate::image::{Image, Mounted, drop_caches};
@@ -12,15 +12,15 @@ use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
 use crate::tools::{Entrant, Groups};
 
-/// A tree in its place.
-struct Ground {
+/// A tree on its storage.
+struct PlacedTree {
     root: PathBuf,
     counts: Counts,
     mounted: Option<Mounted>,
 }
 
-impl Ground {
-    /// Makes the state of the caches that a run is to start in.
+impl PlacedTree {
+    /// Prepares the caches for a run.
     fn ready(&self, cache: Cache) -> Result<(), Failure> {
         if cache == Cache::Cold {
             if let Some(mounted) = &self.mounted {
@@ -33,28 +33,28 @@ impl Ground {
 }
 
 impl Race {
-    pub(super) fn find(&mut self, lineup: &Lineup) -> Result<(), Failure> {
-        // Answers do not depend on the arm, and come sooner without it.
-        let device = if lineup.device == Device::Arm { Device::Ext4 } else { lineup.device };
-        let mut ground = self.ground(&lineup.spec, device)?;
+    pub(super) fn find(&mut self, setup: &Setup) -> Result<(), Failure> {
+        // Answers do not depend on the storage, and come sooner without the simulated disk.
+        let device = if setup.device == Device::Hdd { Device::Ext4 } else { setup.device };
+        let mut placed = self.placed(&setup.spec, device)?;
         rustix::fs::sync();
-        let scenario = |&cache: &Cache| self.scenario(lineup, cache, &ground.counts);
-        let ids: Vec<String> = lineup.caches.iter().map(scenario).collect();
-        let walls = self.untimed(lineup, &ground, &ids)?;
-        if device != lineup.device {
-            drop(ground);
-            ground = self.ground(&lineup.spec, lineup.device)?;
+        let scenario = |&cache: &Cache| self.scenario(setup, cache, &placed.counts);
+        let ids: Vec<String> = setup.caches.iter().map(scenario).collect();
+        let walls = self.untimed(setup, &placed, &ids)?;
+        if device != setup.device {
+            drop(placed);
+            placed = self.placed(&setup.spec, setup.device)?;
         }
-        for (&cache, id) in lineup.caches.iter().zip(&ids) {
-            if lineup.device == Device::Arm && cache == Cache::Warm {
-                self.untimed(lineup, &ground, &ids)?;
+        for (&cache, id) in setup.caches.iter().zip(&ids) {
+            if setup.device == Device::Hdd && cache == Cache::Warm {
+                self.untimed(setup, &placed, &ids)?;
             }
-            for round in 1..=self.rounds(lineup) {
+            for round in 1..=self.rounds(setup) {
                 for entrant in self.entrants(Work::Find) {
-                    let slow = walls.get(entrant.name).is_none_or(|&wall| wall > PATIENCE_S);
+                    let slow = walls.get(entrant.name).is_none_or(|&wall| wall > SLOW_RUN_S);
                     if round == 1 || !slow {
-                        ground.ready(cache)?;
-                        self.once(&ground, id, entrant, round)?;
+                        placed.ready(cache)?;
+                        self.once(&placed, id, entrant, round)?;
                     }
                 }
             }
@@ -64,44 +64,45 @@ impl Race {
 
     fn once(
         &mut self,
-        ground: &Ground,
+        placed: &PlacedTree,
         scenario: &str,
         entrant: &Entrant,
         round: u32,
     ) -> Result<Usage, Failure> {
-        let before = ground.mounted.as_ref().and_then(Mounted::usage);
-        let usage = self.run(entrant, &self.places(ground.root.clone()), None)?;
-        let after = ground.mounted.as_ref().and_then(Mounted::usage);
-        let arm = after.zip(before).map(|(after, before)| after - before);
-        self.record(scenario, entrant, round, &usage, arm);
+        let before = placed.mounted.as_ref().and_then(Mounted::usage);
+        let usage = self.run(entrant, &self.places(placed.root.clone()), None)?;
+        let after = placed.mounted.as_ref().and_then(Mounted::usage);
+        let disk_usage = after.zip(before).map(|(after, before)| after - before);
+        self.record(scenario, entrant, round, &usage, disk_usage);
         Ok(usage)
     }
 
-    /// Puts the tree where it is wanted.
-    fn ground(&self, spec: &Spec, device: Device) -> Result<Ground, Failure> {
+    /// Puts the tree on its storage.
+    fn placed(&self, spec: &Spec, device: Device) -> Result<PlacedTree, Failure> {
         if device == Device::AsIs {
             let (root, counts) = spec.ensure(self.options.store.path())?;
-            return Ok(Ground { root, counts, mounted: None });
+            return Ok(PlacedTree { root, counts, mounted: None });
         }
         let (image, counts) = Image::of(spec, device, &self.options.store)?;
-        let mounted = image.mount(&self.options.store.join("mnt"), arm_of(device).as_ref())?;
-        Ok(Ground { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
+        let mounted =
+            image.mount(&self.options.store.join("mnt"), hdd_settings(device).as_ref())?;
+        Ok(PlacedTree { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
     }
 
-    /// Lets everybody answer once, compares the answers with what the tree holds, and notes what
-    /// came out in the scenarios. Returns the time that each tool took.
+    /// Runs every tool once, compares the answers with the content of the tree, and notes the
+    /// result in the scenarios. Returns the time of each tool.
     fn untimed(
         &mut self,
-        lineup: &Lineup,
-        ground: &Ground,
+        setup: &Setup,
+        placed: &PlacedTree,
         ids: &[String],
     ) -> Result<BTreeMap<&'static str, f64>, Failure> {
-        let truth = lineup.spec.groups(&ground.root)?;
-        let file = self.places(ground.root.clone()).file;
+        let truth = setup.spec.groups(&placed.root)?;
+        let file = self.places(placed.root.clone()).file;
         let output = self.options.store.join("output");
         let (mut walls, mut wrong) = (BTreeMap::new(), Vec::new());
         for entrant in self.entrants(Work::Find) {
-            let usage = self.once(ground, &ids[0], entrant, 0)?;
+            let usage = self.once(placed, &ids[0], entrant, 0)?;
             if usage.ending != Ending::Stopped {
                 walls.insert(entrant.name, usage.wall_s);
             }
@@ -115,7 +116,7 @@ impl Race {
             };
             let Some(fault) = fault else { continue };
             if entrant.role != Role::Peer {
-                let tree = lineup.spec.folder_name();
+                let tree = setup.spec.folder_name();
                 self.complaints.push(format!("{tree}: {} {fault}", entrant.name));
             }
             wrong.push(format!("{} {fault}", entrant.name));
@@ -132,7 +133,7 @@ impl Race {
     }
 }
 
-/// Returns how an answer differs from the truth, if it does.
+/// Describes how an answer differs from the truth, if it does.
 fn difference(truth: &Groups, found: &Groups) -> Option<String> {
     let (lacks, more) = (truth.difference(found).count(), found.difference(truth).count());
     (lacks + more > 0).then(|| format!("lacks {lacks} of the groups and has {more} others"))

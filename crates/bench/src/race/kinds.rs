@@ -1,4 +1,4 @@
-//! The races there are: which trees, on what, how often.
+//! The kinds of races: their trees, storage and numbers of rounds.
 
 use std::path::Path;
 
@@ -8,42 +8,42 @@ use crate::scenario::{Cache, Device, Order, Work};
 use crate::system::tool;
 
 use Cache::{Cold, Warm};
-use Device::{Arm, AsIs, Btrfs, Ext4, Xfs};
+use Device::{AsIs, Btrfs, Ext4, Hdd, Xfs};
 use Order::{Created, Shuffled};
 
-/// Trees and conditions under one name.
+/// Comparisons under one name.
 #[derive(Debug)]
 pub struct Kind {
     /// Its name on the command line and in the folder of its record.
     pub name: &'static str,
-    /// What it shows, for people.
+    /// Its description for people.
     pub about: &'static str,
     rows: fn() -> Vec<Row>,
 }
 
-/// One tree on one device, for one work.
+/// One work on one tree and device, raced in each state of the caches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lineup {
-    /// What is done.
+pub struct Setup {
+    /// The work.
     pub work: Work,
-    /// With or on which tree.
-    pub spec: Spec,
-    /// Where that is.
+    /// The tree.
+    pub(crate) spec: Spec,
+    /// The storage.
     pub device: Device,
-    /// In which state of the caches, one after the other.
-    pub caches: &'static [Cache],
-    /// How often each tool runs in each state.
+    /// The states of the caches, one after the other.
+    pub(crate) caches: &'static [Cache],
+    /// The number of timed runs of each tool in each state.
     pub rounds: u32,
 }
 
-/// A line-up as it is written down: work, corpus, names, scale, order, device, caches, rounds.
+/// A setup in short: work, corpus, names, scale, order, device, caches, rounds.
 type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache], u32);
 
 const WARM: &[Cache] = &[Warm];
 const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. Sizes are such that all of it takes about five hours on two cores.
+/// All kinds. Their sizes are chosen so that all races take about five hours on two cores.
 pub const KINDS: [Kind; 12] = [
     Kind {
         name: "find",
@@ -56,13 +56,13 @@ pub const KINDS: [Kind; 12] = [
         rows: own_disk_cold,
     },
     Kind {
-        name: "arm",
+        name: "hdd",
         about: "duplicates on a simulated hard disk",
         rows: || {
             vec![
-                // Cold takes a quarter of an hour for all tools once.
-                (Work::Find, "server2018", None, 1.0, Shuffled, Arm, COLD, 1),
-                (Work::Find, "server2018", None, 1.0, Shuffled, Arm, WARM, 5),
+                // With cold caches all tools together take a quarter of an hour.
+                (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, COLD, 1),
+                (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, WARM, 5),
             ]
         },
     },
@@ -94,9 +94,9 @@ pub const KINDS: [Kind; 12] = [
         about: "duplicates made hard links, on ext4 and on a simulated hard disk",
         rows: || {
             vec![
-                // At full size two minutes go by for each run, most of them for a fresh image.
+                // At full size each run takes two minutes, most of them for a fresh image.
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
-                (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Arm, COLD, 1),
+                (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Hdd, COLD, 1),
             ]
         },
     },
@@ -107,13 +107,13 @@ pub const KINDS: [Kind; 12] = [
             vec![
                 (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
                 (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
-                // The whole of it takes minutes for each of the others.
+                // The whole corpus takes the peers minutes.
                 (Work::Mirror, "links", None, 1.0, Created, Ext4, WARM, 1),
                 (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
                 (Work::Copy, "few-dups-762", Some(150_000), 0.016, Created, Ext4, BOTH, 3),
                 (Work::Copy, "vm-images", None, 0.5, Created, Ext4, BOTH, 3),
-                (Work::Mirror, "snapshots", Some(60_000), 1.0, Shuffled, Arm, COLD, 1),
-                (Work::Copy, "few-dups-762", Some(30_000), 0.05, Shuffled, Arm, COLD, 1),
+                (Work::Mirror, "snapshots", Some(60_000), 1.0, Shuffled, Hdd, COLD, 1),
+                (Work::Copy, "few-dups-762", Some(30_000), 0.05, Shuffled, Hdd, COLD, 1),
             ]
         },
     },
@@ -138,7 +138,7 @@ pub const KINDS: [Kind; 12] = [
             vec![
                 (Work::Delete, "empty", Some(100_000), 1.0, Created, Ext4, COLD, 3),
                 (Work::Delete, "empty", Some(1_000_000), 1.0, Created, Ext4, BOTH, 3),
-                // Minutes for each tool.
+                // Each tool takes minutes.
                 (Work::Delete, "empty", Some(10_000_000), 1.0, Created, Ext4, COLD, 1),
             ]
         },
@@ -148,7 +148,7 @@ pub const KINDS: [Kind; 12] = [
         about: "trees deleted, on XFS, btrfs and a simulated hard disk",
         rows: || {
             vec![
-                (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Arm, COLD, 1),
+                (Work::Delete, "snapshots", Some(1_000_000), 1.0, Shuffled, Hdd, COLD, 1),
                 (Work::Delete, "empty", Some(300_000), 1.0, Created, Xfs, BOTH, 3),
                 (Work::Delete, "empty", Some(300_000), 1.0, Created, Btrfs, BOTH, 3),
             ]
@@ -172,12 +172,12 @@ pub const KINDS: [Kind; 12] = [
         rows: || {
             vec![
                 (Work::Find, "server2018", Some(1_500), 0.1, Created, AsIs, WARM, 1),
-                (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Arm, COLD, 1),
+                (Work::Find, "server2018", Some(1_500), 0.1, Shuffled, Hdd, COLD, 1),
                 (Work::Find, "late", Some(16), 0.1, Created, Xfs, COLD, 1),
                 (Work::Link, "server2018", Some(1_500), 0.1, Created, Ext4, WARM, 1),
                 (Work::Mirror, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Again, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
-                (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Arm, COLD, 1),
+                (Work::Copy, "few-dups-762", Some(1_000), 0.01, Shuffled, Hdd, COLD, 1),
                 (Work::Push, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Pull, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
@@ -186,7 +186,7 @@ pub const KINDS: [Kind; 12] = [
     },
 ];
 
-/// The trees on the machine's own disk, as `find` races them.
+/// Returns the trees on the machine's own disk that `find` races.
 fn own_disk() -> Vec<Row> {
     vec![
         (Work::Find, "server2018", None, 1.0, Shuffled, AsIs, BOTH, 5),
@@ -201,7 +201,7 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Those of them that `find` leaves warm, with cold caches.
+/// Returns those of them that `find` races only warm, with cold caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
         (caches == WARM).then_some((work, corpus, names, scale, order, device, COLD, rounds.min(3)))
@@ -210,11 +210,11 @@ fn own_disk_cold() -> Vec<Row> {
 }
 
 impl Kind {
-    /// Returns the kind of that name.
+    /// Returns the kind of a name.
     ///
     /// # Errors
     ///
-    /// There is none; the reason lists them all.
+    /// There is no such kind; the message lists all.
     pub fn by_name(name: &str) -> Result<&'static Self, Failure> {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
@@ -222,33 +222,33 @@ impl Kind {
         })
     }
 
-    /// Returns what is raced.
+    /// Returns the setups to race.
     ///
     /// # Errors
     ///
-    /// None, as long as the table above names corpora that there are.
-    pub fn lineups(&self) -> Result<Vec<Lineup>, Failure> {
-        let lineup = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
+    /// None, as long as the table above names existing corpora.
+    pub fn setups(&self) -> Result<Vec<Setup>, Failure> {
+        let setup = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
             let spec = Spec::new(corpus, names, scale, order)?;
-            Ok(Lineup { work, spec, device, caches, rounds })
+            Ok(Setup { work, spec, device, caches, rounds })
         };
-        (self.rows)().into_iter().map(lineup).collect()
+        (self.rows)().into_iter().map(setup).collect()
     }
 }
 
-impl Lineup {
-    /// Returns why it cannot be held here, if it cannot.
-    pub fn unavailable(&self) -> Option<String> {
+impl Setup {
+    /// Returns the reason that it cannot be raced on this machine, if there is one.
+    pub(crate) fn unavailable(&self) -> Option<String> {
         let root = self.device != AsIs || self.caches.contains(&Cold);
         if root && !testkit::is_root() {
             return Some("only root can mount images and drop caches".into());
         }
-        if self.device == Arm && !Path::new("/dev/fuse").exists() {
+        if self.device == Hdd && !Path::new("/dev/fuse").exists() {
             return Some("there is no /dev/fuse".into());
         }
         let mkfs = match self.device {
             AsIs => return None,
-            Arm | Ext4 => "mkfs.ext4",
+            Hdd | Ext4 => "mkfs.ext4",
             Xfs => "mkfs.xfs",
             Btrfs => "mkfs.btrfs",
         };
@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn every_kind_can_be_raced() {
         for kind in KINDS {
-            let lineups = kind.lineups().expect("corpora that there are");
-            for lineup in lineups {
-                assert!(lineup.rounds > 0 && !lineup.caches.is_empty(), "{}", kind.name);
-                let images = lineup.work == Work::Find || lineup.device != Device::AsIs;
+            let setups = kind.setups().expect("corpora that there are");
+            for setup in setups {
+                assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
+                let images = setup.work == Work::Find || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);
             }
         }

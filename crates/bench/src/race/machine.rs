@@ -1,4 +1,4 @@
-//! What a race ran on, told so that others can compare, and so that nobody can tell whose it is.
+//! The properties of the machine of a race: enough to compare, nothing that identifies its owner.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::record::Fact;
 use crate::store::Store;
 use crate::system::tool;
 
-/// Returns the day it is, as `YYYY-MM-DD`.
+/// Returns today's date as `YYYY-MM-DD`.
 ///
 /// # Errors
 ///
-/// There is no `date` to ask.
+/// The program `date` is missing.
 pub fn today() -> Result<String, Failure> {
     tool(&["date", "-u", "+%Y-%m-%d"], &[]).map(|date| date.trim().to_owned())
 }
 
-/// Returns processor, memory, kernel, and what the store is on.
+/// Returns the processor, the memory, the kernel, and the disk of the store.
 pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
     let word = |command: &[&str]| match tool(command, &[]) {
@@ -37,7 +37,7 @@ pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     ]
 }
 
-/// Returns what follows a name, and perhaps a colon, in a file of lines.
+/// Returns the text behind a name and an optional colon in a file of lines.
 fn field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -53,7 +53,7 @@ fn file_system(store: &Path) -> String {
     found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
 }
 
-/// Returns what the disk says it is, which virtual ones often do wrong.
+/// Returns the kind of disk that the kernel reports, which is often wrong for virtual disks.
 fn disk(store: &Store, ssd: bool) -> &'static str {
     let said = store.rotational().and_then(|setting| fs::read_to_string(setting).ok());
     match said.as_deref().map(str::trim) {

@@ -1,8 +1,8 @@
-//! Races: the same work, by everybody, in turns.
+//! Races: all tools do the same work in turns.
 //!
-//! A line-up goes like the published comparisons: one untimed run by each tool, in which its answer
-//! is compared with the others' and with what the tree is known to hold; then timed rounds, A B C
-//! A B C. Whatever changes a file system starts each run from a fresh image.
+//! Each comparison begins with one untimed run of each tool, in which its answer is compared with
+//! the known content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system
+//! starts each run from a fresh image.
 
 mod change;
 mod find;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use kinds::{KINDS, Kind, Lineup};
+pub use kinds::{KINDS, Kind, Setup};
 pub use machine::today;
 
 use testkit::Sshd;
@@ -28,52 +28,52 @@ use crate::scenario::{Cache, Device, Scenario, Work};
 use crate::store::{Announced, Store};
 use crate::tools::{ENTRANTS, Entrant, Places};
 
-/// A tool whose untimed run took longer is timed once only.
-const PATIENCE_S: f64 = 45.0;
+/// A tool whose untimed run took longer is timed only once.
+const SLOW_RUN_S: f64 = 45.0;
 
-/// How a race is held.
+/// The settings of a race.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Trees and images are kept here; a file system with room for 30 GB.
+    /// The folder of trees and images; needs 30 GB.
     pub store: Store,
     /// The binary of lop.
     pub lop: PathBuf,
-    /// Only these tools take part; all of them if empty. lop always does.
+    /// The tools that take part besides lop; all if empty.
     pub only: Vec<String>,
-    /// Runs each tool this often instead of as often as the kind says.
+    /// The number of timed runs, if not that of the setup.
     pub rounds: Option<u32>,
-    /// A run that takes longer is stopped.
+    /// The time limit of a run.
     pub limit: Duration,
-    /// The store is on an SSD, whatever it says itself.
+    /// Whether the store is on an SSD, whatever its disk reports.
     pub ssd: bool,
 }
 
-/// A race being held.
+/// A race in progress.
 pub struct Race {
     options: Options,
     field: Vec<(&'static Entrant, Tool)>,
     record: Record,
-    /// Set by Ctrl-C: the race ends, and what it mounted is unmounted.
+    /// Set by Ctrl-C, which ends the race and unmounts its images.
     interrupted: Arc<AtomicBool>,
-    /// What must not be: answers of lop that are wrong, line-ups that broke off.
+    /// Errors: wrong answers of lop, and comparisons that broke off.
     complaints: Vec<String>,
-    /// A host to be reached with ssh, in races that go to one.
+    /// The ssh server of races between hosts.
     server: Option<Sshd>,
     _announced: Option<Announced>,
 }
 
-/// Who is here, and who is not.
+/// The programs of this machine, and those that are missing.
 #[derive(Debug)]
 pub struct Field {
-    /// Those that can be run, with what they say of themselves.
+    /// Installed programs, with their versions.
     pub present: Vec<(&'static Entrant, Tool)>,
-    /// Those that cannot.
+    /// Missing programs.
     pub missing: Vec<&'static Entrant>,
 }
 
 impl Field {
-    /// Looks for everybody.
-    pub fn look(lop: &Path) -> Self {
+    /// Looks for all programs.
+    pub fn find(lop: &Path) -> Self {
         let mut field = Self { present: Vec::new(), missing: Vec::new() };
         for entrant in &ENTRANTS {
             match entrant.tool(lop) {
@@ -90,7 +90,7 @@ impl Race {
     ///
     /// # Errors
     ///
-    /// lop is not there, or a tool is named that nobody knows.
+    /// lop is missing, or the options name an unknown tool.
     pub fn new(options: Options, interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
         for dir in ["home", "empty"].map(|name| options.store.join(name)) {
             fs::create_dir_all(&dir).map_err(|e| Failure::at(&dir, e))?;
@@ -101,7 +101,7 @@ impl Race {
         }
         let mut machine = machine::facts(&options.store, options.ssd);
         let announced = options.ssd.then(|| Announced::as_ssd(&options.store)).transpose()?;
-        let Field { mut present, missing } = Field::look(&options.lop);
+        let Field { mut present, missing } = Field::find(&options.lop);
         if !missing.is_empty() {
             let mut names: Vec<_> = missing.iter().map(|entrant| entrant.name).collect();
             names.dedup();
@@ -126,35 +126,35 @@ impl Race {
         })
     }
 
-    /// Holds all line-ups of a kind, and returns the record and what is wrong.
+    /// Races all setups of a kind; returns the record and the errors.
     ///
-    /// A line-up that cannot be held here (no root, no mkfs) is left out, and says so. One that
-    /// breaks off is left out too, and is a complaint.
+    /// A setup that this machine cannot race (no root, no mkfs) is skipped with a message. One that
+    /// breaks off is left out of the record and reported as an error.
     ///
     /// # Errors
     ///
-    /// Interrupted, or the kind names a corpus that there is not.
+    /// The race was interrupted, or the kind names an unknown corpus.
     pub fn hold(mut self, kind: &Kind) -> Result<(Record, Vec<String>), Failure> {
-        for lineup in kind.lineups()? {
-            let tree = lineup.spec.folder_name();
-            println!("\n{tree} {} {}", verb(lineup.work), lineup.device);
-            if let Some(reason) = lineup.unavailable() {
+        for setup in kind.setups()? {
+            let tree = setup.spec.folder_name();
+            println!("\n{tree} {} {}", verb(setup.work), setup.device);
+            if let Some(reason) = setup.unavailable() {
                 println!("skipped: {reason}");
                 continue;
             }
-            if matches!(lineup.work, Work::Push | Work::Pull) && self.server.is_none() {
+            if matches!(setup.work, Work::Push | Work::Pull) && self.server.is_none() {
                 self.server = Sshd::start();
                 if self.server.is_none() {
                     continue;
                 }
             }
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
-            let held = match lineup.work {
-                Work::Find => self.find(&lineup),
+            let held = match setup.work {
+                Work::Find => self.find(&setup),
                 Work::Mirror | Work::Copy | Work::Again | Work::Push | Work::Pull => {
-                    self.mirror(&lineup)
+                    self.mirror(&setup)
                 }
-                Work::Link | Work::Delete => self.in_place(&lineup),
+                Work::Link | Work::Delete => self.in_place(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -179,9 +179,9 @@ impl Race {
         of_work.filter(|entrant| entrant.work == work).collect()
     }
 
-    /// Adds the scenario, about whose answers nothing is known yet, and returns its id.
-    fn scenario(&mut self, lineup: &Lineup, cache: Cache, counts: &Counts) -> String {
-        let Lineup { work, ref spec, device, .. } = *lineup;
+    /// Adds a scenario, whose answers are still unknown, and returns its id.
+    fn scenario(&mut self, setup: &Setup, cache: Cache, counts: &Counts) -> String {
+        let Setup { work, ref spec, device, .. } = *setup;
         let id = format!("{}-{device:?}-{cache:?}-{work:?}", spec.folder_name()).to_lowercase();
         self.record.scenarios.push(Scenario {
             id: id.clone(),
@@ -198,7 +198,7 @@ impl Race {
         id
     }
 
-    /// Notes in scenarios what was found out about the answers.
+    /// Notes the result of the check of the answers in scenarios.
     fn note_answers(&mut self, ids: &[String], answers: &str) {
         println!("  {answers}");
         for scenario in &mut self.record.scenarios {
@@ -219,7 +219,7 @@ impl Race {
         }
     }
 
-    /// Runs an entrant once and measures it.
+    /// Runs a program once and measures it.
     fn run(
         &self,
         entrant: &Entrant,
@@ -230,7 +230,7 @@ impl Race {
             return Err(Failure::new("interrupted"));
         }
         if !entrant.remembers {
-            // Also what SQLite keeps beside a catalog, and lop its journals.
+            // Includes the files that SQLite keeps beside a catalog, and lop's journals.
             for ending in ["", "-wal", "-shm", ".runs"] {
                 let mut path = places.file.clone().into_os_string();
                 path.push(ending);
@@ -246,14 +246,14 @@ impl Race {
         })
     }
 
-    /// Records a run, and prints it.
+    /// Records and prints a run.
     fn record(
         &mut self,
         scenario: &str,
         entrant: &Entrant,
         round: u32,
         usage: &Usage,
-        arm: Option<crate::arm::Usage>,
+        disk_usage: Option<crate::hdd::Usage>,
     ) {
         let run = Run {
             scenario: scenario.to_owned(),
@@ -267,9 +267,9 @@ impl Race {
             peak_kib: usage.peak_kib,
             read_bytes: usage.read_bytes,
             storage_bytes: usage.storage_bytes,
-            disk_s: arm.map(|arm| arm.busy_s),
-            seeks: arm.map(|arm| arm.seeks),
-            disk_bytes: arm.map(|arm| arm.bytes),
+            disk_s: disk_usage.map(|disk| disk.busy_s),
+            seeks: disk_usage.map(|disk| disk.seeks),
+            disk_bytes: disk_usage.map(|disk| disk.bytes),
         };
         let busy = run.disk_s.map_or(String::new(), |busy| format!("  disk {busy:9.2} s"));
         let how = if run.ending == Ending::Done { "" } else { "  NOT DONE" };
@@ -283,8 +283,8 @@ impl Race {
         self.record.runs.push(run);
     }
 
-    fn rounds(&self, lineup: &Lineup) -> u32 {
-        self.options.rounds.unwrap_or(lineup.rounds)
+    fn rounds(&self, setup: &Setup) -> u32 {
+        self.options.rounds.unwrap_or(setup.rounds)
     }
 }
 
@@ -300,7 +300,7 @@ fn verb(work: Work) -> &'static str {
     }
 }
 
-/// Returns the settings of the arm, for a device that has one.
-fn arm_of(device: Device) -> Option<crate::arm::Settings> {
-    (device == Device::Arm).then(crate::arm::Settings::default)
+/// Returns the settings of the simulated disk, if the device is one.
+fn hdd_settings(device: Device) -> Option<crate::hdd::Settings> {
+    (device == Device::Hdd).then(crate::hdd::Settings::default)
 }

@@ -1,4 +1,4 @@
-//! What a person does with the instrument, by its command.
+//! The commands of `lop-bench`, as a user runs them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ fn a_run_is_measured_with_all_that_it_starts() {
 }
 
 #[test]
-fn a_failed_run_and_an_endless_one_are_told_apart() {
+fn failed_runs_and_endless_ones_end_differently() {
     let (usage, _) = measured(&["false"], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Failed);
     let (usage, _) = measured(&["sh", "-c", "sleep 1000; true"], Duration::from_millis(200));

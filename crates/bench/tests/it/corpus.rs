@@ -1,4 +1,4 @@
-//! Trees as they are on a disk, looked at by others than who made them.
+//! Corpora on a disk, read by independent code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -106,7 +106,7 @@ fn a_spoilt_tree_is_noticed() {
         fs::write(file, bytes).expect("longer");
     });
     spoil(|root, file| {
-        // A hard link where there should be a copy.
+        // A hard link in the place of a copy.
         let other = files(root).into_iter().find(|(path, bytes)| {
             root.join(path) != file && bytes.len() as u64 == fs::metadata(file).expect("it").len()
         });
@@ -138,7 +138,7 @@ fn a_tree_is_not_made_where_something_is() {
 }
 
 #[test]
-fn what_cannot_be_made_is_told() {
+fn a_tree_that_cannot_be_made_is_an_error() {
     let reason = Spec::new("server2081", None, 1.0, Order::Created).expect_err("no such corpus");
     assert!(reason.to_string().contains("server2018"), "{reason}");
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {

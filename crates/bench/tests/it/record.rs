@@ -1,4 +1,4 @@
-//! Records: that they come back as they were written, and which one is the newest.
+//! Records: written and read again, and the choice of the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ fn record() -> Record {
         cache: Cache::Cold,
         answers: "Two lines,\nand a comma".into(),
     };
-    let arm = Scenario { id: "arm".into(), device: Device::Arm, scale: 1.0, ..scenario.clone() };
+    let hdd = Scenario { id: "hdd".into(), device: Device::Hdd, scale: 1.0, ..scenario.clone() };
     Record {
         machine: vec![fact("kernel", "Linux 6.1"), fact("empty", "")],
         tools: tools(),
-        scenarios: vec![scenario, arm],
+        scenarios: vec![scenario, hdd],
         runs: runs(),
     }
 }
@@ -44,7 +44,7 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns runs with all figures, and with none where there may be none.
+/// Returns runs with all figures, and with those missing that may be missing.
 fn runs() -> Vec<Run> {
     let done = Run {
         scenario: "warm".into(),
@@ -128,8 +128,8 @@ fn newest_of(folders: &[&str]) -> Vec<(String, String)> {
 
 #[test]
 fn the_newest_is_that_of_the_last_date() {
-    let folders = ["2026-07-18-find", "2025-12-31.7-find", "2026-07-09.3-find", "2024-01-01-arm"];
-    let expected = [("arm", "2024-01-01-arm"), ("find", "2026-07-18-find")];
+    let folders = ["2026-07-18-find", "2025-12-31.7-find", "2026-07-09.3-find", "2024-01-01-hdd"];
+    let expected = [("find", "2026-07-18-find"), ("hdd", "2024-01-01-hdd")];
     assert_eq!(newest_of(&folders), expected.map(|(kind, name)| (kind.into(), name.into())));
 }
 
@@ -141,19 +141,19 @@ fn on_a_day_the_highest_number_is_the_newest() {
 
 #[test]
 fn kinds_with_a_dash_are_kinds_of_their_own() {
-    let folders = ["2026-07-18-find-arm", "2026-07-19-find", "2026-07-18.2-find-arm"];
-    let expected = [("find", "2026-07-19-find"), ("find-arm", "2026-07-18.2-find-arm")];
+    let folders = ["2026-07-18-find-hdd", "2026-07-19-find", "2026-07-18.2-find-hdd"];
+    let expected = [("find", "2026-07-19-find"), ("find-hdd", "2026-07-18.2-find-hdd")];
     assert_eq!(newest_of(&folders), expected.map(|(kind, name)| (kind.into(), name.into())));
 }
 
 #[test]
-fn other_folders_are_none_of_ours() {
+fn other_folders_are_ignored() {
     let folders = ["notes", "2026-7-18-find", "2026-07-18", "2026-07-18.x-find", "20260718--find"];
     assert_eq!(newest_of(&folders), []);
 }
 
 #[test]
-fn a_fresh_name_is_taken_by_nobody() {
+fn a_fresh_name_is_not_taken() {
     let runs = TempTree::new();
     let mut names = Vec::new();
     for _ in 0..12 {
@@ -164,8 +164,8 @@ fn a_fresh_name_is_taken_by_nobody() {
     }
     assert_eq!(names[0], runs.join("2026-07-18-find"));
     assert_eq!(names[1], runs.join("2026-07-18.2-find"));
-    let other = fresh_name(runs.path(), "2026-07-18", "arm");
-    assert_eq!(other, runs.join("2026-07-18-arm"));
+    let other = fresh_name(runs.path(), "2026-07-18", "hdd");
+    assert_eq!(other, runs.join("2026-07-18-hdd"));
     let newest = newest(runs.path()).expect("it can be listed");
     assert_eq!(newest, [("find".into(), names[11].clone())]);
 }

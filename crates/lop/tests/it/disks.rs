@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bench::arm::{Disk, Settings, Trouble};
 use bench::corpus::Counts;
+use bench::hdd::{Disk, Settings, Trouble};
 use bench::image::{Image, Mounted};
 use bench::scenario::Device;
 use testkit::{
@@ -46,7 +46,7 @@ impl Ailing {
             return None;
         }
         let home = TempTree::new();
-        let image = Image::make(&home.join("image"), Device::Arm, &Counts::default());
+        let image = Image::make(&home.join("image"), Device::Hdd, &Counts::default());
         let mounted = image.and_then(|image| image.mount(&home.join("mnt"), Some(settings)));
         let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
         tree.make(ailing.path());

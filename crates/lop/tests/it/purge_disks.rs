@@ -1,6 +1,6 @@
 //! `lop purge` on disks that have an arm, or sectors that cannot be read. Needs root and /dev/fuse.
 
-use bench::arm::{Settings, Trouble};
+use bench::hdd::{Settings, Trouble};
 use serde_json::Value;
 use testkit::{Output, TreeBuilder};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::arm::Trouble;
+use bench::hdd::Trouble;
 use testkit::{
     Rules, Running, Signal, TreeBuilder, assert_groups, groups_of, naive_truth, parse_nul,
 };

@@ -1,8 +1,8 @@
-//! `delay MILLIS HOST COMMAND...`: runs a command as ssh would, on a host that is far away.
+//! `delay MILLIS HOST COMMAND...`: runs a command like ssh would on a distant host.
 //!
-//! What goes in and what comes out is held back for so many milliseconds each, so that a round trip takes twice
-//! that; how much is under way at once is not limited, but for [`UNDER_WAY`] pieces. HOST is not looked at.
-//! It is an example so that Cargo builds it with all tests, and none of what is installed has it.
+//! Input and output are each delayed by the given milliseconds, so a round trip takes twice that
+//! time. The amount in transit is not limited, except to [`UNDER_WAY`] pieces. HOST is ignored. It
+//! is an example so that Cargo builds it with all tests, and it is never installed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,17 +12,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Pieces of [`PIECE`] bytes at most that are on their way in one direction: 256 MiB, far more than goes
-/// through a pipe in any delay worth a test, and still an end to what a reader that rests lets pile up.
+/// The largest number of pieces of [`PIECE`] bytes in transit in one direction: 256 MiB, far more
+/// than goes through a pipe in any delay worth a test, and a limit to what a paused reader
+/// accumulates.
 const UNDER_WAY: usize = 4096;
 
-/// What a pipe holds.
+/// The capacity of a pipe.
 const PIECE: usize = 64 << 10;
 
-/// What ssh says by its exit code when something is the matter with it, and not with the command.
+/// The exit code of ssh for failures of its own, not of the command.
 const FAILED: u8 = 255;
 
-/// Bytes, and when they arrive.
+/// Bytes, and their time of arrival.
 type Piece = (Instant, Vec<u8>);
 
 fn main() -> ExitCode {
@@ -46,7 +47,7 @@ fn complain(text: &str) -> ExitCode {
 }
 
 fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
-    // Not those of the library, which keep back what is no whole line.
+    // Not the library's handles, which buffer incomplete lines.
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut shell = Command::new("sh");
@@ -55,7 +56,7 @@ fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("no pipes"));
     };
-    // Nobody waits for input that no command reads.
+    // The thread is not joined: it waits for input that no command reads.
     let _input = pass_on(delay, stdin, OwnedFd::from(to).into());
     let output = pass_on(delay, OwnedFd::from(from).into(), stdout);
     let status = child.wait()?;
@@ -64,14 +65,14 @@ fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
     Ok(ExitCode::from(code.unwrap_or(FAILED)))
 }
 
-/// Starts to copy from one to the other, each byte so much later, and the end too.
+/// Starts to copy from one to the other; each byte, and the end, is delayed by the given time.
 fn pass_on(delay: Duration, mut from: File, mut to: File) -> JoinHandle<()> {
     let (queue, pieces) = sync_channel(UNDER_WAY);
     thread::spawn(move || take(delay, &mut from, &queue));
     thread::spawn(move || give(&pieces, &mut to))
 }
 
-/// Reads to the end, or until nobody wants to have it.
+/// Reads to the end, or until the receiver is gone.
 fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
     let mut buffer = vec![0; PIECE];
     loop {
@@ -80,7 +81,7 @@ fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
             Err(_) => 0,
             Ok(length) => length,
         };
-        // An empty piece is the end, which takes as long.
+        // An empty piece marks the end, which is delayed like any other.
         let piece = (Instant::now() + delay, buffer[..length].to_vec());
         if queue.send(piece).is_err() || length == 0 {
             return;
@@ -88,7 +89,7 @@ fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
     }
 }
 
-/// Writes each piece when it is due, to the end or until nobody reads.
+/// Writes each piece when it is due, to the end or until the reader is gone.
 fn give(pieces: &Receiver<Piece>, to: &mut File) {
     for (due, bytes) in pieces {
         thread::sleep(due.saturating_duration_since(Instant::now()));

@@ -1,4 +1,5 @@
-//! What the attacker keeps outside the tree: the bait, what it holds, and a bell for its threads.
+//! The attacker's files outside of the tree: the bait, held entries, and the bell that wakes its
+//! threads.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -18,19 +19,19 @@ pub(super) const BAIT: &str = "bait";
 pub(super) const FILE: &str = "file";
 /// The directory in it that links lead to.
 pub(super) const DIR: &str = "dir";
-/// The directory of what was taken out of the tree.
+/// The directory of entries taken out of the tree.
 pub(super) const HELD: &str = "held";
 /// The directory in which a new name wakes the threads.
 pub(super) const BELL: &str = "bell";
 
-/// How many of the tree's files have a copy of their name in the bait.
-const COPIES: usize = 100;
-/// How many of the tree's directories have a namesake in the bait, with copies of its own.
-const NAMESAKES: usize = 8;
-/// The largest file in bytes that is copied.
-const LARGEST_COPY: u64 = 1 << 20;
+/// The number of the tree's files that have a copy of the same name in the bait.
+const MAX_FILE_COPIES: usize = 100;
+/// The number of the tree's directories that have a namesake in the bait, with copies of its own.
+const MAX_DIR_COPIES: usize = 8;
+/// The largest file, in bytes, that is copied.
+const MAX_COPIED_BYTES: u64 = 1 << 20;
 
-/// Makes the directories and lays the bait.
+/// Creates the directories and lays the bait.
 pub(super) fn lay(roots: &[&Path], outside: &Path, options: AttackOptions) -> io::Result<Ground> {
     for dir in [BAIT, HELD, BELL] {
         fs::create_dir_all(outside.join(dir))?;
@@ -49,7 +50,7 @@ pub(super) fn lay(roots: &[&Path], outside: &Path, options: AttackOptions) -> io
     let bait = home.join(BAIT);
     fs::write(bait.join(FILE), "precious, and no business of any program\n")?;
     let (files, dirs) = namesakes(roots)?;
-    let dirs: Vec<_> = dirs.iter().filter_map(|dir| dir.file_name()).take(NAMESAKES).collect();
+    let dirs: Vec<_> = dirs.iter().filter_map(|dir| dir.file_name()).take(MAX_DIR_COPIES).collect();
     copy_all(&files, &bait.join(DIR))?;
     for name in dirs {
         copy_all(&files, &bait.join(DIR).join(name))?;
@@ -70,7 +71,7 @@ pub(super) fn put_links(ground: &Ground, dice: &mut Dice) {
 
 /// Wakes a thread that waits for new names.
 pub(super) fn ring(outside: &Path) {
-    // The bell may have been rung before, by another attacker that had the same outside.
+    // Another attacker with the same outside directory may have rung it before.
     let rung = |number: u32| {
         let made = symlink("over", outside.join(BELL).join(number.to_string()));
         !made.is_err_and(|e| e.kind() == io::ErrorKind::AlreadyExists)
@@ -78,7 +79,7 @@ pub(super) fn ring(outside: &Path) {
     let _number = (0..u32::MAX).find(|number| rung(*number));
 }
 
-/// Returns files and directories of the tree, as many as are wanted.
+/// Returns as many files and directories of the tree as are wanted.
 fn namesakes(roots: &[&Path]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let (mut files, mut dirs) = (Vec::new(), Vec::new());
     let mut unlisted: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
@@ -90,20 +91,21 @@ fn namesakes(roots: &[&Path]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
             if kind.is_dir() {
                 dirs.push(entry.path());
                 unlisted.push(entry.path());
-            } else if kind.is_file() && entry.metadata()?.len() <= LARGEST_COPY {
+            } else if kind.is_file() && entry.metadata()?.len() <= MAX_COPIED_BYTES {
                 files.push(entry.path());
             }
         }
-        if files.len() >= COPIES && dirs.len() >= NAMESAKES {
+        if files.len() >= MAX_FILE_COPIES && dirs.len() >= MAX_DIR_COPIES {
             break;
         }
     }
     files.sort_by_key(|path| path.as_os_str().as_bytes().len());
-    files.truncate(COPIES);
+    files.truncate(MAX_FILE_COPIES);
     Ok((files, dirs))
 }
 
-/// Copies files into one directory, each with its modification time; of one name the first.
+/// Copies files into one directory, with their modification times; of several with one name the
+/// first.
 fn copy_all(files: &[PathBuf], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     for file in files {

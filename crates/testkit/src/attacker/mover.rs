@@ -1,4 +1,4 @@
-//! The swaps, and the thread that does them to whatever there is.
+//! The swaps, and the thread that does them to random entries.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -11,18 +11,18 @@ use super::places::{self, Place};
 use super::{Ground, Swap};
 use crate::dice::Dice;
 
-/// How many swaps are tried with what one look found.
-const TRIES_PER_LOOK: usize = 100;
+/// The number of swaps tried with the entries of one inspection.
+const TRIES_PER_SAMPLE: usize = 100;
 
-/// Swaps at random until told to stop.
+/// Swaps at random until the attack stops.
 pub(super) fn run(ground: &Ground, mut dice: Dice) {
     let kinds = &ground.options.kinds;
     let kinds: Vec<Swap> = kinds.iter().copied().filter(|kind| *kind != Swap::Fresh).collect();
     let mut hand = Hand::new(ground);
-    while ground.goes_on() {
+    while ground.runs_on() {
         let places = places::sample(ground, &mut dice);
-        for _ in 0..TRIES_PER_LOOK {
-            if !ground.goes_on() {
+        for _ in 0..TRIES_PER_SAMPLE {
+            if !ground.runs_on() {
                 return;
             }
             if let Some(kind) = dice.pick(&kinds) {
@@ -33,17 +33,17 @@ pub(super) fn run(ground: &Ground, mut dice: Dice) {
     }
 }
 
-/// A name in a held directory.
+/// A name in an open directory.
 #[derive(Clone, Copy)]
 pub(super) struct Name<'a> {
     pub(super) dir: &'a OwnedFd,
     pub(super) name: &'a CStr,
 }
 
-/// One thread's means to swap.
+/// The state of a thread that swaps.
 pub(super) struct Hand<'a> {
     ground: &'a Ground,
-    /// The links to the bait's file and directory that this thread has ready.
+    /// The links to the bait's file and directory that are free.
     links: [Option<CString>; 2],
 }
 
@@ -71,7 +71,7 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Exchanges two names; the kernel refuses a directory and one of those above it.
+    /// Exchanges two names; the kernel refuses a directory and one of its ancestors.
     pub(super) fn exchange(&self, one: Name, other: Name, dirs: bool) -> bool {
         let done = exchange(one, other) && one.name != other.name;
         if done {
@@ -80,7 +80,7 @@ impl<'a> Hand<'a> {
         done
     }
 
-    /// Puts a link to the bait in a name's place for a while.
+    /// Replaces a name by a link to the bait for a while.
     pub(super) fn for_link(&mut self, one: Name, dirs: bool, dice: &mut Dice) -> bool {
         let Some(link) = self.link(dirs) else {
             return false;
@@ -90,7 +90,7 @@ impl<'a> Hand<'a> {
         if done {
             self.ground.count(if dirs { Swap::DirForLink } else { Swap::FileForLink });
             self.dwell(dice);
-            // Where the program took the link away, the name is free.
+            // If the program removed the link, the name is free.
             if !(exchange(one, slot) || rename(slot, one)) {
                 self.ground.stranded.fetch_add(1, Ordering::Relaxed);
             }
@@ -101,7 +101,7 @@ impl<'a> Hand<'a> {
         done
     }
 
-    /// Takes a name out of the tree for a while.
+    /// Moves an entry out of the tree for a while.
     pub(super) fn away(&self, one: Name, dice: &mut Dice) -> bool {
         let name = self.slot();
         let slot = Name { dir: &self.ground.held, name: &name };
@@ -116,7 +116,7 @@ impl<'a> Hand<'a> {
         done
     }
 
-    /// Returns a link to the bait, outside, which no other thread uses.
+    /// Returns a link to the bait, outside of the tree, that no other thread uses.
     fn link(&mut self, dirs: bool) -> Option<CString> {
         if let Some(link) = self.links[usize::from(dirs)].take() {
             return Some(link);
@@ -125,7 +125,7 @@ impl<'a> Hand<'a> {
         symlinkat(target, &self.ground.held, &slot).ok().map(|()| slot)
     }
 
-    /// Returns a name that was never used in the directory for what is held.
+    /// Returns a name that was never used in the directory of held entries.
     fn slot(&self) -> CString {
         let number = self.ground.slots.fetch_add(1, Ordering::Relaxed);
         CString::new(format!("held-{number}")).expect("a name without NUL")

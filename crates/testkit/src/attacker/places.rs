@@ -1,4 +1,4 @@
-//! Directories below the roots, held open, and what was in them when they were looked at.
+//! Open directories below the roots, and the names found in them.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -13,8 +13,8 @@ use crate::dice::Dice;
 /// Device and inode.
 pub(super) type Identity = (u64, u64);
 
-/// How many directories one look takes in; also a bound on descriptors.
-const SAMPLED: usize = 48;
+/// The number of directories in one sample; this bounds the descriptors.
+const MAX_SAMPLED_DIRS: usize = 48;
 
 /// A directory and the names in it.
 #[derive(Debug)]
@@ -40,13 +40,13 @@ impl Place {
         Ok(Self { dir, files, dirs })
     }
 
-    /// Opens a directory in this one, unless it is the bait.
+    /// Opens a subdirectory, unless it is the bait.
     pub(super) fn enter(&self, ground: &Ground, name: &CStr) -> io::Result<OwnedFd> {
         enter(ground, &self.dir, name)
     }
 }
 
-/// Opens a directory by one name, following no link, unless it is the bait.
+/// Opens a directory by one name without following a link, unless it is the bait.
 pub(super) fn enter(ground: &Ground, dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     let child = open_in(dir, name, OFlags::NOFOLLOW)?;
     if identity(&child)? == ground.bait {
@@ -55,15 +55,15 @@ pub(super) fn enter(ground: &Ground, dir: &OwnedFd, name: &CStr) -> io::Result<O
     Ok(child)
 }
 
-/// Walks down from the roots at random and returns the places come by, each once.
+/// Walks down from the roots at random and returns the directories on the way, each once.
 pub(super) fn sample(ground: &Ground, dice: &mut Dice) -> Vec<Place> {
     let (mut places, mut seen): (Vec<Place>, Vec<Identity>) = (Vec::new(), Vec::new());
-    for _ in 0..SAMPLED {
+    for _ in 0..MAX_SAMPLED_DIRS {
         let mut next = dice.pick(&ground.roots).and_then(|root| root.try_clone().ok());
         while let Some(place) = next.take().and_then(|dir| Place::list(dir).ok()) {
             let down = dice.pick(&place.dirs);
             next = down.and_then(|name| place.enter(ground, name).ok());
-            if places.len() < SAMPLED
+            if places.len() < MAX_SAMPLED_DIRS
                 && let Ok(identity) = identity(&place.dir)
                 && !seen.contains(&identity)
             {

@@ -1,7 +1,7 @@
-//! Swaps names as they are made: between a program's making of a temporary name and its use of it.
+//! Swaps names as they are created: after a program created a temporary name and before it uses it.
 //!
-//! inotify tells of each new name in the directories watched, new directories included. A rename is
-//! not a new name, so the attacker's own doings are not told of.
+//! inotify reports each new name in the watched directories, new directories included. A rename
+//! does not create a name, so the attacker's own swaps are not reported.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -17,17 +17,17 @@ use super::places::{Place, enter};
 use super::{Ground, Swap};
 use crate::dice::Dice;
 
-/// How many directories are watched at most, a descriptor each; those beyond are not.
-const WATCHED: usize = 200;
+/// The number of directories watched at most, with a descriptor each.
+const MAX_WATCHED_DIRS: usize = 200;
 
-/// The directories watched, by the number of their watch.
+/// The watched directories by the numbers of their watches.
 #[derive(Debug)]
 pub(super) struct Watch {
     inotify: OwnedFd,
     dirs: BTreeMap<i32, OwnedFd>,
 }
 
-/// Watches the directories that there are, and the bell that is rung at the end.
+/// Watches the existing directories, and the bell that is rung at the end.
 pub(super) fn watch(ground: &Ground, bell: &Path) -> io::Result<Watch> {
     let inotify = inotify::init(CreateFlags::CLOEXEC)?;
     inotify::add_watch(&inotify, bell, WatchFlags::CREATE)?;
@@ -38,7 +38,7 @@ pub(super) fn watch(ground: &Ground, bell: &Path) -> io::Result<Watch> {
     Ok(watch)
 }
 
-/// Swaps fresh names until told to stop.
+/// Swaps fresh names until the attack stops.
 pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
     let mut hand = Hand::new(ground);
     let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
@@ -47,7 +47,7 @@ pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
     };
     let mut events = Reader::new(&inotify, &mut buffer);
     while let Ok(event) = events.next() {
-        if !ground.goes_on() {
+        if !ground.runs_on() {
             return;
         }
         let is_dir = event.events().contains(ReadFlags::ISDIR);
@@ -64,16 +64,16 @@ pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
 }
 
 impl Watch {
-    /// Watches a directory and all below it; one that went meanwhile does no harm.
+    /// Watches a directory and everything below it; one that vanishes meanwhile does no harm.
     fn add_tree(&mut self, ground: &Ground, dir: OwnedFd) -> io::Result<()> {
         let mut unlisted = vec![dir];
-        while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < WATCHED) {
+        while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < MAX_WATCHED_DIRS) {
             let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
             let number = inotify::add_watch(&self.inotify, path, WatchFlags::CREATE)?;
             let Ok(place) = Place::list(dir) else {
                 continue;
             };
-            let room = WATCHED.saturating_sub(self.dirs.len() + unlisted.len());
+            let room = MAX_WATCHED_DIRS.saturating_sub(self.dirs.len() + unlisted.len());
             let below = place.dirs.iter().take(room);
             unlisted.extend(below.filter_map(|name| place.enter(ground, name).ok()));
             self.dirs.insert(number, place.dir);
@@ -82,7 +82,7 @@ impl Watch {
     }
 }
 
-/// Does to a fresh name one of the things that the options permit.
+/// Does one of the permitted swaps to a fresh name.
 fn swap(hand: &mut Hand, fresh: Name, is_dir: bool, dice: &mut Dice) -> bool {
     match dice.below(3) {
         0 => hand.for_link(fresh, is_dir, dice),

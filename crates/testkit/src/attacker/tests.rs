@@ -1,4 +1,4 @@
-//! The attacker does what it says, destroys nothing, and catches programs that deserve it.
+//! The attacker does what it promises, destroys nothing, and catches careless programs.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::{
     Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
 };
 
-/// Directories in directories, in each some files of a content of their own and a pair.
+/// Nested directories, each with some files of unique content and a pair of equal ones.
 fn tree() -> TempTree {
     let dirs = ["", "a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/", "g/"];
     let each = |tree: TreeBuilder, dir: &&str| {
@@ -22,7 +22,7 @@ fn tree() -> TempTree {
     dirs.iter().fold(TreeBuilder::new(), each).make_temp()
 }
 
-/// Returns how many links to the bait are in a tree.
+/// Returns the number of links to the bait in a tree.
 fn links(snapshot: &Snapshot) -> usize {
     snapshot.entries.values().filter(|entry| matches!(entry.kind, Kind::Symlink(_))).count()
 }
@@ -40,12 +40,12 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
         let swaps = attacker.so_far();
         swaps.total() > 200 && Swap::ALL.iter().all(|kind| swaps.of(*kind) > 0)
     };
-    let goes_on = |elapsed| elapsed < Duration::from_secs(1) || !seen(&attacker);
+    let runs_on = |elapsed| elapsed < Duration::from_secs(1) || !seen(&attacker);
     for made in 0.. {
-        if started.elapsed() > PATIENCE || !goes_on(started.elapsed()) {
+        if started.elapsed() > PATIENCE || !runs_on(started.elapsed()) {
             break;
         }
-        // New names, as a program makes them that replaces files.
+        // New names, like those of a program that replaces files.
         drop(fs::write(tree.join(format!("tmp-{made}")), "twin"));
         drop(fs::create_dir(tree.join(format!("dir-{made}"))));
         thread::sleep(Duration::from_millis(10));
@@ -68,7 +68,7 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
 }
 
 #[test]
-fn only_the_kinds_asked_for_are_done() {
+fn only_requested_kinds_of_swaps_are_done() {
     let (tree, outside) = (tree(), TempTree::new());
     let options = AttackOptions { kinds: vec![Swap::DirForLink], ..AttackOptions::default() };
     let attacker = Attacker::start(&[&tree], &outside, 1, options);
@@ -78,11 +78,11 @@ fn only_the_kinds_asked_for_are_done() {
     }
     let swaps = attacker.stop();
     assert!(swaps.dir_for_link >= 50 && swaps.total() == swaps.dir_for_link, "{swaps:?}");
-    // One thread alone puts everything back.
+    // A single thread puts everything back.
     assert_eq!((swaps.stranded, links(&Snapshot::of(&tree))), (0, 0));
 }
 
-/// Replaces one path by a link to another if they are the same now, as a careless program does.
+/// Replaces one path by a link to another if they are equal now, as a careless program does.
 fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     if fs::read(kept)? == fs::read(other)? {
         let temporary = other.with_extension("tmp");
@@ -94,7 +94,7 @@ fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns how many contents the careless program loses in one run on a new tree.
+/// Returns the number of contents that the careless program loses in one run on a new tree.
 fn lost_in_a_run(seed: u64) -> usize {
     let (tree, outside) = (tree(), TempTree::new());
     let before = Snapshot::of(&tree);

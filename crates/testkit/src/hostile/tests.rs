@@ -1,4 +1,4 @@
-//! The hostile tree is what it says, by the oracle and by jdupes.
+//! Checks the hostile tree with the oracle and with jdupes.
 
 use super::{hostile_tree, odd_names};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
 };
 
 #[test]
-fn the_oracle_finds_the_groups_promised() {
+fn the_oracle_finds_the_expected_groups() {
     let temp = TempTree::new();
     let hostile = hostile_tree(&temp);
     let truth = naive_truth(&[&temp], Rules::default());
@@ -15,7 +15,7 @@ fn the_oracle_finds_the_groups_promised() {
 }
 
 #[test]
-fn jdupes_finds_the_groups_promised() {
+fn jdupes_finds_the_expected_groups() {
     let temp = TempTree::new();
     let hostile = hostile_tree(&temp);
     let Some(groups) = jdupes(&temp) else {

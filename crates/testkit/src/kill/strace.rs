@@ -1,32 +1,33 @@
-//! Chosen system calls of a program: killed before them, failed, or only listed; by strace(1).
+//! Kills a program before a chosen system call, fails the call, or lists calls, with strace(1).
 //!
 //! # What N counts
 //!
-//! strace counts for each *thread* and each *name of a call* apart (seen with 6.1, and so said in
-//! strace(1): "per syscall and per tracee"):
+//! strace counts for each *thread* and each *name of a call* separately (seen with 6.1, and
+//! documented in strace(1): "per syscall and per tracee"):
 //!
-//! * of several threads that all come to their N-th call, [`Strace::fail`] fails the N-th of each,
-//!   and [`Strace::kill`] kills all with the one that comes to it first;
-//! * N beyond what any one thread does never fires, though all together did many more;
-//! * with a set such as `rename,renameat2`, each name has an N-th call of its own: it is *not* the
-//!   N-th call of the set. To walk through all moments of a program, take one name at a time, and
-//!   for each N from 1 until it did not fire;
-//! * a child process counts from 1, but `exec` does not start again: what the dynamic linker opens,
-//!   maps and reads is counted, and what the shell of
+//! - if several threads reach their N-th call, [`Strace::fail`] fails the N-th call of each, and
+//!   [`Strace::kill`] kills all threads with the first;
+//! - an N beyond the calls of any one thread never fires, even if all threads together made more;
+//! - with a set such as `rename,renameat2`, each name has its own N-th call: it is *not* the N-th
+//!   call of the set. To test all moments of a program, take one name at a time, and each N from 1
+//!   until it does not fire;
+//! - a child process counts from 1, but `exec` does not reset the count: it includes what the
+//!   dynamic linker opens, maps and reads, and what the shell of
 //!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
 //!
-//! With [`Calls::at`] only calls that name a path count, which leaves the linker out.
+//! With [`Calls::at`] only calls that name a path count, which excludes the linker.
 //!
-//! # What a kill means
+//! # The moment of a kill
 //!
-//! The signal comes on entry: the call that fires did not happen, all before it did. (Not so with
-//! `--seccomp-bpf`, which is therefore not used: with strace 6.1 the signal is then lost.) To stop a
-//! program after a call, kill it before the next of any name.
+//! The signal arrives on entry: the call that fires did not happen, and all calls before it did.
+//! (`--seccomp-bpf` is not used because strace 6.1 loses the signal with it.) To stop a program
+//! after a call, kill it before the next call of any name.
 //!
 //! # Limits
 //!
-//! The run's signals and the process id are strace's. strace ends as the program does. A program that
-//! is set-id, or traces or is traced itself, cannot be run so. N is at most 65,535.
+//! Signals and the process id of the run are those of strace, which ends when the program does. A
+//! program that is set-id, traces others or is traced itself cannot run under it. N is at most
+//! 65,535.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -42,13 +43,13 @@ use crate::invocation::Invocation;
 use crate::output::{Ending, Output};
 use crate::process::{find_tool, run_tool};
 
-/// strace, tried: it is installed and may trace.
+/// A working strace: it is installed and may trace.
 #[derive(Debug, Clone)]
 pub struct Strace {
     tool: PathBuf,
 }
 
-/// Which system calls are meant.
+/// The system calls to act on.
 #[derive(Debug, Clone)]
 pub struct Calls {
     names: String,
@@ -61,41 +62,42 @@ pub struct Calls {
 #[derive(Debug)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Traced {
-    /// What the run left.
+    /// The result of the run.
     pub output: Output,
-    /// The calls of the chosen names, in the order in which they began, as strace writes them.
+    /// The calls of the chosen names, in the order in which they began, as strace prints them.
     pub calls: Vec<String>,
-    /// Those among them that were failed, or the one before which the program was killed.
+    /// The failed calls among them, or the call before which the program was killed.
     pub fired: Vec<String>,
 }
 
 impl Traced {
-    /// Returns whether it came to the call that was to fail or not to happen.
+    /// Returns whether the program reached the call to fail or to prevent.
     pub fn fired(&self) -> bool {
         !self.fired.is_empty()
     }
 }
 
 impl Calls {
-    /// Means every call of these names, as strace's `trace=` takes them: `rename,renameat2`, `%file`.
+    /// Selects every call of these names, in the syntax of strace's `trace=`: `rename,renameat2`,
+    /// `%file`.
     ///
-    /// A name that the machine does not have is an error unless marked so: `?rename`.
+    /// A name that the machine does not have is an error unless it is optional: `?rename`.
     pub fn of(names: &str) -> Self {
         Self { names: names.to_owned(), nth: 1, onwards: true, paths: Vec::new() }
     }
 
-    /// Means the `nth` call, from 1, of each name by each thread; see the [module](self).
+    /// Selects the `nth` call, from 1, of each name by each thread; see the [module](self).
     ///
     /// # Panics
     ///
-    /// When strace cannot count so far.
+    /// When strace cannot count that far.
     #[track_caller]
     pub fn nth(names: &str, nth: u32) -> Self {
         assert!((1..=65_535).contains(&nth), "strace counts from 1 to 65535, not to {nth}");
         Self { nth, onwards: false, ..Self::of(names) }
     }
 
-    /// Means those after it too.
+    /// Selects all later calls too.
     #[must_use]
     pub fn onwards(mut self) -> Self {
         self.onwards = true;
@@ -104,8 +106,8 @@ impl Calls {
 
     /// Counts only calls that name this path, or a descriptor open on it.
     ///
-    /// A path counts as the program writes it: for calls relative to a directory's descriptor give
-    /// that directory, or the name alone. Several such paths add up.
+    /// A path counts in the form that the program uses. For calls relative to a directory's
+    /// descriptor give that directory, or only the name. Several such paths add up.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.paths.push(path.as_ref().to_path_buf());
@@ -118,24 +120,24 @@ impl Calls {
 }
 
 impl Strace {
-    /// Returns strace, or why it cannot be used: for the caller to print with
+    /// Returns strace, or the reason that it cannot be used, for the caller to print with
     /// [`skipped`](crate::skipped).
     ///
     /// # Errors
     ///
-    /// It is not installed, or this process may not trace.
+    /// strace is not installed, or this process may not trace.
     pub fn find() -> Result<Self, String> {
         let tool = find_tool("strace").ok_or("strace is not installed")?;
-        let mut trial = Command::new(&tool);
-        trial.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
-        let finished = run_tool(trial.arg("/bin/true"), PATIENCE);
+        let mut attempt = Command::new(&tool);
+        attempt.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
+        let finished = run_tool(attempt.arg("/bin/true"), PATIENCE);
         if finished.status.success() {
             return Ok(Self { tool });
         }
         Err(format!("strace may not trace here, or cannot inject: {}", finished.account()))
     }
 
-    /// Runs a program and kills it before that call.
+    /// Runs a program and kills it before the selected call.
     ///
     /// # Panics
     ///
@@ -145,7 +147,8 @@ impl Strace {
         self.run(invocation, calls, Some(Injection::Kill))
     }
 
-    /// Runs a program and fails those calls with an error such as `ENOSPC`: they do not happen.
+    /// Runs a program and fails the selected calls with an error such as `ENOSPC`; they do not
+    /// happen.
     ///
     /// # Panics
     ///
@@ -155,7 +158,7 @@ impl Strace {
         self.run(invocation, calls, Some(Injection::Error(error)))
     }
 
-    /// Runs a program and lists those calls, all of them, with nothing done to them.
+    /// Runs a program and lists the selected calls without any effect on them.
     ///
     /// # Panics
     ///
@@ -180,7 +183,7 @@ impl Strace {
         let killed = output.ending == Ending::Signal(Signal::KILL.as_raw());
         let is_it = |call: &&String| match injection {
             Some(Injection::Error(_)) => call.ends_with("(INJECTED)"),
-            // Other threads were killed in the middle of theirs.
+            // Other threads were killed in the middle of their calls.
             Some(Injection::Kill) => {
                 killed && call.ends_with(" = ?") && !call.contains("<unfinished ...>")
             }
@@ -190,7 +193,7 @@ impl Strace {
         Traced { output, calls, fired }
     }
 
-    /// Returns whether strace refused its arguments: then the program did not run.
+    /// Returns whether strace refused its arguments, so that the program did not run.
     fn complains(&self, output: &Output) -> bool {
         let name = self.tool.as_os_str().as_bytes();
         let ours = output.stderr.strip_prefix(name).is_some_and(|rest| rest.starts_with(b": "));
@@ -222,14 +225,14 @@ impl Strace {
     }
 }
 
-/// What is done to a call.
+/// The effect on a call.
 #[derive(Debug, Clone, Copy)]
 enum Injection<'a> {
     Kill,
     Error(&'a str),
 }
 
-/// Returns the calls in a log, with what another thread's call cut in two made one again.
+/// Returns the calls of a log; a call that another thread's call cut in two is joined again.
 pub(super) fn lines(log: &str) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();

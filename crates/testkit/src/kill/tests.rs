@@ -1,4 +1,4 @@
-//! Small programs of the system, killed and failed at moments where it can be seen.
+//! Kills and failures of small system programs, at moments where the effect is visible.
 
 use std::fs;
 use std::thread;
@@ -9,12 +9,12 @@ use crate::{
     Compare, NOBODY, Sandbox, Signal, Snapshot, TreeBuilder, assert_same, is_root, skipped,
 };
 
-/// Returns strace where it works, and prints the reason where not.
+/// Returns strace if it works, and otherwise prints the reason.
 fn strace() -> Option<Strace> {
     Strace::find().map_err(skipped).ok()
 }
 
-/// A sandbox with a file `a`, for a program of the system.
+/// A sandbox with a file `a`, for a system program.
 fn with_file(binary: &str) -> Sandbox {
     let sandbox = Sandbox::new(binary);
     sandbox.lay(&TreeBuilder::new().seeded("a", 1, 10_000));
@@ -38,7 +38,7 @@ fn a_delay_kills_what_still_runs() {
 }
 
 #[test]
-fn random_moments_are_looked_for_until_so_many_came_in_time() {
+fn random_moments_are_tried_until_enough_runs_were_killed() {
     let mut fired = 0;
     at_random_moments(10, 1, Duration::from_secs(3600), |_, delay| {
         let in_time = delay < Duration::from_secs(1);
@@ -50,12 +50,12 @@ fn random_moments_are_looked_for_until_so_many_came_in_time() {
 
 #[test]
 #[should_panic(expected = "only 0 were killed")]
-fn what_always_ends_first_is_no_test() {
+fn runs_that_always_end_first_panic() {
     at_random_moments(3, 1, Duration::from_secs(1), |_, _| false);
 }
 
 #[test]
-fn growth_kills_at_the_line_and_byte_asked_for() {
+fn growth_kills_at_the_requested_line_and_byte() {
     let sandbox = Sandbox::new("/bin/sh");
     let script = "i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); sleep 0.005; done >>sub/log";
     sandbox.lay(
@@ -83,13 +83,13 @@ fn growth_kills_at_the_line_and_byte_asked_for() {
 }
 
 #[test]
-fn growth_that_does_not_come_kills_nothing() {
+fn missing_growth_kills_nothing() {
     let sandbox = Sandbox::new("/bin/sh");
     let run = sandbox.command().args(["-c", "echo one >log"]);
     let killed = kill_when_grown(&run, sandbox.work(), Growth::Lines(2));
     assert!(!killed.fired);
     killed.output.success();
-    // Seen also when the program ends with it.
+    // The growth is also seen if the program ends with it.
     let ended = kill_when_grown(&run, sandbox.path("none"), Growth::Bytes(1));
     assert!(!ended.fired);
 }
@@ -138,7 +138,7 @@ fn a_copy_that_is_killed_is_short() {
 }
 
 #[test]
-fn one_call_fails_or_all_from_there_on() {
+fn one_call_fails_or_all_from_it_on() {
     let Some(strace) = strace() else { return };
     let sandbox = Sandbox::new("/bin/dd");
     let traced = strace.fail(
@@ -158,10 +158,10 @@ fn one_call_fails_or_all_from_there_on() {
     assert!(once.output.stderr_str().ends_with("5\n"));
 }
 
-/// How a directory is made, on any machine; no program uses both.
+/// The calls that create a directory on any machine; no program uses both.
 const MKDIR: &str = "?mkdir,mkdirat";
 
-/// Two processes that make three directories each, one after the other.
+/// Two processes that create three directories each, one after the other.
 const MAKES: &str = "(mkdir a b c; :); exec mkdir d e f";
 
 #[test]
@@ -197,7 +197,7 @@ fn every_name_of_a_set_counts_for_itself() {
     assert_eq!((listed.calls.len(), listed.fired()), (20, false));
 }
 
-/// How many threads make directories, and how many each.
+/// The number of threads that create directories, and of directories for each.
 const THREADS: (usize, usize) = (4, 5);
 
 #[test]
@@ -234,7 +234,7 @@ fn every_thread_counts_for_itself_and_one_kills_all() {
     let traced = strace.kill(sandbox.command().args(test), &Calls::nth(MKDIR, 3));
     traced.output.signal(Signal::KILL);
     assert!(traced.fired(), "{:?}", traced.calls);
-    // No thread gets beyond its second.
+    // No thread gets beyond its second call.
     assert!((2..=2 * THREADS.0).contains(&made(&sandbox)), "{:?}", traced.calls);
 }
 

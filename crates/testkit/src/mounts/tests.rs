@@ -77,7 +77,7 @@ fn a_bind_mount_shows_the_same_inodes() {
 }
 
 #[test]
-fn what_cannot_be_mounted_is_a_reason_and_no_panic() {
+fn a_failed_mount_is_an_error_and_no_panic() {
     let reason = Mount::bind("/no/such/source", "/no/such/target").expect_err("cannot be mounted");
     let expected = if is_root() { "mount failed" } else { "only root" };
     assert!(reason.contains(expected), "{reason}");

@@ -1,4 +1,4 @@
-//! File systems that show a directory by another path, through FUSE or in layers.
+//! File systems that show a directory under another path, through FUSE or as layers.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,14 +7,15 @@ use std::path::Path;
 use super::{Mount, mount, needs_root, tool};
 use crate::temp::TempTree;
 
-/// What shows the directory.
+/// A program that shows a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// bindfs, which keeps the inode numbers of the directory that it shows.
+    /// bindfs, which keeps the inode numbers of the directory.
     Bindfs,
-    /// mergerfs as it comes: each name has an inode number of its own.
+    /// mergerfs with default options: each name has an inode number of its own.
     Mergerfs,
-    /// mergerfs with `use_ino`: links have one number, and that of a directory follows from its path.
+    /// mergerfs with `use_ino`: hard links share a number, and that of a directory follows from its
+    /// path.
     MergerfsUseIno,
     /// sshfs without a network: metadata is cached for 20 s, and there is no status change time.
     Sshfs,
@@ -22,7 +23,7 @@ pub enum View {
     SshfsFollowing,
 }
 
-/// Where Debian and others have the server.
+/// The paths of the server on Debian and other systems.
 const SFTP_SERVERS: [&str; 3] = [
     "/usr/lib/openssh/sftp-server",
     "/usr/libexec/openssh/sftp-server",
@@ -34,7 +35,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: not root, the program missing, mount not permitted.
+    /// The reason: this process is not root, the program is missing, or mounting is not permitted.
     pub fn view(view: View, shown: &Path) -> Result<Self, String> {
         needs_root()?;
         let home = TempTree::new();
@@ -64,11 +65,11 @@ impl Mount {
         Ok(Self { point, home: Some(home) })
     }
 
-    /// Mounts an overlay over the directory `lower`, which it leaves as it is.
+    /// Mounts an overlay over the directory `lower`, which does not change.
     ///
     /// # Errors
     ///
-    /// The reason: not root, mount not permitted.
+    /// The reason: this process is not root, or mounting is not permitted.
     pub fn overlay(lower: &Path) -> Result<Self, String> {
         needs_root()?;
         let home = TempTree::new();

@@ -1,6 +1,6 @@
-//! The oracle on trees whose answer is known by hand.
+//! The oracle on trees with known answers.
 
-use super::{Rules, naive_groups, naive_truth};
+use super::{Rules, collapse_links, naive_groups, naive_truth};
 use crate::{TempTree, TreeBuilder, groups_of, is_root, relative_to, skipped};
 
 fn hand_made() -> TempTree {
@@ -32,7 +32,7 @@ fn finds_equal_regular_files_hidden_ones_included_and_nothing_else() {
 }
 
 #[test]
-fn counts_empty_files_and_every_link_when_asked() {
+fn counts_empty_files_and_every_link_on_request() {
     let tree = hand_made();
     let rules = Rules { empty: true, every_link: true };
     let truth = naive_truth(&[&tree], rules);
@@ -82,4 +82,19 @@ fn reports_unreadable_files_and_directories() {
         .make_temp();
     let truth = naive_truth(&[&tree], Rules::default());
     assert_eq!(truth.unread.len(), 2);
+}
+
+#[test]
+fn links_collapse_to_the_smallest_name_whatever_was_chosen() {
+    let tree = TreeBuilder::new()
+        .hard_links("x", &["a/2", "a/1", "b"])
+        .file("copy", "x")
+        .hard_links("y", &["y1", "y2"])
+        .make_temp();
+    let chosen = groups_of([vec!["b", "a/2", "copy"], vec!["y1", "y2"], vec!["gone", "away"]]);
+    let expected = groups_of([["a/1", "copy"], ["gone", "away"]]);
+    assert_eq!(collapse_links(&tree, &chosen), expected);
+    let absolute = groups_of([[tree.join("b"), tree.join("copy")]]);
+    let collapsed = collapse_links(&tree, &absolute);
+    assert_eq!(relative_to(tree.path(), &collapsed), groups_of([["a/1", "copy"]]));
 }

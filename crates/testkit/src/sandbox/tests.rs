@@ -1,4 +1,4 @@
-//! The harness under test: known-bad programs must fail under it, hanging ones must be reported.
+//! Tests of the harness: failing programs must fail the test, and hanging ones must be reported.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,7 +63,7 @@ fn output_held_open_by_a_process_left_behind_is_reported() {
 }
 
 #[test]
-fn the_environment_is_empty_but_for_what_is_fixed() {
+fn the_environment_has_only_fixed_variables() {
     let sandbox = shell();
     let output = sandbox.command().env("ADDED", "yes").args(["-c", "env; pwd"]).run();
     let text = output.success().stdout_str();
@@ -106,7 +106,7 @@ fn a_closed_output_breaks_the_pipe() {
 }
 
 #[test]
-fn signals_come_after_a_delay_or_at_a_sign() {
+fn signals_arrive_after_a_delay_or_an_output() {
     let sandbox = shell();
     let wait = "trap 'echo caught; exit 7' INT; echo ready; echo set >&2; : >mark; \
                 while :; do sleep 0.01; done";

@@ -1,4 +1,4 @@
-//! What counts when two snapshots are compared, and the words for each difference.
+//! The properties that a comparison of two snapshots includes, and the words for each difference.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,35 +7,35 @@ use std::ops::{BitOr, Sub};
 use super::{Entry, Kind, Snapshot};
 use crate::groups::shown;
 
-/// How many bytes of an attribute's value a difference shows.
+/// The number of bytes of an attribute's value that a difference shows.
 const VALUE_BYTES_SHOWN: usize = 32;
 
-/// What counts in a comparison; join with `|`, take away with `-`.
+/// The compared properties; add with `|`, remove with `-`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Compare(u16);
 
 impl Compare {
-    /// Which paths there are, and of which kind (with device numbers).
+    /// Paths and their kinds, with device numbers.
     pub const NAMES: Self = Self(1);
-    /// Contents of regular files, targets of symbolic links.
+    /// Contents of regular files and targets of symbolic links.
     pub const BYTES: Self = Self(1 << 1);
     /// Permission bits.
     pub const MODE: Self = Self(1 << 2);
     /// User and group.
     pub const OWNER: Self = Self(1 << 3);
-    /// Modification times of all but directories.
+    /// Modification times of everything except directories.
     pub const MTIME: Self = Self(1 << 4);
-    /// Extended attributes, access control lists among them.
+    /// Extended attributes, including access control lists.
     pub const XATTRS: Self = Self(1 << 5);
-    /// Which paths are names of one inode.
+    /// The grouping of paths into names of one inode.
     pub const LINKS: Self = Self(1 << 6);
     /// Modification times of directories.
     pub const DIR_MTIMES: Self = Self(1 << 7);
     /// Mode, owner, modification time and extended attributes.
     pub const METADATA: Self = Self(Self::MODE.0 | Self::OWNER.0 | Self::MTIME.0 | Self::XATTRS.0);
-    /// What a program that reads the tree can see: paths, kinds and bytes.
+    /// The part that a program reading the tree can see: paths, kinds and bytes.
     pub const VISIBLE: Self = Self(Self::NAMES.0 | Self::BYTES.0);
-    /// Everything.
+    /// All properties.
     pub const ALL: Self = Self(0xff);
 
     const NAMED: [(Self, &'static str); 8] = [
@@ -104,7 +104,7 @@ pub(super) fn diff(before: &Snapshot, after: &Snapshot, what: Compare) -> Vec<St
     lines.into_iter().flat_map(named).collect()
 }
 
-/// Adds how one entry differs; nothing but the kind is compared where that is another.
+/// Adds the differences of one entry; if its kind differs nothing else is compared.
 fn entries(before: &Entry, now: &Entry, what: Compare, lines: &mut Vec<String>) {
     let symlinks = matches!((&before.kind, &now.kind), (Kind::Symlink(_), Kind::Symlink(_)));
     if before.kind != now.kind && !symlinks {
@@ -167,7 +167,7 @@ fn xattrs(before: &Entry, now: &Entry, lines: &mut Vec<String>) {
     }
 }
 
-/// Adds the paths in both snapshots that are one file with others of these paths than before.
+/// Adds the paths in both snapshots whose group of hard links differs.
 fn links<'a>(
     before: &'a Snapshot,
     after: &'a Snapshot,

@@ -1,7 +1,7 @@
 //! Reads a tree of any depth through descriptors, one directory at a time.
 //!
-//! Climbs through `..` as [`remove`](crate::remove) does, so that depth costs no descriptors, and
-//! checks that it came back to where it was.
+//! It climbs through `..` as [`remove`](crate::remove) does, so that depth costs no descriptors,
+//! and checks that it returned to the same directory.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -19,24 +19,24 @@ use rustix::io::Errno;
 use super::{Entry, Kind};
 use crate::oracle::sha256_of;
 
-/// The most that the names of a file's extended attributes, or the value of one, can take
+/// The largest size of the list of a file's extended attributes, and of one value
 /// (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` in `linux/limits.h`).
-const XATTR_BYTES: usize = 64 * 1024;
+const MAX_XATTR_BYTES: usize = 64 * 1024;
 
 /// Device and inode.
 type Identity = (u64, u64);
 type Entries = BTreeMap<Vec<u8>, Entry>;
 
-/// One directory on the way from the root to the one being read.
+/// A directory on the path from the root to the one being read.
 struct Level {
     identity: Identity,
-    /// How long the path is up to here.
+    /// The length of the path up to here.
     path_len: usize,
-    /// Directories in it that are still to be read, the last one first.
+    /// Subdirectories that remain to be read, the last one first.
     pending: Vec<CString>,
 }
 
-/// What is known so far.
+/// The entries found so far.
 struct Reading<'a> {
     leave_out: &'a dyn Fn(&[u8]) -> bool,
     entries: Entries,
@@ -80,7 +80,7 @@ pub(super) fn read(root: &Path, leave_out: &dyn Fn(&[u8]) -> bool) -> io::Result
 }
 
 impl Reading<'_> {
-    /// Adds everything in a directory and returns where to go on.
+    /// Adds everything in a directory and returns its subdirectories.
     fn level(
         &mut self,
         dir: &OwnedFd,
@@ -147,7 +147,7 @@ impl Reading<'_> {
         Ok(is_dir)
     }
 
-    /// Notes that a directory cannot be read, if that is for want of rights.
+    /// Notes that a directory cannot be read for lack of permission.
     fn unread(&mut self, path: &[u8], error: &io::Error) -> io::Result<()> {
         if !lacks_rights(error) {
             return Err(io::Error::new(error.kind(), format!("{}: {error}", path.escape_ascii())));
@@ -175,7 +175,7 @@ fn extend(path: &mut Vec<u8>, name: &CStr) {
     path.extend_from_slice(name.to_bytes());
 }
 
-/// Opens for reading without a trace in the access time, where that is permitted.
+/// Opens for reading without changing the access time, where that is permitted.
 fn open_in(
     dir: impl AsFd,
     name: impl rustix::path::Arg + Copy,
@@ -188,14 +188,14 @@ fn open_in(
     }
 }
 
-/// Opens a directory that may be searched, so that there is a way back out of it.
+/// Opens a directory that may be searched, so that `..` leads back out of it.
 fn enter(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     let dir = open_in(parent, name, OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
     statat(&dir, c".", AtFlags::empty())?;
     Ok(dir)
 }
 
-/// Returns the names in a directory, in their order.
+/// Returns the names in a directory, sorted.
 fn list(dir: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::new(open_in(dir, c".", OFlags::DIRECTORY)?)? {
@@ -222,11 +222,12 @@ fn kind(dir: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Kind> {
     })
 }
 
-/// Reads the attributes of the entry itself, links included, through the directory's descriptor.
+/// Reads the attributes of the entry itself, which may be a link, through the directory's
+/// descriptor.
 fn xattrs(dir: &OwnedFd, name: &CStr) -> io::Result<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
     let mut path = format!("/proc/self/fd/{}/", dir.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
-    let mut buffer = vec![0; XATTR_BYTES];
+    let mut buffer = vec![0; MAX_XATTR_BYTES];
     let len = match llistxattr(path.as_slice(), buffer.as_mut_slice()) {
         Ok(len) => len,
         Err(Errno::OPNOTSUPP | Errno::ACCESS | Errno::PERM) => 0,

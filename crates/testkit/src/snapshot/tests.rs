@@ -1,4 +1,4 @@
-//! Every kind of difference is found, and by that kind of comparison alone.
+//! Every kind of difference is found, and only by its own kind of comparison.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -14,7 +14,7 @@ use crate::{
     is_root, skipped,
 };
 
-/// Each kind of comparison by itself.
+/// Each kind of comparison separately.
 const EACH: [Compare; 8] = [
     Compare::NAMES,
     Compare::BYTES,
@@ -43,7 +43,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Changes a tree and checks that exactly the comparisons of `found_by` see it, and what they say.
+/// Changes a tree and checks that exactly the comparisons in `found_by` see it, and their words.
 #[track_caller]
 fn seen_by(change: impl Fn(&Path), found_by: &[Compare], words: &str) {
     let tree = tree();
@@ -192,7 +192,7 @@ fn another_owner_is_seen() {
 }
 
 #[test]
-fn devices_are_told_apart_by_their_numbers() {
+fn devices_are_distinguished_by_their_numbers() {
     let make = |minor| TreeBuilder::new().char_device("null", 1, minor);
     let (one, other) = (TempTree::new(), TempTree::new());
     if !make(3).make(&one).skipped.is_empty() {
@@ -258,7 +258,7 @@ fn contents_count_once_and_a_lost_one_is_named() {
 }
 
 #[test]
-fn what_is_left_out_does_not_count() {
+fn excluded_entries_do_not_count() {
     let tree = TreeBuilder::new()
         .file("a", "x")
         .file("d/.lop-quarantine-7/d/b", "y")
@@ -289,7 +289,7 @@ fn deep_and_hostile_trees_are_read_in_full() {
 }
 
 #[test]
-fn what_may_not_be_read_is_known_and_cannot_count_as_content() {
+fn unreadable_entries_are_noted_and_have_no_content() {
     if is_root() {
         return skipped("root reads everything");
     }

@@ -1,4 +1,4 @@
-//! Lays a described tree down on disk.
+//! Creates a described tree on disk.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;

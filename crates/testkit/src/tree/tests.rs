@@ -1,4 +1,4 @@
-//! What is described is what lies on disk.
+//! Trees on disk are as described.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -37,7 +37,7 @@ fn every_kind_is_made_as_described() {
 }
 
 #[test]
-fn holes_are_holes_with_data_where_told() {
+fn holes_are_holes_with_data_where_described() {
     let tree = TreeBuilder::new().sparse("s", 10 << 20, &[(5 << 20, b"island")]).make_temp();
     let bytes = fs::read(tree.join("s")).expect("a file");
     assert_eq!((bytes.len(), &bytes[5 << 20..][..6]), (10 << 20, &b"island"[..]));

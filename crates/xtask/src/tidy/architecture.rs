@@ -1,10 +1,13 @@
-//! ARCHITECTURE.md speaks of every crate, and of no file or crate that is not there.
+//! ARCHITECTURE.md is short, names every crate, and names no file or crate that does not exist.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = "ARCHITECTURE.md";
+
+/// Lines that a reader takes in at one sitting; measurements and details go to `docs/design/`.
+const MAX_LINES: usize = 150;
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     let page = match fs::read_to_string(root.join(PAGE)) {
@@ -19,18 +22,22 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     };
     let gone = paths_in(&page).filter(|name| !exists(name));
     let mut complaints: Vec<String> =
-        gone.map(|name| format!("{PAGE} speaks of {name}, which is not there")).collect();
+        gone.map(|name| format!("{PAGE} names {name}, which does not exist")).collect();
+    let lines = page.lines().count();
+    if lines > MAX_LINES {
+        complaints.push(format!("{PAGE}: {lines} lines, {MAX_LINES} are the limit"));
+    }
     for entry in fs::read_dir(root.join("crates"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if !page.contains(&format!("`{name}`")) && !page.contains(&format!("`crates/{name}`")) {
-            complaints.push(format!("{PAGE} does not speak of crates/{name}"));
+            complaints.push(format!("{PAGE} does not name crates/{name}"));
         }
     }
     Ok(complaints)
 }
 
-/// Returns what is set as code and looks like a path of this repository: below `crates/` or
-/// `docs/`, or a file name with one of our endings.
+/// Returns the code spans that look like paths of this repository: below `crates/` or `docs/`, or a
+/// file name that ends in `.rs` or `.md`.
 fn paths_in(page: &str) -> impl Iterator<Item = &str> {
     let code = page.split('`').skip(1).step_by(2);
     code.map(|name| name.trim_end_matches('/')).filter(|name| {
@@ -46,7 +53,7 @@ mod tests {
     use super::paths_in;
 
     #[test]
-    fn only_paths_of_the_repository_are_looked_for() {
+    fn only_paths_of_the_repository_are_checked() {
         let page = "`crates/walk/` has `tree.rs`, `Tree`, `a b.rs`, `docs/x.md`, `docs/*.md`.";
         let found: Vec<&str> = paths_in(page).collect();
         assert_eq!(found, ["crates/walk", "tree.rs", "docs/x.md"]);

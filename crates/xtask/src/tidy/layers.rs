@@ -1,10 +1,10 @@
-//! Which crate may use which: dependencies point down only.
+//! The layers of the crates: dependencies point down only.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The layers, from the bottom up. A crate may use those of lower layers.
+/// The layers, from the bottom up. A crate may depend on crates of lower layers.
 const LAYERS: [(&str, u8); 12] = [
     ("fsops", 0),
     ("runtime", 0),
@@ -20,8 +20,8 @@ const LAYERS: [(&str, u8); 12] = [
     ("lop", 6),
 ];
 
-/// Crates that only development uses; they may use anything, and nothing else may use them but
-/// as a development dependency.
+/// Crates for development only. They may depend on every crate; other crates may only have them as
+/// development dependencies.
 const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {
@@ -53,8 +53,8 @@ fn layer_of(name: &str) -> Option<u8> {
     LAYERS.iter().find(|(known, _)| *known == name).map(|&(_, layer)| layer)
 }
 
-/// Returns the names in the sections `[dependencies]` and `[build-dependencies]`, also those of
-/// a target.
+/// Returns the names in the sections `[dependencies]` and `[build-dependencies]`, including those
+/// of a target.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     manifest.lines().filter_map(move |line| {

@@ -1,5 +1,5 @@
-//! No source file is forgotten: one that no `mod` names is neither compiled nor tested, and neither is
-//! a suite that its crate does not name.
+//! No source file is forgotten: a file that no `mod` names is neither compiled nor tested, and
+//! neither is a test suite that the manifest of its crate does not name.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::shown;
 
-/// Files that Cargo finds by itself.
+/// Files that Cargo finds without a declaration.
 const ROOTS: [&str; 3] = ["lib.rs", "main.rs", "build.rs"];
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
@@ -33,7 +33,8 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Returns the manifest that has to name a suite of tests, and how, if the file is the start of one.
+/// Returns the manifest that must name a test suite, and the path in it, if the file is the root of
+/// one.
 fn suite(path: &Path) -> Option<(PathBuf, String)> {
     let name = path.parent()?;
     let tests = name.parent().filter(|tests| tests.ends_with("tests"))?;
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parent_is_beside_or_above() {
+    fn a_parent_module_is_beside_or_above() {
         let (name, parents) = place(Path::new("src/page/words.rs"));
         assert_eq!(name, "words");
         assert!(parents.contains(&"src/page/mod.rs".into()));

@@ -1,4 +1,4 @@
-//! Each source file on its own.
+//! Rules for each source file by itself.
 
 use std::fs;
 use std::io;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::shown;
 
-/// A longer file holds two things that have names of their own.
-const LINES: usize = 500;
+/// A longer file contains two things that deserve files of their own.
+const MAX_LINES: usize = 500;
 
-/// Macros of work in progress, spelt so that this file does not hold them.
+/// Macros of unfinished work, split so that this file does not contain them.
 const UNFINISHED: [&str; 3] =
     [concat!("dbg", "!("), concat!("todo", "!("), concat!("unimplemented", "!(")];
 
-/// Names that say nothing of what is in a module.
+/// File names that say nothing about their content.
 const EMPTY_NAMES: [&str; 3] = ["utils.rs", "common.rs", "helpers.rs"];
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
@@ -32,8 +32,8 @@ fn of_file(name: &str, text: &str) -> Vec<String> {
         complaints.push("does not open with //! and what it is for".to_string());
     }
     let lines = text.lines().count();
-    if lines > LINES {
-        complaints.push(format!("{lines} lines, {LINES} are the limit"));
+    if lines > MAX_LINES {
+        complaints.push(format!("{lines} lines, {MAX_LINES} are the limit"));
     }
     if EMPTY_NAMES.iter().any(|empty| name.ends_with(&format!("/{empty}"))) {
         complaints.push("is named for nothing in particular".to_string());

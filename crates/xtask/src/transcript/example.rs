@@ -1,20 +1,21 @@
-//! The tree of the README's example: somebody's home folder, with the copies that pile up in one.
+//! The tree of the README's example: a home folder with the copies that accumulate in one.
 //!
-//! Sizes are whole blocks, and contents, names and times are fixed, so that every machine gives the same answers.
+//! Sizes are whole blocks, and contents, names and times are fixed, so that every machine gives the
+//! same answers.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Sizes are multiples of it, so that they are what files take on every common file system.
+/// Sizes are multiples of it, so that they equal the allocated space on every common file system.
 const BLOCK: u64 = 4096;
 
-/// When the first file was made: 1 May 2023. Each further one is a day younger.
+/// The time of the first file, 1 May 2023; each further one is a day younger.
 const FIRST: Duration = Duration::from_secs(1_682_899_200);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Makes the home folder, and an empty disk.
+/// Creates the home folder and an empty disk.
 #[expect(clippy::disallowed_methods, reason = "makes a tree of its own")]
 pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
     fs::create_dir_all(mounted.join("backup"))?;
@@ -26,7 +27,7 @@ pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
         let mut file = File::create(path)?;
         file.write_all(&bytes(content, blocks * BLOCK))?;
         file.set_modified(SystemTime::UNIX_EPOCH + FIRST + DAY * day)?;
-        // What a file takes is known for certain when it is on the disk.
+        // The allocated space is final only when the file is on the disk.
         file.sync_all()?;
     }
     std::os::unix::fs::symlink("../photos", home.join("old-laptop/my photos"))
@@ -34,7 +35,7 @@ pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
 
 /// Returns the path of each file, the number of its content, and its size in blocks.
 fn files() -> Vec<(String, u64, u64)> {
-    // A picture's number tells its size.
+    // The size of a picture follows from its number.
     let picture = |path: &str, number: u64| {
         (format!("{path}/IMG_{number:04}.jpg"), number, 30 + number * 37 % 91)
     };
@@ -57,7 +58,7 @@ fn files() -> Vec<(String, u64, u64)> {
     files
 }
 
-/// Returns bytes that no other number gives (`SplitMix64`).
+/// Returns bytes that differ for each number (`SplitMix64`).
 fn bytes(number: u64, length: u64) -> Vec<u8> {
     let word = |at: u64| {
         let mut word = (number << 32 | at).wrapping_mul(0x9e37_79b9_7f4a_7c15);

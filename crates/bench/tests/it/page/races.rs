@@ -1,18 +1,20 @@
-//! Records as races would leave them, with medians chosen so that every part of the page has
-//! something to show.
+//! Records with medians chosen so that every part of the pages has something to show.
 
-use bench::page::Dated;
-use bench::record::{Ending, Fact, Record, Role, Run, Tool};
+use bench::record::{Dated, Ending, Fact, Record, Role, Run, Tool};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 
-/// What rounds 1 to 5 take, as parts of the median.
+/// The times of rounds 1 to 5 as multiples of the median.
 const ROUNDS: [f64; 5] = [1.0, 0.97, 1.04, 1.01, 0.99];
 
 /// Returns one record of each kind.
 pub(super) fn all() -> Vec<Dated> {
-    let dated = |kind: &str, folder: &str, record| (kind.to_owned(), folder.to_owned(), record);
+    let dated = |kind: &str, folder: &str, record| Dated {
+        kind: kind.to_owned(),
+        folder: folder.to_owned(),
+        record,
+    };
     vec![
-        dated("arm", "2026-07-19-arm", arm()),
+        dated("hdd", "2026-07-19-hdd", hdd()),
         dated("delete", "2026-07-20-delete", delete()),
         dated("find", "2026-07-18.2-find", find()),
         dated("growth", "2026-07-19-growth", growth()),
@@ -20,7 +22,7 @@ pub(super) fn all() -> Vec<Dated> {
     ]
 }
 
-/// Duplicates on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
+/// Returns searches on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
 pub(super) fn find() -> Record {
     let mut record = empty(&finders());
     let shuffled =
@@ -43,17 +45,17 @@ pub(super) fn find() -> Record {
     record
 }
 
-/// Duplicates on a hard disk.
-pub(super) fn arm() -> Record {
+/// Returns searches on a hard disk.
+pub(super) fn hdd() -> Record {
     let mut record = empty(&finders()[..6]);
-    let shuffled = |id, cache| Scenario { order: Order::Shuffled, ..tree(id, Device::Arm, cache) };
-    let cold = shuffled("server2018-arm-cold", Cache::Cold);
+    let shuffled = |id, cache| Scenario { order: Order::Shuffled, ..tree(id, Device::Hdd, cache) };
+    let cold = shuffled("server2018-hdd-cold", Cache::Cold);
     record.race(&cold, &[61.0, 965.0, 130.0, 1228.0, 193.0, 98.0]);
-    record.race(&shuffled("server2018-arm-warm", Cache::Warm), &[0.6, 1.5, 2.7, 2.9, 2.9, 5.6]);
+    record.race(&shuffled("server2018-hdd-warm", Cache::Warm), &[0.6, 1.5, 2.7, 2.9, 2.9, 5.6]);
     record
 }
 
-/// Four sizes of one tree; duff is stopped at the largest.
+/// Returns searches in four sizes of one tree; duff is stopped at the largest.
 pub(super) fn growth() -> Record {
     let mut record = empty(&finders()[..7]);
     let us_per_file = [4.0, 9.9, 17.0, 19.0, 19.2, 36.0, 24.0];
@@ -70,7 +72,7 @@ pub(super) fn growth() -> Record {
     record
 }
 
-/// Copies with links, and again.
+/// Returns copies with hard links, and repeated ones.
 pub(super) fn mirror() -> Record {
     let tools = ["lop mirror|ours", "rsync|peer", "cp -a|peer", "xcp|peer"].map(tool);
     let mut record = empty(&tools);
@@ -83,7 +85,7 @@ pub(super) fn mirror() -> Record {
     record
 }
 
-/// Deleting; a peer has the work on the storage before lop.
+/// Returns deletions; a peer has its work on storage before lop.
 pub(super) fn delete() -> Record {
     let tools = ["lop purge|ours", "rm -rf|peer", "find -delete|peer", "rmz|peer"].map(tool);
     let mut record = empty(&tools);
@@ -96,13 +98,13 @@ pub(super) fn delete() -> Record {
     record
 }
 
-/// What is done with records to fill them.
+/// Fills and spoils records.
 pub(super) trait Racing {
     /// Adds a scenario with an untimed and five timed runs of each tool, by their medians.
     fn race(&mut self, scenario: &Scenario, medians: &[f64]);
-    /// Lets the first timed runs of a tool end in another way.
+    /// Makes the first timed runs of a tool end in another way.
     fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending);
-    /// Leaves of a tool only an untimed run that was stopped.
+    /// Removes all runs of a tool but an untimed one, which was stopped.
     fn stop(&mut self, scenario: &str, tool: &str, after_s: f64);
 }
 
@@ -136,14 +138,14 @@ impl Racing for Record {
 
 /// Returns a run whose other figures follow from its seconds and the number of its tool.
 fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -> Run {
-    let by_arm = scenario.by_arm();
+    let counts_disk_time = scenario.counts_disk_time();
     let writes = matches!(scenario.work, Work::Link | Work::Mirror | Work::Again | Work::Delete);
     Run {
         scenario: scenario.id.clone(),
         tool: tool.into(),
         round,
         ending: Ending::Done,
-        wall_s: if by_arm { seconds * 0.05 } else { seconds },
+        wall_s: if counts_disk_time { seconds * 0.05 } else { seconds },
         settled_s: writes.then_some(seconds + 1.2),
         user_s: seconds * 0.7,
         sys_s: seconds * 0.5,
@@ -154,9 +156,9 @@ fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -
         } else {
             0
         },
-        disk_s: by_arm.then_some(seconds),
-        seeks: by_arm.then_some(9_000 * number),
-        disk_bytes: by_arm.then_some(scenario.bytes / (number + 1) + 77_000_000),
+        disk_s: counts_disk_time.then_some(seconds),
+        seeks: counts_disk_time.then_some(9_000 * number),
+        disk_bytes: counts_disk_time.then_some(scenario.bytes / (number + 1) + 77_000_000),
     }
 }
 
@@ -178,7 +180,7 @@ fn tree(id: &str, device: Device, cache: Cache) -> Scenario {
 
 fn finders() -> Vec<Tool> {
     let names = ["lop|ours", "yadf|peer", "fclones|peer", "jdupes|peer", "rdfind|peer"];
-    let more = ["rmlint|peer", "duff|peer", "lop, tree remembered|aside"];
+    let more = ["rmlint|peer", "duff|peer", "lop, again|aside"];
     names.into_iter().chain(more).map(tool).collect()
 }
 

@@ -1,0 +1,83 @@
+//! Troubles of a simulated disk, to test how programs react: sectors that cannot be read, slow
+//! requests, and requests that are never answered.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use fuser::Errno;
+
+/// The effect on requests that touch a part of the disk. The disk has few movers, so some waiting
+/// requests delay all others too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// They fail with an input/output error.
+    Error,
+    /// They take this much longer, several at a time.
+    Delay(Duration),
+    /// They are not answered until the disk is healed.
+    Silence,
+}
+
+/// The troubles of a disk, shared between threads.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Health(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    troubles: Mutex<Vec<(Range<u64>, Trouble)>>,
+    healed: Condvar,
+    /// Requests that wait for the disk to be healed.
+    unanswered: AtomicUsize,
+}
+
+impl Health {
+    /// Adds a trouble with a part of the disk; where troubles overlap the first one counts.
+    pub(super) fn add(&self, part: Range<u64>, trouble: Trouble) {
+        self.lock().push((part, trouble));
+    }
+
+    /// Ends all troubles and wakes the requests that wait.
+    pub(super) fn heal(&self) {
+        self.lock().clear();
+        self.0.healed.notify_all();
+    }
+
+    /// Returns the number of requests that wait for the disk to be healed.
+    pub(super) fn unanswered(&self) -> usize {
+        self.0.unanswered.load(Relaxed)
+    }
+
+    /// Waits for as long as a request of `len` bytes at `at` has to.
+    ///
+    /// # Errors
+    ///
+    /// The request touches a part with [`Trouble::Error`].
+    pub(super) fn meet(&self, at: u64, len: u64) -> Result<(), Errno> {
+        let mut troubles = self.lock();
+        loop {
+            let touched = troubles.iter().find(|(part, _)| part.start < at + len && at < part.end);
+            match touched.map(|&(_, trouble)| trouble) {
+                None => return Ok(()),
+                Some(Trouble::Error) => return Err(Errno::EIO),
+                Some(Trouble::Delay(longer)) => {
+                    drop(troubles);
+                    thread::sleep(longer);
+                    return Ok(());
+                }
+                Some(Trouble::Silence) => {
+                    self.0.unanswered.fetch_add(1, Relaxed);
+                    let waited = self.0.healed.wait(troubles);
+                    self.0.unanswered.fetch_sub(1, Relaxed);
+                    troubles = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Range<u64>, Trouble)>> {
+        self.0.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,91 @@
+//! What a user wants done: each job has a table on the summary page, a chart and a page of its own.
+
+use crate::scenario::{Cache, Device, Scenario, Work};
+
+use super::comparison::Comparison;
+
+/// The tree of the average ranking; its comparison represents a job where there is one.
+pub(super) const RANKED_CORPUS: &str = "server2018";
+
+/// The kind of race whose comparisons differ only in the size of the tree; they make up a table
+/// of their own.
+pub(super) const GROWTH: &str = "growth";
+
+/// A job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    FindWarm,
+    FindCold,
+    FindHdd,
+    Link,
+    Mirror,
+    Ssh,
+    Delete,
+}
+
+impl Job {
+    /// All jobs, in the order of the summary page.
+    pub(super) const ALL: [Self; 7] = [
+        Self::FindWarm,
+        Self::FindCold,
+        Self::FindHdd,
+        Self::Link,
+        Self::Mirror,
+        Self::Ssh,
+        Self::Delete,
+    ];
+
+    /// Returns the job that a scenario belongs to.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        match (scenario.work, scenario.device, scenario.cache) {
+            (Work::Find, Device::Hdd, _) => Self::FindHdd,
+            (Work::Find, _, Cache::Warm) => Self::FindWarm,
+            (Work::Find, _, Cache::Cold) => Self::FindCold,
+            (Work::Link, ..) => Self::Link,
+            (Work::Mirror | Work::Copy | Work::Again, ..) => Self::Mirror,
+            (Work::Push | Work::Pull, ..) => Self::Ssh,
+            (Work::Delete, ..) => Self::Delete,
+        }
+    }
+
+    /// Returns its heading.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::FindWarm => "Find duplicates, warm caches",
+            Self::FindCold => "Find duplicates, cold caches",
+            Self::FindHdd => "Find duplicates on a hard disk",
+            Self::Link => "Replace duplicates by hard links",
+            Self::Mirror => "Mirror a tree",
+            Self::Ssh => "Mirror through ssh",
+            Self::Delete => "Delete a tree",
+        }
+    }
+
+    /// Returns the name of its page and chart, without the extension.
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Self::FindWarm => "find-warm",
+            Self::FindCold => "find-cold",
+            Self::FindHdd => "find-hdd",
+            Self::Link => "link",
+            Self::Mirror => "mirror",
+            Self::Ssh => "mirror-ssh",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Returns its comparisons.
+    pub(super) fn comparisons<'a>(self, all: &[&'a Comparison<'a>]) -> Vec<&'a Comparison<'a>> {
+        all.iter().copied().filter(|comparison| Self::of(comparison.scenario) == self).collect()
+    }
+}
+
+/// Returns the comparison that the chart of a job shows: the largest, of the tree of the average
+/// ranking where it was raced.
+pub(super) fn headline<'a>(of_job: &[&'a Comparison<'a>]) -> Option<&'a Comparison<'a>> {
+    // Of several equal ones the first, so that the order of a race decides.
+    of_job.iter().copied().rev().max_by_key(|comparison| {
+        let scenario = comparison.scenario;
+        (scenario.corpus == RANKED_CORPUS && comparison.kind != GROWTH, scenario.names)
+    })
+}
