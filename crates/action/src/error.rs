@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use content::ReadError;
 use fsops::Op;
 
-use crate::kind::Kind;
+use crate::plan::kind::Kind;
 
 /// Why a run could not begin, or go on. What was done until then is in the journal.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use action::{Kind, Reason, Refusal, Runs};
+use action::plan::Kind;
+use action::run::Runs;
+use action::{Reason, Refusal};
 use serde::Serialize;
 
 use crate::error::{CommandError, io_text};

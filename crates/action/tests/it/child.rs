@@ -4,7 +4,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use action::{Discard, Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
+use action::trash::TrashRun;
 use fsops::faults::{Blow, Fault, before_change, changes, strike};
 
 use crate::world::World;
@@ -139,7 +141,7 @@ fn does_what_it_is_told() {
     } else if what == "discard" {
         let trees = discard::trees(&folder.join("tree"));
         strike(number, blow);
-        if let Ok(begun) = Discard::begin(&runs, &trees) {
+        if let Ok(begun) = TrashRun::begin(&runs, &trees) {
             println!("run {} {:?} {:?}", begun.discard.run(), begun.refused, begun.ended);
         }
     } else {

@@ -1,7 +1,8 @@
 //! A run that is killed at any of its steps leaves every content under one of its names, and the next
 //! run or an undo brings all to an end. Over 600 points in all.
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use fsops::faults::Blow;
 use testkit::{
     FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same, skipped,

@@ -8,7 +8,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use action::{Begun, Discard, Discarded, Error, Reason, Runs, Taken, Tree};
+use action::run::Runs;
+use action::trash::{Claim, Started, TrashRun, TrashSummary, Tree};
+use action::{Error, Reason};
 use fsops::Dir;
 use fsops::faults::Blow;
 use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder};
@@ -39,9 +41,9 @@ pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
     [c"a", c"e", c"f"].map(tree).to_vec()
 }
 
-fn take(runs: &Path, run: u64) -> Discard {
-    match Discard::take(runs, run).expect("is read") {
-        Taken::Ours(discard) => *discard,
+fn take(runs: &Path, run: u64) -> TrashRun {
+    match TrashRun::claim(runs, run).expect("is read") {
+        Claim::Ours(discard) => *discard,
         other => panic!("{other:?}"),
     }
 }
@@ -49,12 +51,12 @@ fn take(runs: &Path, run: u64) -> Discard {
 /// Takes up what there is, and removes it.
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
-    for run in Discard::unfinished(&world.runs).expect("a list") {
+    for run in TrashRun::unfinished(&world.runs).expect("a list") {
         // One that had not begun has left its lock.
-        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+        let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
-        let (left, unknown) = discard.left().expect("is read");
+        let (left, unknown) = discard.remaining().expect("is read");
         assert!(unknown.is_empty(), "{unknown:?}");
         for tree in left {
             assert!(fs::symlink_metadata(tree.path.to_path()).is_err(), "it is in one place only");
@@ -66,9 +68,9 @@ pub(crate) fn finish(world: &World) -> usize {
             }
             removed += 1;
         }
-        assert!(discard.end().expect("is noted"));
+        assert!(discard.finish().expect("is noted"));
     }
-    let over = Discard::unfinished(&world.runs).expect("a list");
+    let over = TrashRun::unfinished(&world.runs).expect("a list");
     assert!(over.is_empty(), "{over:?}");
     removed
 }
@@ -118,13 +120,13 @@ fn what_is_no_longer_what_it_was_stays() {
     trees[0].was.inode += 1;
     // As if the inode number had been reused.
     trees[1].was.born_ns += 1;
-    let Begun { discard, refused, moved, .. } =
-        Discard::begin(&world.runs, &trees).expect("begins");
+    let Started { discard, refused, moved, .. } =
+        TrashRun::begin(&world.runs, &trees).expect("begins");
     assert_eq!(moved, 1);
     let reasons: Vec<_> = refused.iter().map(|refusal| &refusal.reason).collect();
     assert!(matches!(reasons[..], [Reason::Swapped, Reason::Swapped]), "{refused:?}");
     assert!(world.tree.join("a/b/c").exists() && world.tree.join("e").exists());
-    assert_eq!(discard.left().expect("is read").0.len(), 1);
+    assert_eq!(discard.remaining().expect("is read").0.len(), 1);
     drop(discard);
     assert_eq!(finish(&world), 1);
 }
@@ -132,34 +134,34 @@ fn what_is_no_longer_what_it_was_stays() {
 #[test]
 fn one_process_has_a_run_and_others_learn_which() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let discard = begun.discard;
     let run = discard.run();
-    let busy = Discard::take(&world.runs, run).expect("is read");
+    let busy = TrashRun::claim(&world.runs, run).expect("is read");
     assert!(
-        matches!(busy, Taken::Busy(Some(process)) if process == std::process::id()),
+        matches!(busy, Claim::Busy(Some(process)) if process == std::process::id()),
         "{busy:?}"
     );
     assert_eq!(listed(&world)[0].process, Some(std::process::id()));
     drop(discard);
     assert_eq!(listed(&world)[0].process, None);
-    take(&world.runs, run).note(7, None).expect("is noted");
+    take(&world.runs, run).note_progress(7, None).expect("is noted");
     let again = take(&world.runs, run);
-    again.note(5, None).expect("is noted");
-    again.note(8, Some(9)).expect("is noted");
+    again.note_progress(5, None).expect("is noted");
+    again.note_progress(8, Some(9)).expect("is noted");
     drop(again);
     assert_eq!(finish(&world), 3);
     let ended = &listed(&world)[0];
     assert_eq!((ended.entries, ended.failed), (15, 9));
     assert!(ended.ended_ms.is_some() && ended.trees.len() == 3);
-    assert!(matches!(Discard::take(&world.runs, run).expect("is read"), Taken::Over));
+    assert!(matches!(TrashRun::claim(&world.runs, run).expect("is read"), Claim::Over));
     let names: Vec<_> = fs::read_dir(&world.runs).expect("a folder").flatten().collect();
     assert_eq!(names.len(), 1, "no lock is left: {names:?}");
 }
 
 /// Returns the runs that discard trees, of which all journals can be read.
-fn listed(world: &World) -> Vec<Discarded> {
-    let runs = Discarded::list(&world.runs).expect("a list");
+fn listed(world: &World) -> Vec<TrashSummary> {
+    let runs = TrashSummary::list(&world.runs).expect("a list");
     runs.into_iter().map(|run| run.expect("is read")).collect()
 }
 
@@ -167,9 +169,9 @@ fn listed(world: &World) -> Vec<Discarded> {
 fn runs_of_both_kinds_have_numbers_of_their_own() {
     let world = World::new(&builder().file("twin", "four"));
     let trees = trees(&world.tree);
-    drop(Discard::begin(&world.runs, &trees[..1]).expect("begins"));
-    world.apply(action::Kind::Delete);
-    drop(Discard::begin(&world.runs, &trees[1..]).expect("begins"));
+    drop(TrashRun::begin(&world.runs, &trees[..1]).expect("begins"));
+    world.apply(action::plan::Kind::Delete);
+    drop(TrashRun::begin(&world.runs, &trees[1..]).expect("begins"));
     let discards = listed(&world);
     assert_eq!(discards.iter().map(|run| run.run).collect::<Vec<_>>(), [1, 3]);
     let files = Runs::list(&world.runs).expect("a list").remove(0);
@@ -189,26 +191,26 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     let runs = TempTree::new();
     builder().make(mount.path());
     let point = mount.path().canonicalize().expect("a mount");
-    let begun = Discard::begin(runs.path(), &trees(&point)).expect("begins");
-    let Begun { discard, refused, .. } = begun;
+    let begun = TrashRun::begin(runs.path(), &trees(&point)).expect("begins");
+    let Started { discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
-    assert!(discard.settle().expect("is looked at").is_empty());
-    let (left, unknown) = discard.left().expect("is read");
+    assert!(discard.find_missing().expect("is looked at").is_empty());
+    let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
     assert!(matches!(unknown[0].reason, Reason::StoreAway { .. }), "{unknown:?}");
-    assert!(!discard.end().expect("is looked at"));
+    assert!(!discard.finish().expect("is looked at"));
 }
 
 /// The same names on another file system, as after an unmount in a bind mount, are no proof either.
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
-    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
     let store = world.stores().pop().expect("a store");
     let away = store.with_extension("away");
     fs::rename(&store, &away).expect("is moved");
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
     fs::rename(&away, &store).expect("is moved back");
     drop(discard);
@@ -218,7 +220,7 @@ fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
 #[test]
 fn what_a_journal_says_of_other_directories_is_not_believed() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");
     let journal = world.runs.join(format!("{}.purge.jsonl", begun.discard.run()));
     let text = fs::read_to_string(&journal).expect("a journal");
@@ -226,7 +228,7 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
     let elsewhere = world.tree.join("private");
     fs::create_dir(&elsewhere).expect("is made");
     fs::write(&journal, text.replace(own, elsewhere.to_str().expect("UTF-8"))).expect("written");
-    let (left, unknown) = begun.discard.left().expect("is read");
+    let (left, unknown) = begun.discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
     fs::write(&journal, text).expect("written");
     drop(begun);
@@ -237,7 +239,7 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
 #[test]
 fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.discard.run();
     let store = world.stores().pop().expect("a store");
     // As if the process had been killed before it looked at what came.
@@ -252,11 +254,11 @@ fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
     fs::write(world.tree.join("e"), "in the way").expect("written");
     drop(begun);
     let discard = take(&world.runs, run);
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
     assert!(matches!(unknown[0].reason, Reason::Left { .. }), "{unknown:?}");
     fs::remove_file(world.tree.join("e")).expect("is removed");
-    let (_, unknown) = discard.left().expect("is read");
+    let (_, unknown) = discard.remaining().expect("is read");
     assert!(matches!(unknown[0].reason, Reason::Swapped), "{unknown:?}");
     assert_eq!(fs::read(world.tree.join("e")).expect("is back"), b"somebody's");
     drop(discard);
@@ -278,17 +280,17 @@ fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
     // Not private, so that it is not used.
     let name = format!(".lop-quarantine-{}", fsops::effective_user());
     fs::create_dir(full.path().join(name)).expect("is made");
-    let begun = Discard::begin(runs.path(), &all).expect("begins");
+    let begun = TrashRun::begin(runs.path(), &all).expect("begins");
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
-    assert_eq!(begun.discard.left().expect("is read").0.len(), 3);
-    assert!(!begun.discard.end().expect("is looked at"), "they are still there");
+    assert_eq!(begun.discard.remaining().expect("is read").0.len(), 3);
+    assert!(!begun.discard.finish().expect("is looked at"), "they are still there");
 }
 
 #[test]
 fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
     let world = World::new(&builder());
-    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
-    let left = discard.left().expect("is read").0;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let left = discard.remaining().expect("is read").0;
     let away = world.tree.with_extension("away");
     fs::rename(&world.tree, &away).expect("is moved");
     fs::create_dir(&world.tree).expect("is made");
@@ -305,7 +307,7 @@ fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
 #[test]
 fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.discard.run();
     drop(begun);
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
@@ -313,7 +315,7 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     let known = text.lines().filter(|line| !line.contains(r#""n":1"#)).collect::<Vec<_>>();
     fs::write(&journal, known.join("\n")).expect("written");
     let discard = take(&world.runs, run);
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
     assert!(matches!(unknown[0].reason, Reason::Unknown), "{unknown:?}");
     for tree in left {
@@ -324,7 +326,7 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
             testkit::remove_tree(&at).expect("is removed");
         }
     }
-    assert!(!discard.end().expect("is looked at"));
+    assert!(!discard.finish().expect("is looked at"));
     fs::write(&journal, text).expect("written");
     assert_eq!(finish(&world), 1);
 }

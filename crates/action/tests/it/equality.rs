@@ -7,7 +7,9 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{Group, Kind, Member, Reason, Runs, Target, Version, plan};
+use action::Reason;
+use action::plan::{Group, Kind, Member, Target, Version, plan};
+use action::run::Runs;
 use fsops::Stat;
 use testkit::{Compare, TreeBuilder, assert_same};
 

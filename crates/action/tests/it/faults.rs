@@ -1,7 +1,7 @@
 //! A run in which any single change fails leaves every content under one of its names, says what it did
 //! not do, and can be undone.
 
-use action::Kind;
+use action::plan::Kind;
 use fsops::faults::Blow;
 use testkit::assert_same;
 

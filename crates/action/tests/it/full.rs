@@ -7,7 +7,8 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
-use action::{Kind, Reason};
+use action::Reason;
+use action::plan::Kind;
 use fsops::faults::Blow;
 use testkit::{Compare, FileSystem, Mount, TreeBuilder, assert_same, skipped};
 

@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use action::{Group, Kind, Runs, Target, Version};
+use action::plan::{Group, Kind, Target, Version};
+use action::run::Runs;
 use fsops::faults::{Blow, before_change, was_called};
 use testkit::{TreeBuilder, skipped};
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use action::Kind;
+use action::plan::Kind;
 use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, Snapshot, assert_same};
@@ -142,7 +142,7 @@ fn a_copy_that_is_not_ready_never_takes_a_place() {
         drop(world.undo());
         drop(dirs);
         let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
-        drop(action::Runs::open(&world.runs, |_| {}));
+        drop(action::run::Runs::open(&world.runs, |_| {}));
         let now = world.snapshot();
         assert!(now.contents().is_subset(&before.contents()), "at {number}");
         while world.undo().is_some_and(|undone| undone.done > 0) {}

@@ -1,7 +1,8 @@
 //! Power failures on the disk of the files, while the journals are safe on another one: what a run or an undo
 //! said was done is done, or can be had by another undo.
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
@@ -87,7 +88,7 @@ fn what_was_purged_does_not_come_back() {
     let world = World::on(&odd_tree(), &mount);
     let done = world.apply(Kind::Quarantine).done;
     sync(&mount);
-    let runs = action::Runs::open(&world.runs, |_| {}).expect("opens");
+    let runs = action::run::Runs::open(&world.runs, |_| {}).expect("opens");
     let (purged, ended) = runs
         .purge(i64::MAX, &runtime::Progress::default(), |error| panic!("{error}"))
         .expect("begins");
@@ -142,7 +143,8 @@ fn a_store_tells_of_every_file_that_the_disk_has_in_it() {
         testkit::remove_tree(&world.runs).expect("the journals are lost");
         let top = mount.path().canonicalize().expect("a mount");
         let unreadable = |error| panic!("{error}");
-        let shelf = action::Shelf::open(top.as_os_str().as_encoded_bytes(), unreadable);
+        let shelf =
+            action::quarantine::Quarantine::open(top.as_os_str().as_encoded_bytes(), unreadable);
         let (restored, ended) =
             shelf.expect("opens").restore(&[], &runtime::Progress::default()).expect("begins");
         ended.expect("ends");

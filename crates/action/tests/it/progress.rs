@@ -5,7 +5,8 @@
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use action::{Amount, How, Kind, Lot, Outcome, Plan, Runs};
+use action::plan::{Amount, Kind, Plan};
+use action::run::{ApplyOptions, ApplyOutcome, DiskBatch, Runs};
 use device::{Disks, Io, Threads};
 use runtime::{Progress, Stage};
 use testkit::{TreeBuilder, without_forks};
@@ -33,11 +34,11 @@ fn counters(progress: &Progress) -> [(u64, u64); 2] {
     ]
 }
 
-fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, Outcome) {
+fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, ApplyOutcome) {
     let _quiet = without_forks();
     let progress = Progress::default();
     plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&progress);
-    let how = How {
+    let how = ApplyOptions {
         kind,
         directory_times: false,
         threads: Threads { first: 2, grows: false },
@@ -48,7 +49,7 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, Outcome) {
     };
     let device = plans[0].keep.stat.device;
     let groups = Box::new(plans.into_iter().map(Into::into));
-    let lots = vec![Lot { disk: Disks::new(Io::Cached).of(device), groups }];
+    let lots = vec![DiskBatch { disk: Disks::new(Io::Cached).of(device), groups }];
     let (_, outcome, ended) = runs.apply(&how, lots, &progress).expect("runs");
     ended.expect("ends");
     (progress, outcome)

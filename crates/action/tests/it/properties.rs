@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use action::keep::Rule;
-use action::{Kind, Plan, Protection, Runs};
+use action::plan::Rule;
+use action::plan::{Kind, Plan, Protection};
+use action::run::Runs;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::select;
 use testkit::{Compare, RandomTree, TreeBuilder, assert_contents_kept, assert_same, random_tree};

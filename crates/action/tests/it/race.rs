@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use testkit::{
     AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder,
     assert_contents_kept, assert_same, skipped,

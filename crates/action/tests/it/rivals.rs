@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
-use action::keep::Rule;
-use action::{Kind, Outcome, Runs};
+use action::plan::Kind;
+use action::plan::Rule;
+use action::run::{ApplyOutcome, Runs};
 use testkit::{Snapshot, TreeBuilder, assert_contents_kept, stores};
 
 use crate::world::{World, apply, other_runs, plans_of, undo};
@@ -34,7 +35,7 @@ fn judge(before: &Snapshot, tree: &Path, folders: &[PathBuf; 2]) {
 }
 
 /// Both runs at once; returns what came of them.
-fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<Outcome> {
+fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<ApplyOutcome> {
     let barrier = Barrier::new(2);
     let run = |side: usize| {
         let rule = ["path:**/a/*", "path:**/b/*"][side];

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use action::Kind;
+use action::plan::Kind;
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder};
 

@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use action::Kind;
+use action::plan::Kind;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::world::World;

@@ -7,9 +7,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{
-    Begun, Discard, Group, Kind, Outcome, Plan, Reason, Refusal, Runs, Taken, Target, Tree, Version,
-};
+use action::plan::{Group, Kind, Plan, Target, Version};
+use action::run::{ApplyOutcome, Runs};
+use action::trash::{Claim, Started, TrashRun, Tree};
+use action::{Reason, Refusal};
 use fsops::Stat;
 use fsops::faults::Blow;
 use testkit::{
@@ -43,7 +44,7 @@ fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
 }
 
 /// Has a kind done, with the digests known.
-fn apply_as_a_catalog_would(world: &World, kind: Kind) -> Outcome {
+fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let plans = plans(&world.tree, kind).into_iter().map(|plan| {
         let kept = fs::read(plan.keep.target.path.to_path()).expect("is read");
@@ -183,22 +184,22 @@ fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
             Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
-        let Begun { discard, moved, refused, .. } =
-            Discard::begin(&world.runs, &trees).expect("begins");
+        let Started { discard, moved, refused, .. } =
+            TrashRun::begin(&world.runs, &trees).expect("begins");
         assert_eq!((moved, refused.len()), (3, 0), "{refused:?}");
         let run = discard.run();
         // Another process goes on with it.
         drop(discard);
-        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+        let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             panic!("nobody has it");
         };
-        let (left, unknown) = discard.left().expect("is read");
+        let (left, unknown) = discard.remaining().expect("is read");
         assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
         for tree in &left {
             discard.give_back(tree).expect("is given back");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
-        assert!(discard.end().expect("is noted"));
+        assert!(discard.finish().expect("is noted"));
         assert!(world.stores().is_empty(), "{:?}", world.stores());
     }
 }
@@ -280,18 +281,18 @@ fn moving_aside_may_be_killed_anywhere_where_numbers_follow_paths() {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let ended = Orders::of(&world, What::Discard).carry_out(number, Blow::Kill);
-        for run in Discard::unfinished(&world.runs).expect("a list") {
-            let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+        for run in TrashRun::unfinished(&world.runs).expect("a list") {
+            let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
                 continue;
             };
             // What cannot be known again is given back at once.
-            let (left, unknown) = discard.left().expect("is read");
+            let (left, unknown) = discard.remaining().expect("is read");
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
             for tree in &left {
                 discard.give_back(tree).expect("is given back");
             }
-            assert!(discard.end().expect("is noted"), "{number}: {}", ended.account);
+            assert!(discard.finish().expect("is noted"), "{number}: {}", ended.account);
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{number}: {:?}", world.stores());

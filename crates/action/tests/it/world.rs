@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use action::{
-    Amount, Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan,
-    separate,
-};
+use action::plan::{Amount, Group, Kind, Member, Plan, Target, Version, plan, separate};
+use action::run::{ApplyOptions, ApplyOutcome, DiskBatch, Runs};
+use action::undo::UndoOutcome;
 use device::{Disks, Io, Threads};
 use fsops::{Dir, FileKey, Lease, Stat};
 use runtime::Progress;
@@ -80,13 +79,13 @@ impl World {
         testkit::stores(&self.runs)
     }
 
-    pub(crate) fn apply(&self, kind: Kind) -> Outcome {
+    pub(crate) fn apply(&self, kind: Kind) -> ApplyOutcome {
         let runs = Runs::open(&self.runs, |_| {}).expect("opens");
         let plans = plans(&self.tree, kind);
         apply(&runs, kind, plans, 2).0
     }
 
-    pub(crate) fn undo(&self) -> Option<Undone> {
+    pub(crate) fn undo(&self) -> Option<UndoOutcome> {
         undo(&self.runs)
     }
 }
@@ -133,8 +132,8 @@ pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
 pub(crate) fn plans_of(
     tree: &Path,
     kind: Kind,
-    rules: &[action::keep::Rule],
-    protect: impl Fn(&[u8]) -> Option<action::Protection>,
+    rules: &[action::plan::Rule],
+    protect: impl Fn(&[u8]) -> Option<action::plan::Protection>,
 ) -> Vec<Plan> {
     use std::os::unix::ffi::OsStrExt;
     let rules_of_truth = Rules { every_link: true, ..Rules::default() };
@@ -165,7 +164,7 @@ pub(crate) fn apply(
     kind: Kind,
     plans: Vec<Plan>,
     threads: usize,
-) -> (Outcome, Result<(), action::Error>) {
+) -> (ApplyOutcome, Result<(), action::Error>) {
     apply_groups(runs, kind, plans.into_iter().map(Into::into).collect(), threads)
 }
 
@@ -175,9 +174,9 @@ pub(crate) fn apply_groups(
     kind: Kind,
     groups: Vec<Group>,
     threads: usize,
-) -> (Outcome, Result<(), action::Error>) {
+) -> (ApplyOutcome, Result<(), action::Error>) {
     let _quiet = without_forks();
-    let how = How {
+    let how = ApplyOptions {
         kind,
         directory_times: true,
         threads: Threads { first: threads, grows: false },
@@ -191,14 +190,14 @@ pub(crate) fn apply_groups(
     let progress = Progress::default();
     groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&progress);
     let groups = Box::new(groups.into_iter());
-    match runs.apply(&how, vec![Lot { disk: disks.of(device), groups }], &progress) {
+    match runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], &progress) {
         Ok((_, outcome, ended)) => {
             if ended.is_ok() {
                 assert_gone_through(&progress);
             }
             (outcome, ended)
         }
-        Err(error) => (Outcome::default(), Err(error)),
+        Err(error) => (ApplyOutcome::default(), Err(error)),
     }
 }
 
@@ -211,7 +210,7 @@ fn assert_gone_through(progress: &Progress) {
 }
 
 /// Undoes the last run; `None` if there was nothing to undo.
-pub(crate) fn undo(runs: &Path) -> Option<Undone> {
+pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
     let progress = Progress::default();

@@ -13,7 +13,9 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use action::{Kind, Runs, Undone};
+use action::plan::Kind;
+use action::run::Runs;
+use action::undo::UndoOutcome;
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
 
@@ -164,7 +166,7 @@ fn ctime_ns(path: &Path) -> Option<i64> {
 }
 
 /// Returns whether an undo claims the current status change time of a file as its own, with no change by others.
-fn is_adopted(undone: &Undone, path: &Path, before_ns: Option<i64>) -> bool {
+fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {
         status.after_ns == now.ctime_ns

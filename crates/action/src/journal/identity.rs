@@ -1,0 +1,102 @@
+//! IDENTITY
+
+use std::ffi::CStr;
+
+use fsops::{Dir, FileKey, Kind as Entry, Stat};
+
+use crate::error::Reason;
+use crate::journal::record::{FormerMetadata, Intent};
+use crate::journal::replay::LoggedIntent;
+use crate::plan::kind::Kind;
+use crate::plan::target::Version;
+use crate::staging::dir::Staging;
+use crate::staging::name_swap::{Substitute, leads_to};
+
+/// Returns whether a file on the disk is the one that the journal tells of, as it was.
+pub(crate) fn is_unchanged(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
+    (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
+        && is_same_inode(now, dir, was, fsid)
+}
+
+/// Returns whether it is that file, whatever is in it by now.
+///
+/// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
+/// of XFS is made of the number, the file by the time of its birth.
+pub(crate) fn is_same_inode(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
+    let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
+    let same_disk = || {
+        now.device == was.version.device
+            || fsid != 0 && dir.volume().is_ok_and(|volume| volume.fsid == fsid)
+    };
+    was.has_inode_of(now) && (is_born_then || same_disk())
+}
+
+/// Returns what an intent made to take a file's place.
+pub(crate) fn substitute_of(
+    LoggedIntent { intent, links, .. }: &LoggedIntent,
+    device: u64,
+) -> Substitute {
+    let link = |&inode: &u64| FileKey { device, inode };
+    match (intent.kind, &intent.link) {
+        (Kind::Hardlink, _) => {
+            Substitute::Link(std::iter::once(&intent.kept.inode).chain(links).map(link).collect())
+        }
+        (_, Some(link)) => Substitute::Symlink(link.0.clone()),
+        _ => Substitute::Nothing,
+    }
+}
+
+/// Returns what an undo makes to take a place.
+pub(crate) fn undo_substitute_of(intent: &Intent, inode: u64, staging: &Staging) -> Substitute {
+    if intent.kind == Kind::Separate {
+        let device = staging.dir.stat().map_or(0, |stat| stat.device);
+        return Substitute::Link(vec![FileKey { device, inode }]);
+    }
+    let Version { size, mtime_ns, .. } = intent.was.version;
+    Substitute::Copy { inode, size, mtime_ns }
+}
+
+/// Returns what the run put in a place, if that is what is there.
+pub(crate) fn substitute_in_place(
+    noted: &LoggedIntent,
+    (dir, name): (&Dir, &CStr),
+    now: &Stat,
+) -> Result<Substitute, Reason> {
+    let new = substitute_of(noted, now.device);
+    let is = match &new {
+        Substitute::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
+        // With other numbers after each mount there is no telling of which file it is a name. It is none
+        // that would be the last one.
+        Substitute::Link(_) => {
+            let may_be = now.links > 1 && has_size_and_time_of_kept(&noted.intent, now);
+            let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
+            return if may_be && is_numbered_anew {
+                Ok(Substitute::Link(vec![now.key()]))
+            } else {
+                Err(Reason::Taken)
+            };
+        }
+        Substitute::Symlink(target) => {
+            now.kind == Entry::Symlink && leads_to(dir, name, now, target).is_ok_and(|leads| leads)
+        }
+        Substitute::Nothing | Substitute::Copy { .. } => false,
+    };
+    if is { Ok(new) } else { Err(Reason::Taken) }
+}
+
+/// Returns whether a file has the size and time that a former one had.
+pub(crate) fn has_size_and_time_of(was: &FormerMetadata, now: &Stat) -> bool {
+    now.kind == Entry::File
+        && (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
+}
+
+/// Returns whether a file is the kept one with the content that was compared.
+pub(crate) fn is_kept_file(intent: &Intent, now: &Stat) -> bool {
+    now.inode == intent.kept.inode && has_size_and_time_of_kept(intent, now)
+}
+
+/// Returns whether a file has the size and time of the kept one.
+pub(crate) fn has_size_and_time_of_kept(intent: &Intent, now: &Stat) -> bool {
+    let kept = &intent.kept;
+    now.kind == Entry::File && (now.size, now.mtime_ns()) == (kept.size, kept.mtime_ns)
+}

@@ -1,0 +1,168 @@
+//! Lines of a journal: one JSON object each, whose last member is a checksum of all before it.
+//!
+//! The checksum (`sum`, XXH3-64) finds damage: with one bit of a path flipped, an undo would put a file
+//! elsewhere. It keeps nobody from forging a line. What does is that a journal belongs to the user
+//! who runs lop and nobody else may write to it, which [`fsops::Log`] checks.
+//!
+//! # Lines that were cut off
+//!
+//! A crash or a full disk may cut off what was written last. Whoever goes on with the file writes an empty
+//! line first ([`GO_ON`]). So a line without its checksum that is the last one, or has an empty line behind
+//! it, was cut off: nothing had been done about it, and it says nothing. Any other is damaged.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use content::checksum;
+use fsops::{Context, Log, Op};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// The format of the journals that this version writes and reads. Format 1 had no checksums.
+pub(crate) const FORMAT: u32 = 2;
+
+/// What comes before the first line of whoever goes on with a journal.
+pub(crate) const GO_ON: &[u8] = b"\n\n";
+
+/// What is between a record and its checksum of 16 hexadecimal digits, and what follows.
+const MARK: &[u8] = br#","sum":""#;
+const DIGITS: usize = 16;
+const END: &[u8] = br#""}"#;
+
+/// Lines to be appended at once.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Adds a record, which has to be an object with at least one member.
+    pub(crate) fn push(&mut self, record: &impl Serialize) {
+        let start = self.0.len();
+        // Neither a vector nor our types, whose keys are all strings, can fail.
+        let _infallible = serde_json::to_writer(&mut self.0, record);
+        let closed = self.0.pop();
+        debug_assert_eq!(closed, Some(b'}'), "a record is an object");
+        let sum = checksum(&self.0[start..]);
+        self.0.extend_from_slice(MARK);
+        self.0.extend_from_slice(format!("{sum:016x}").as_bytes());
+        self.0.extend_from_slice(END);
+        self.0.push(b'\n');
+    }
+
+    pub(crate) fn append(&mut self, other: &Lines) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Returns whether a line, without its newline, is what was written.
+pub(crate) fn is_whole(line: &[u8]) -> bool {
+    let Some(at) = line.len().checked_sub(MARK.len() + DIGITS + END.len()) else { return false };
+    let (record, tail) = line.split_at(at);
+    let digits = tail.strip_prefix(MARK).and_then(|tail| tail.strip_suffix(END));
+    digits.is_some_and(|digits| digits == format!("{:016x}", checksum(record)).as_bytes())
+}
+
+/// Reads the lines of a journal that are whole.
+#[derive(Debug)]
+pub(crate) struct LineReader<'p> {
+    path: &'p Path,
+    from: BufReader<std::fs::File>,
+    /// The line that was read last, without its newline.
+    line: Vec<u8>,
+    /// Whether there was a newline behind it.
+    is_ended: bool,
+    /// Where the next one is.
+    next: u64,
+    /// Whether the last one was not whole.
+    is_bad: bool,
+    /// Lines that were damaged, so far.
+    pub(crate) damaged: u64,
+}
+
+impl<'p> LineReader<'p> {
+    /// Opens a journal.
+    ///
+    /// # Errors
+    ///
+    /// That it cannot be read, or that somebody else may have written to it.
+    pub(crate) fn open(path: &'p Path) -> Result<LineReader<'p>, Error> {
+        let file = Log::reader(path).context(Op::Open, || path)?;
+        let from = BufReader::with_capacity(1 << 20, file);
+        Ok(LineReader {
+            path,
+            from,
+            line: Vec::new(),
+            is_ended: false,
+            next: 0,
+            is_bad: false,
+            damaged: 0,
+        })
+    }
+
+    /// Reads the first line, which tells the format. `None` if it was cut off: then nothing else was written.
+    ///
+    /// # Errors
+    ///
+    /// That it has another format, or is damaged.
+    pub(crate) fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
+        #[derive(Deserialize)]
+        struct Begin {
+            format_version: u32,
+        }
+        let is_ended = self.read()? && self.is_ended;
+        match serde_json::from_slice(&self.line).map(|begin: Begin| begin.format_version) {
+            Ok(FORMAT) if is_whole(&self.line) => Ok(Some(&self.line)),
+            Ok(format) if format > FORMAT => {
+                Err(self.bad(&format!("a later version of lop wrote it (format {format})")))
+            }
+            Ok(format) if format < FORMAT => {
+                let why =
+                    format!("an earlier version of lop wrote it (format {format}); use that one");
+                Err(self.bad(&why))
+            }
+            _ if is_ended => Err(self.bad("its first line is damaged")),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the next line that is whole; returns where it is, and the line without its newline.
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
+        loop {
+            let at = self.next;
+            if !self.read()? {
+                return Ok(None);
+            }
+            let follows_bad = std::mem::take(&mut self.is_bad);
+            if self.line.is_empty() {
+                continue;
+            }
+            self.damaged += u64::from(follows_bad);
+            self.is_bad = !is_whole(&self.line);
+            if !self.is_bad {
+                return Ok(Some((at, &self.line)));
+            }
+        }
+    }
+
+    /// Reads a line, whatever it is; returns whether there was one.
+    fn read(&mut self) -> Result<bool, Error> {
+        self.line.clear();
+        let read = self.from.read_until(b'\n', &mut self.line).context(Op::Read, || self.path)?;
+        self.next += read as u64;
+        self.is_ended = self.line.pop_if(|last| *last == b'\n').is_some();
+        Ok(read > 0)
+    }
+
+    /// Returns the error that the journal cannot be used.
+    pub(crate) fn bad(&self, why: &str) -> Error {
+        Error::Journal { path: self.path.into(), why: why.into() }
+    }
+}

@@ -1,0 +1,140 @@
+//! LOCATE
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
+
+use fsops::{Context, Dir, Op};
+use walk::{Reach, split};
+
+use crate::error::{Error, Reason};
+use crate::journal::record::Intent;
+use crate::journal::replay::Replay;
+use crate::staging::dir::{
+    Staging, open_staging, parent_of_store, remove_staging_if_empty, restore_staging,
+};
+
+/// Directories kept open.
+const OPEN_DIRS: usize = 64;
+
+/// An intent's place on the disk, open.
+pub(crate) struct IntentLocation {
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) staging: Option<Staging>,
+}
+
+/// Gets from intents to their places.
+pub(crate) struct IntentLocator<'a> {
+    replay: &'a Replay,
+    pub(crate) reach: Reach,
+}
+
+impl<'a> IntentLocator<'a> {
+    pub(crate) fn new(replay: &'a Replay) -> Self {
+        IntentLocator { replay, reach: Reach::new(OPEN_DIRS) }
+    }
+
+    /// Opens the place that an intent is about.
+    pub(crate) fn locate(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
+        let staging = self.staging(intent)?;
+        let (dir, name) = self.reach.site(&intent.path.0)?;
+        Ok(IntentLocation { dir, name, staging })
+    }
+
+    /// Does so after making directories on the way that are gone.
+    pub(crate) fn locate_or_create(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
+        let dir = split(&intent.path.0).0;
+        let mut missing = Vec::new();
+        let mut at = dir;
+        while let Err(e) = self.reach.dir(at) {
+            if e.kind() != std::io::ErrorKind::NotFound || at.is_empty() {
+                return Err(e);
+            }
+            missing.push(at);
+            at = split(at).0;
+        }
+        if !missing.is_empty() {
+            self.check_mount(intent, at)?;
+        }
+        for path in missing.into_iter().rev() {
+            let (above, name) = self.reach.site(path)?;
+            above.make_dir(&name)?;
+        }
+        self.locate(intent)
+    }
+
+    /// Makes sure that a directory is on the mount of an intent's store: nothing is made elsewhere, where no file
+    /// could be moved to.
+    fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
+        let Some(staging) = self.staging(intent)? else { return Ok(()) };
+        let (here, store) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
+        if (here.mount, here.device) == (store.mount, store.device) {
+            return Ok(());
+        }
+        let text = "its directory is gone, and another file system is mounted there";
+        Err(std::io::Error::new(std::io::ErrorKind::CrossesDevices, text))
+    }
+
+    /// Opens the private directory of an intent, if it has one and that is still there.
+    pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        let path = self.store(number)?;
+        match open_staging(number, path, &mut self.reach) {
+            Ok(staging) => Ok(Some(staging)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Makes the private directory of an intent again if it is gone, and opens it.
+    pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        let path = self.store(number)?;
+        restore_staging(path, &mut self.reach)?;
+        open_staging(number, path, &mut self.reach).map(Some)
+    }
+
+    /// Removes the run's private directories that are empty; returns whether all of those are gone.
+    pub(crate) fn cleanup(&mut self) -> bool {
+        let mut is_clean = true;
+        for (path, _) in self.replay.stores.values() {
+            is_clean &= remove_staging_if_empty(path, &mut self.reach);
+        }
+        is_clean
+    }
+
+    /// Does so, and then waits until all changes on their file systems are on the disks.
+    pub(crate) fn cleanup_and_sync(&mut self) -> Result<bool, Error> {
+        // It may have been removed, as nothing is in it. If its file system is not mounted nothing was changed.
+        let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
+        for (path, _) in self.replay.stores.values() {
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_store(path)));
+            open.extend(dir.ok().map(|dir| (&path[..], dir)));
+        }
+        let is_clean = self.cleanup();
+        for (path, dir) in open {
+            dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.to_vec()))?;
+        }
+        Ok(is_clean)
+    }
+
+    /// Returns the reason that a file is not in its store, nor is its store there.
+    pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
+        let store = intent.store.and_then(|number| self.replay.stores.get(&number));
+        store.map_or(Reason::NoStore, |(path, _)| Reason::NotInStore { store: path.clone() })
+    }
+
+    /// Returns the path of a private directory. If the line of the journal that tells it is damaged, nothing
+    /// can be known of what is in there.
+    fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
+        let store = self.replay.stores.get(&number).map(|(path, _)| &path[..]);
+        store.ok_or_else(|| std::io::Error::other("the journal no longer tells where its store is"))
+    }
+
+    /// Returns the file system that an intent's file is on.
+    pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
+        let store = intent.store.and_then(|number| self.replay.stores.get(&number));
+        store.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+    }
+}

@@ -1,0 +1,484 @@
+//! A journal that is read: what was to be done, and what came of it.
+//!
+//! A run may have been of millions of files. In memory is only where in the journal each of them is, and its size.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use content::Digest;
+use fsops::{Context, FileKey, Log, Op};
+use walk::split;
+
+use crate::error::Error;
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::{LineReader, is_whole};
+use crate::journal::record::{Intent, Record};
+use crate::plan::kind::Kind;
+
+/// What has become of an intent, as far as the journal tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing was noted: the run was cut off.
+    Open,
+    Done,
+    NotDone,
+    /// Nothing had to be done.
+    Same,
+    Undone,
+    Purged,
+}
+
+/// Where an intent is, and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntentEntry {
+    pub(crate) fate: Fate,
+    length: u32,
+    at: u64,
+    /// Length of the file in bytes.
+    size: u64,
+    /// The file was found equal to the kept one.
+    pub(crate) was_equal: bool,
+}
+
+/// An intent and how far its undo has come.
+#[derive(Debug)]
+pub(crate) struct LoggedIntent {
+    pub(crate) intent: Intent,
+    /// The inode of a copy that was made to undo it.
+    pub(crate) made: Option<u64>,
+    /// Inodes of the link that was made for it, if they are not the kept file's.
+    pub(crate) links: Vec<u64>,
+}
+
+/// A directory that had another path when a journal was written.
+#[derive(Debug)]
+struct MovedDir {
+    from: Vec<u8>,
+    to: Vec<u8>,
+}
+
+impl MovedDir {
+    fn apply(&self, path: &mut JsonBytes) {
+        if let Some(rest) =
+            path.0.strip_prefix(&self.from[..]).filter(|rest| rest.starts_with(b"/"))
+        {
+            path.0 = [&self.to[..], rest].concat();
+        }
+    }
+}
+
+/// A journal that was read.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    path: PathBuf,
+    file: std::fs::File,
+    pub(crate) run: u64,
+    pub(crate) by: Kind,
+    pub(crate) started_ms: i64,
+    pub(crate) ended_ms: Option<i64>,
+    /// When the last undo of the run ended, if the journal has the time.
+    pub(crate) undone_ms: Option<i64>,
+    pub(crate) freed: u64,
+    /// Lines that are not what was written, and say nothing.
+    pub(crate) damaged: u64,
+    /// Whether an undo was begun and is not over.
+    pub(crate) undoing: bool,
+    pub(crate) stores: BTreeMap<u32, (Vec<u8>, u64)>,
+    /// By the number of the intent.
+    pub(crate) entries: BTreeMap<u64, IntentEntry>,
+    /// Of files that had several names when the run began, the identity.
+    pub(crate) linked: HashMap<u64, FileKey>,
+    /// Those identities.
+    keys: HashSet<FileKey>,
+    /// Where it is told why an intent was not carried out, and how long that line is.
+    reasons: HashMap<u64, (u64, u32)>,
+    /// Digests that were found out while files were compared.
+    digests: HashMap<u64, Digest>,
+    /// Status change times that the run gave to files, by intent.
+    statuses: HashMap<u64, i64>,
+    /// The last such time of each file with several names.
+    linked_statuses: HashMap<FileKey, i64>,
+    /// Inodes of copies.
+    made: HashMap<u64, u64>,
+    /// Files of which an undo has left something in a store.
+    pub(crate) copies: Vec<u64>,
+    /// Where what was below one directory is now.
+    moved: Option<MovedDir>,
+    /// Inodes of links that are not the kept file's.
+    links: HashMap<u64, Vec<u64>>,
+}
+
+impl Replay {
+    /// Returns whether a journal's last line says that all it tells of is over.
+    pub(crate) fn is_over(path: &Path) -> Result<bool, Error> {
+        /// More than such a line has.
+        const TAIL: u64 = 4096;
+        let file = fsops::File::open(path).context(Op::Open, || path)?;
+        let size = file.stat().context(Op::Stat, || path)?.size;
+        let mut tail = vec![0; 4096];
+        let read = file.read_at(&mut tail, size.saturating_sub(TAIL)).context(Op::Read, || path)?;
+        let lines = tail[..read].strip_suffix(b"\n").unwrap_or_default();
+        let last = lines.rsplit(|&b| b == b'\n').next().unwrap_or_default();
+        let ends =
+            matches!(serde_json::from_slice(last), Ok(Record::End { .. } | Record::UndoEnd { .. }));
+        Ok(ends && is_whole(last))
+    }
+
+    /// Reads a journal; one that was cut off before it began tells of no run.
+    ///
+    /// # Errors
+    ///
+    /// That it cannot be read, is no journal of this format, or may have been written by somebody else.
+    pub(crate) fn read(path: &Path) -> Result<Option<Replay>, Error> {
+        let mut lines = LineReader::open(path)?;
+        let Some(begin) = lines.begin()? else { return Ok(None) };
+        let Ok(Record::Begin { run, by, started_ms, .. }) = serde_json::from_slice(begin) else {
+            return Err(lines.bad("it is not the journal of a run that acted on files"));
+        };
+        let file = Log::reader(path).context(Op::Open, || path)?;
+        let mut replay = Replay { run, started_ms, ..Replay::new(path, file, by) };
+        while let Some((at, line)) = lines.next()? {
+            replay.take(line, at);
+        }
+        replay.damaged += lines.damaged;
+        Ok(Some(replay))
+    }
+
+    fn new(path: &Path, file: std::fs::File, by: Kind) -> Replay {
+        Replay {
+            path: path.into(),
+            file,
+            run: 0,
+            by,
+            started_ms: 0,
+            ended_ms: None,
+            undone_ms: None,
+            freed: 0,
+            damaged: 0,
+            undoing: false,
+            stores: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            linked: HashMap::new(),
+            keys: HashSet::new(),
+            reasons: HashMap::new(),
+            digests: HashMap::new(),
+            statuses: HashMap::new(),
+            linked_statuses: HashMap::new(),
+            made: HashMap::new(),
+            copies: Vec::new(),
+            moved: None,
+            links: HashMap::new(),
+        }
+    }
+
+    /// Takes a line that is at a place of the journal.
+    fn take(&mut self, line: &[u8], at: u64) {
+        if line.starts_with(br#"{"record":"will","#) {
+            // The tag is one more key to it, and passed over faster than it is looked for.
+            match serde_json::from_slice(line) {
+                Ok(intent) => self.will(&intent, at, line.len()),
+                Err(_) => self.damaged += 1,
+            }
+            return;
+        }
+        let Ok(record) = serde_json::from_slice(line) else {
+            self.damaged += 1;
+            return;
+        };
+        match record {
+            Record::Begin { .. } => {}
+            Record::Will(intent) => self.will(&intent, at, line.len()),
+            Record::Store { store, path, fsid } => {
+                self.stores.insert(store, (path.0, fsid));
+            }
+            Record::Equal { n, digest } => {
+                self.digests.extend(digest.map(|digest| (n, digest)));
+                if let Some(entry) = self.entries.get_mut(&n) {
+                    entry.was_equal = true;
+                }
+            }
+            Record::Did { n, freed, ctime_ns } => {
+                self.freed = self.freed.saturating_add(freed);
+                self.note_status(n, ctime_ns);
+                self.set_fate(n, Fate::Done);
+            }
+            Record::Same { n } => self.set_fate(n, Fate::Same),
+            Record::Not { n, .. } => {
+                if let Ok(length) = u32::try_from(line.len()) {
+                    self.reasons.insert(n, (at, length));
+                }
+                self.set_fate(n, Fate::NotDone);
+            }
+            Record::Undone { n } => self.set_fate(n, Fate::Undone),
+            Record::Purged { n } => self.set_fate(n, Fate::Purged),
+            Record::Linked { n, inode } => self.links.entry(n).or_default().push(inode),
+            Record::Made { n, inode } => {
+                self.made.insert(n, inode);
+            }
+            Record::UndoBegin => self.undoing = true,
+            Record::UndoEnd { ended_ms } => {
+                self.undoing = false;
+                self.undone_ms = ended_ms.or(self.undone_ms);
+            }
+            Record::End { ended_ms, freed, .. } => {
+                // Whoever ended it knows of files that had to be given back.
+                self.freed = freed;
+                self.ended_ms = Some(ended_ms);
+            }
+        }
+    }
+
+    fn will(&mut self, &Intent { n, ref was, .. }: &Intent, at: u64, length: usize) {
+        let Ok(length) = u32::try_from(length) else { return };
+        let key = was.key();
+        // The run itself may have taken all names but this one before.
+        if was.links > 1 || self.keys.contains(&key) {
+            self.linked.insert(n, key);
+            self.keys.insert(key);
+        }
+        let (fate, size) = (Fate::Open, was.version.size);
+        self.entries.insert(n, IntentEntry { fate, length, at, size, was_equal: false });
+    }
+
+    fn note_status(&mut self, n: u64, ctime_ns: Option<i64>) {
+        match (self.linked.get(&n), ctime_ns) {
+            (Some(&key), Some(ctime_ns)) => drop(self.linked_statuses.insert(key, ctime_ns)),
+            // The run changed the status again, and the new time is unknown.
+            (Some(key), None) => drop(self.linked_statuses.remove(key)),
+            (None, Some(ctime_ns)) => drop(self.statuses.insert(n, ctime_ns)),
+            (None, None) => {}
+        }
+    }
+
+    /// Returns the status change time that the run gave to a file, in nanoseconds since the epoch, if it is known.
+    pub(crate) fn status(&self, n: u64) -> Option<i64> {
+        match self.linked.get(&n) {
+            Some(key) => self.linked_statuses.get(key).copied(),
+            None => self.statuses.get(&n).copied(),
+        }
+    }
+
+    fn set_fate(&mut self, n: u64, fate: Fate) {
+        if let Some(entry) = self.entries.get_mut(&n) {
+            entry.fate = fate;
+        }
+    }
+
+    /// Reads what was to be done with a file.
+    pub(crate) fn intent(&self, n: u64) -> Result<LoggedIntent, Error> {
+        let bad = |why: String| Error::Journal { path: self.path.clone(), why };
+        let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
+        match self.record(entry.at, entry.length)? {
+            Record::Will(mut intent) => {
+                intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
+                if let Some(moved) = &self.moved {
+                    moved.apply(&mut intent.path);
+                    moved.apply(&mut intent.keep);
+                }
+                let links = self.links.get(&n).cloned().unwrap_or_default();
+                Ok(LoggedIntent { intent: *intent, made: self.made.get(&n).copied(), links })
+            }
+            _ => Err(bad(format!("no intent {n}"))),
+        }
+    }
+
+    /// Returns how many bytes are copied to restore a file, if it is not found otherwise.
+    pub(crate) fn copied_bytes(&self, n: u64) -> u64 {
+        let size = self.entries.get(&n).map_or(0, |entry| entry.size);
+        if self.by.is_undone_by_copy() { size } else { 0 }
+    }
+
+    /// Returns whether something of the run is left to bring back.
+    pub(crate) fn has_done(&self) -> bool {
+        self.with_fate(Fate::Done).next().is_some()
+    }
+
+    /// Takes the manifest of a run's directory in a store for the journal of what is there now: `files`, in the
+    /// directory at `path`, which may be another path than it was. Returns how many files there it does not tell of.
+    pub(crate) fn adopt_directory(&mut self, path: &[u8], files: &[u64]) -> u64 {
+        let files: HashSet<u64> = files.iter().copied().collect();
+        self.entries.retain(|n, _| files.contains(n));
+        self.linked.retain(|n, _| files.contains(n));
+        for entry in self.entries.values_mut() {
+            entry.fate = Fate::Done;
+        }
+        let above = |path: &[u8]| split(split(path).0).0.to_vec();
+        for (store, _) in self.stores.values_mut() {
+            let (from, to) = (above(store), above(path));
+            self.moved = (from != to).then_some(MovedDir { from, to });
+            *store = path.to_vec();
+        }
+        (files.len() - self.entries.len()) as u64
+    }
+
+    /// Returns why an intent was not carried out.
+    pub(crate) fn why(&self, n: u64) -> Result<String, Error> {
+        let Some(&(at, length)) = self.reasons.get(&n) else { return Ok(String::new()) };
+        match self.record(at, length)? {
+            Record::Not { why, .. } => Ok(why),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// Reads a line once more.
+    fn record(&self, at: u64, length: u32) -> Result<Record, Error> {
+        let bad = |why: String| Error::Journal { path: self.path.clone(), why };
+        let mut line = vec![0; length as usize];
+        self.file.read_exact_at(&mut line, at).context(Op::Read, || &self.path)?;
+        if !is_whole(&line) {
+            return Err(bad(format!("the line at {at} is damaged")));
+        }
+        serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))
+    }
+
+    /// Returns a number that no intent has.
+    pub(crate) fn next(&self) -> u64 {
+        self.entries.keys().next_back().map_or(1, |last| last + 1)
+    }
+
+    /// Returns the numbers of intents with this fate, ascending.
+    pub(crate) fn with_fate(&self, fate: Fate) -> impl DoubleEndedIterator<Item = u64> {
+        let entries = self.entries.iter();
+        entries.filter(move |(_, entry)| entry.fate == fate).map(|(&n, _)| n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use testkit::TempTree;
+
+    use super::{Fate, Replay};
+    use crate::error::Error;
+    use crate::journal::lines::{FORMAT, Lines};
+    use crate::journal::record::Record;
+    use crate::plan::kind::Kind;
+
+    fn version() -> crate::plan::target::Version {
+        crate::plan::target::Version { device: 1, inode: 2, size: 3, mtime_ns: 4, ctime_ns: 5 }
+    }
+
+    fn will(n: u64) -> Record {
+        let text = format!(
+            r#"{{"record":"will","n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
+            "was":{{"device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5,"atime_ns":0,"mode":33188,
+            "uid":0,"gid":0,"links":1,"allocated":0}},"kept":{},"kept_fsid":0}}"#,
+            serde_json::to_string(&version()).expect("is written")
+        );
+        serde_json::from_str(&text).expect("an intent")
+    }
+
+    fn begin() -> Record {
+        let id = "x".into();
+        Record::Begin { format_version: FORMAT, run: 1, id, by: Kind::Delete, started_ms: 1 }
+    }
+
+    fn line(record: &Record) -> Vec<u8> {
+        let mut lines = Lines::default();
+        lines.push(record);
+        lines.bytes().to_vec()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "writes to a test's own tree")]
+    fn journal(lines: &[Vec<u8>]) -> (TempTree, PathBuf) {
+        let folder = TempTree::new();
+        let path = folder.join("1.jsonl");
+        std::fs::write(&path, lines.concat()).expect("written");
+        (folder, path)
+    }
+
+    fn read(lines: &[Vec<u8>]) -> Result<Option<Replay>, Error> {
+        let (_folder, path) = journal(lines);
+        Replay::read(&path)
+    }
+
+    fn fates(replay: &Replay) -> Vec<(u64, Fate)> {
+        replay.entries.iter().map(|(&n, entry)| (n, entry.fate)).collect()
+    }
+
+    #[test]
+    fn what_was_cut_off_says_nothing_and_the_rest_holds() {
+        let did = line(&Record::Did { n: 2, freed: 3, ctime_ns: None });
+        let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
+        let lines = [
+            line(&begin()),
+            line(&will(1)),
+            line(&will(2)),
+            cut(line(&will(3))),
+            b"\n\n".to_vec(),
+            did,
+            b"\n\n".to_vec(),
+            cut(line(&Record::Did { n: 1, freed: 9, ctime_ns: None })),
+        ];
+        let replay = read(&lines).expect("is read").expect("is a run");
+        assert_eq!(fates(&replay), [(1, Fate::Open), (2, Fate::Done)]);
+        assert_eq!((replay.damaged, replay.freed), (0, 3));
+        for n in [1, 2] {
+            let path = replay.intent(n).expect("is there").intent.path.0;
+            assert_eq!(path, format!("/b{n}").into_bytes());
+        }
+        assert!(replay.intent(3).is_err());
+        assert!(read(&[cut(line(&begin()))]).expect("is read").is_none());
+    }
+
+    #[test]
+    fn a_damaged_line_is_counted_and_says_nothing() {
+        let whole = [
+            line(&begin()),
+            line(&will(1)),
+            line(&will(2)),
+            line(&Record::UndoEnd { ended_ms: None }),
+        ];
+        let text = whole[1].clone();
+        // Any one bit but those of the newline.
+        for bit in 0..(text.len() - 1) * 8 {
+            let mut lines = whole.clone();
+            lines[1][bit / 8] ^= 1 << (bit % 8);
+            if lines[1][bit / 8] == b'\n' {
+                continue;
+            }
+            let replay = read(&lines).expect("is read").expect("is a run");
+            assert_eq!(fates(&replay), [(2, Fate::Open)], "{}", text[bit / 8].escape_ascii());
+            assert_eq!(replay.damaged, 1);
+        }
+        let mut lines = whole.clone();
+        lines[0][30] ^= 1;
+        let error = read(&lines).expect_err("damaged").to_string();
+        assert!(error.ends_with("its first line is damaged"), "{error}");
+    }
+
+    #[test]
+    fn journals_of_other_formats_are_refused() {
+        let with = |format: u32| {
+            let text = format!(
+                r#"{{"record":"begin","format_version":{format},"run":1,"id":"x","by":"delete","started_ms":1}}"#
+            );
+            read(&[text.into_bytes(), b"\n".to_vec()]).expect_err("refused").to_string()
+        };
+        assert!(with(1).ends_with("an earlier version of lop wrote it (format 1); use that one"));
+        assert!(with(3).ends_with("a later version of lop wrote it (format 3)"), "{}", with(3));
+        let no_run = line(&will(1));
+        let error = read(&[no_run.clone(), no_run]).expect_err("refused").to_string();
+        assert!(error.ends_with("its first line is damaged"), "{error}");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "changes a test's own tree")]
+    fn a_journal_that_others_may_write_to_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let (_folder, path) = journal(&[line(&begin()), line(&will(1))]);
+        let allow = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode));
+        for (mode, is_read) in [(0o600, true), (0o644, true), (0o620, false), (0o602, false)] {
+            allow(mode).expect("allowed");
+            assert_eq!(Replay::read(&path).is_ok(), is_read, "{mode:o}");
+        }
+        allow(0o600).expect("allowed");
+        if !testkit::is_root() {
+            return testkit::skipped("only root can make files of others");
+        }
+        chown(&path, Some(testkit::NOBODY), None).expect("given away");
+        assert!(matches!(Replay::read(&path), Err(Error::File(_))));
+    }
+}

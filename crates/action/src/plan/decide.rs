@@ -1,0 +1,320 @@
+//! Decides about the files of a group: which stays, which go, and what is to be said about that.
+
+use std::collections::{BTreeMap, HashSet};
+
+use content::Digest;
+use fsops::{FileKey, Stat};
+
+use crate::plan::kind::{Amount, Kind};
+use crate::plan::rules::{Candidate, Rule, choose};
+use crate::plan::target::{Group, Target};
+
+/// One name of a file that is equal to others.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The file, as it is now.
+    pub target: Target,
+    /// Its metadata.
+    pub stat: Stat,
+    /// Whether its file system is one of this machine ([`fsops::Volume::is_local`]).
+    pub is_local: bool,
+    /// Why it may not be changed, if so.
+    pub protected: Option<Protection>,
+    /// Number of the first named path that it is below.
+    pub root: usize,
+    /// Whether no disk space becomes free with it, as others have all of it too or it is inside the inode; as far
+    /// as that was looked at.
+    pub frees_nothing: bool,
+    /// Whether its extended attributes are not those of the file that stays, as far as that was looked at.
+    pub other_xattrs: bool,
+}
+
+impl Member {
+    /// Returns a name of a file of this machine that may be changed and is below no named path.
+    pub fn new(target: Target, stat: Stat) -> Member {
+        Member {
+            target,
+            stat,
+            is_local: true,
+            protected: None,
+            root: usize::MAX,
+            frees_nothing: false,
+            other_xattrs: false,
+        }
+    }
+}
+
+/// Why a file may not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// It is below a protected directory.
+    Asked,
+    /// It is not below a named path.
+    Outside,
+}
+
+/// Why a file stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeepReason {
+    /// It may not be changed.
+    Protected(Protection),
+    /// This rule chose it.
+    Rule(String),
+    /// No rule told files apart; it is the first by path.
+    First,
+    /// Its file has names that are not asked about.
+    Elsewhere,
+}
+
+impl std::fmt::Display for KeepReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            KeepReason::Protected(Protection::Asked) => f.write_str("protected"),
+            KeepReason::Protected(Protection::Outside) => f.write_str("not below a named path"),
+            KeepReason::Rule(rule) => f.write_str(rule),
+            KeepReason::First => f.write_str("first by path"),
+            KeepReason::Elsewhere => f.write_str("has names elsewhere"),
+        }
+    }
+}
+
+/// What is to be done with the files of a group, or of that part of it that is on one file system.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file that others are compared with.
+    pub keep: Member,
+    /// Why it stays.
+    pub why: KeepReason,
+    /// Further names and files that stay.
+    pub stay: Vec<(Member, KeepReason)>,
+    /// What goes, names of one inode next to each other.
+    pub others: Vec<Member>,
+    /// The digest of what they have in them, if it is known.
+    pub digest: Option<Digest>,
+}
+
+impl From<Plan> for Group {
+    fn from(plan: Plan) -> Group {
+        Group {
+            keep: plan.keep.target,
+            others: plan.others.into_iter().map(|other| other.target).collect(),
+            digest: plan.digest,
+        }
+    }
+}
+
+/// Plans a group; more than one plan if the kind works within one file system only, none if nothing can
+/// go.
+///
+/// At least one file stays, whatever the rules say. Files of different sizes are never in one plan,
+/// whatever named them as equal.
+pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
+    let mut parts: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
+    for member in members {
+        let device = if kind.needs_one_file_system() { member.stat.device } else { 0 };
+        parts.entry((device, member.stat.size)).or_default().push(member);
+    }
+    parts.into_values().filter_map(|members| part(members, rules)).collect()
+}
+
+/// Plans to make the names of one file files of their own: the first by path stays what it is, unless the
+/// file has further names, which then keep it. Nothing, if it has no other name.
+pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
+    names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
+    let keep = names.first()?.clone();
+    if keep.stat.links < 2 {
+        return None;
+    }
+    let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
+    if elsewhere {
+        // The copies are made of it, so it comes last.
+        names.rotate_left(1);
+    } else {
+        names.remove(0);
+    }
+    let why = if elsewhere { KeepReason::Elsewhere } else { KeepReason::First };
+    Some(Plan { keep, why, stay: Vec::new(), others: names, digest: None })
+}
+
+fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
+    let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
+    for member in members {
+        inodes.entry(member.stat.key()).or_default().push(member);
+    }
+    let mut files: Vec<Vec<Member>> = inodes.into_values().collect();
+    for names in &mut files {
+        names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
+    }
+    // An inode stays as a whole if one of its names may not be changed.
+    let protection = |names: &[Member]| names.iter().find_map(|name| name.protected);
+    let (protected, free): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|names| protection(names).is_some());
+    let (mut stay, mut go) = (Vec::new(), free);
+    let (kept, why) = if protected.is_empty() {
+        if go.len() < 2 {
+            return None;
+        }
+        let (at, reason) = chosen(&go, rules);
+        (go.remove(at), reason.map_or(KeepReason::First, KeepReason::Rule))
+    } else {
+        let mut protected = protected;
+        let kept = protected.remove(chosen(&protected, rules).0);
+        for names in protected {
+            let why = protection(&names).map_or(KeepReason::First, KeepReason::Protected);
+            stay.extend(names.into_iter().map(|name| (name, why.clone())));
+        }
+        let why = protection(&kept).map_or(KeepReason::First, KeepReason::Protected);
+        (kept, why)
+    };
+    if go.is_empty() {
+        return None;
+    }
+    go.sort_by(|a, b| a[0].target.path.cmp(&b[0].target.path));
+    let mut names = kept.into_iter();
+    let keep = names.next()?;
+    stay.splice(0..0, names.map(|name| (name, why.clone())));
+    let others = go.into_iter().flatten().collect();
+    Some(Plan { keep, why, stay, others, digest: None })
+}
+
+fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
+    let paths: Vec<Vec<&[u8]>> = files
+        .iter()
+        .map(|names| names.iter().map(|name| name.target.path.as_slice()).collect())
+        .collect();
+    let seen: Vec<Candidate<'_>> = files
+        .iter()
+        .zip(&paths)
+        .map(|(names, paths)| Candidate {
+            paths,
+            mtime_ns: names[0].stat.mtime_ns(),
+            device: names[0].stat.device,
+            is_local: names[0].is_local,
+            root: names.iter().map(|name| name.root).min().unwrap_or(0),
+        })
+        .collect();
+    choose(&seen, rules)
+}
+
+/// What is lost with a file besides its bytes, or is odd about an action on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warning {
+    /// The kept file has another owner or group.
+    Owner,
+    /// The kept file has other permissions.
+    Mode,
+    /// The kept file has another modification time.
+    Mtime,
+    /// The kept file has other extended attributes.
+    Xattrs,
+    /// The kept file is on another device.
+    Device,
+    /// The file has names that lop does not know, so nothing is freed.
+    Links,
+}
+
+impl Warning {
+    /// Returns the warning in a word or two.
+    pub fn text(self) -> &'static str {
+        match self {
+            Warning::Owner => "other owner",
+            Warning::Mode => "other mode",
+            Warning::Mtime => "other mtime",
+            Warning::Xattrs => "other attributes",
+            Warning::Device => "kept on another device",
+            Warning::Links => "has further names",
+        }
+    }
+}
+
+impl Plan {
+    /// Returns all names: the kept one, further ones that stay, and those that go.
+    pub fn members(&self) -> Vec<&Member> {
+        let stay = self.stay.iter().map(|(member, _)| member);
+        std::iter::once(&self.keep).chain(stay).chain(&self.others).collect()
+    }
+
+    /// Returns the plan in which just those files stay that have one of these names, by number among
+    /// [`Plan::members`], and those that may not be changed. Nothing, if nothing is left to go, or nothing was
+    /// chosen.
+    pub fn keep_chosen(self, chosen: &[usize]) -> Option<Plan> {
+        let keys: HashSet<FileKey> = {
+            let members = self.members();
+            chosen
+                .iter()
+                .filter_map(|&at| members.get(at))
+                .map(|member| member.stat.key())
+                .collect()
+        };
+        let kept = std::iter::once((self.keep, self.why)).chain(self.stay);
+        let all = kept.map(|(member, why)| (member, Some(why)));
+        let all = all.chain(self.others.into_iter().map(|member| (member, None)));
+        let (mut stay, mut others) = (Vec::new(), Vec::new());
+        for (member, why) in all {
+            match why {
+                Some(why @ KeepReason::Protected(_)) => stay.push((member, why)),
+                _ if keys.contains(&member.stat.key()) => {
+                    stay.push((member, KeepReason::Rule("chosen".into())));
+                }
+                _ => others.push(member),
+            }
+        }
+        if stay.is_empty() || others.is_empty() || keys.is_empty() {
+            return None;
+        }
+        let (keep, why) = stay.remove(0);
+        Some(Plan { keep, why, stay, others, digest: self.digest })
+    }
+
+    /// Returns the files that go, each with what is to be said about it.
+    pub fn warned(&self, kind: Kind) -> impl Iterator<Item = (&Member, Vec<Warning>)> {
+        let names =
+            self.files().flat_map(|names| names.iter().map(move |name| (name, names.len())));
+        names.map(move |(other, names)| (other, self.warnings(other, names, kind)))
+    }
+
+    fn warnings(&self, other: &Member, names: usize, kind: Kind) -> Vec<Warning> {
+        let (kept, stat) = (&self.keep.stat, &other.stat);
+        let differs = [
+            (Warning::Owner, (kept.uid, kept.gid) != (stat.uid, stat.gid)),
+            (Warning::Mode, kept.mode != stat.mode),
+            (Warning::Mtime, kept.mtime_ns() != stat.mtime_ns()),
+            (Warning::Xattrs, other.other_xattrs),
+            (Warning::Device, kept.device != stat.device),
+            (Warning::Links, u64::from(stat.links) > names as u64),
+        ];
+        let all = differs.into_iter().filter(|&(_, is)| is && kind.loses_metadata());
+        all.map(|(warning, _)| warning).collect()
+    }
+
+    /// Returns the names that go, those of one inode together.
+    fn files(&self) -> impl Iterator<Item = &[Member]> {
+        self.others.chunk_by(|a, b| a.stat.key() == b.stat.key())
+    }
+
+    /// Returns how much there is to go through to carry it out.
+    pub fn amount(&self, kind: Kind) -> Amount {
+        Amount::of(kind, self.keep.stat.size, self.others.len())
+    }
+
+    /// Returns how many bytes the kind may take instead, as far as metadata tells.
+    pub fn takes(&self, kind: Kind) -> u64 {
+        let copies = if kind == Kind::Separate { self.others.len() as u64 } else { 0 };
+        self.keep.stat.allocated.saturating_mul(copies)
+    }
+
+    /// Returns how many bytes it frees to let the others go, as far as metadata tells.
+    pub fn frees(&self, kind: Kind) -> u64 {
+        if matches!(kind, Kind::Quarantine | Kind::Separate) {
+            return 0;
+        }
+        let goes = |names: &&[Member]| {
+            let first = &names[0];
+            let all_go = u64::from(first.stat.links) <= names.len() as u64;
+            !first.frees_nothing && (kind == Kind::Reflink || all_go)
+        };
+        self.files()
+            .filter(goes)
+            .fold(0, |bytes, names| bytes.saturating_add(names[0].stat.allocated))
+    }
+}

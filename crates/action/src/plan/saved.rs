@@ -1,0 +1,289 @@
+//! A plan in a file, one action a line, for people to look at and to take lines out of.
+//!
+//! Each line stands for itself: what is to be done with a file, the file that stays for it, and what
+//! both were. A plan that is read is held against itself: no file may be kept for one and go for
+//! another.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::json_bytes::JsonBytes;
+use crate::plan::decide::Plan;
+use crate::plan::kind::Kind;
+use crate::plan::target::{Group, Target, Version};
+
+/// The version of the lines that are written and read.
+const FORMAT_VERSION: u32 = 1;
+
+/// One line. Each has the version, as any of them may be taken out.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedLine {
+    format_version: u32,
+    action: Kind,
+    path: JsonBytes,
+    kept: JsonBytes,
+    #[serde(default)]
+    why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    was: Version,
+    kept_was: Version,
+}
+
+/// A plan that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// What is to be done with each file.
+    pub kind: Kind,
+    /// The groups, in the order of the file.
+    pub groups: Vec<SavedGroup>,
+}
+
+/// A group of a plan that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SavedGroup {
+    /// The files.
+    pub group: Group,
+    /// Why the first stays, in the words of who planned it.
+    pub why: String,
+}
+
+/// Why a plan cannot be used. Nothing was done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SavedError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    /// It is something else; what is wrong with its first line.
+    #[error("not a plan of lop: {0}")]
+    NoPlan(String),
+    /// A line is not one of a plan.
+    #[error("line {line}: {why}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The plan would take away what it relies on.
+    #[error("line {line}: {} {what}", String::from_utf8_lossy(path))]
+    Contradiction {
+        /// The number of the line, from 1.
+        line: u64,
+        /// The file.
+        path: Vec<u8>,
+        /// What is contradictory about it.
+        what: &'static str,
+    },
+}
+
+/// Writes the lines of a plan.
+pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
+    for other in &plan.others {
+        let line = SavedLine {
+            format_version: FORMAT_VERSION,
+            action: kind,
+            path: JsonBytes(other.target.path.clone()),
+            kept: JsonBytes(plan.keep.target.path.clone()),
+            why: plan.why.to_string(),
+            digest: plan.digest.map(|digest| digest.to_string()),
+            was: other.target.version,
+            kept_was: plan.keep.target.version,
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Reads a plan; nothing if no line is left in it.
+///
+/// # Errors
+///
+/// What is wrong with it; [`SavedError::Contradiction`] if it is read well but not safe.
+pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
+    let mut groups: Vec<SavedGroup> = Vec::new();
+    let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
+    let mut checks = Checks::default();
+    let mut kind = None;
+    for (number, text) in (1u64..).zip(from.split(b'\n')) {
+        let text = text?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let wrong = |why: String| SavedError::Line { line: number, why };
+        if let Some(other) = other_version(&text) {
+            return Err(wrong(format!("another version of lop wrote it (format {other})")));
+        }
+        let line = serde_json::from_slice::<SavedLine>(&text).map_err(|e| match kind {
+            None => SavedError::NoPlan(e.to_string()),
+            Some(_) => wrong(e.to_string()),
+        })?;
+        if *kind.get_or_insert(line.action) != line.action {
+            return Err(wrong("another kind of action than in the lines before".into()));
+        }
+        if !(line.path.0.starts_with(b"/") && line.kept.0.starts_with(b"/")) {
+            return Err(wrong("a path is not absolute".into()));
+        }
+        checks.take(number, &line)?;
+        let key = (line.kept.0.clone(), line.kept_was.inode);
+        let at = *numbers.entry(key).or_insert_with(|| {
+            let keep = Target { path: line.kept.0, version: line.kept_was, tag: u32::MAX };
+            // Somebody may have changed the digest, and undo relies on it: it is found out anew.
+            let group = Group { keep, others: Vec::new(), digest: None };
+            groups.push(SavedGroup { group, why: line.why });
+            groups.len() - 1
+        });
+        groups[at].group.others.push(Target {
+            path: line.path.0,
+            version: line.was,
+            tag: u32::MAX,
+        });
+    }
+    checks.end()?;
+    let Some(kind) = kind else { return Ok(None) };
+    for SavedGroup { group, .. } in &mut groups {
+        bring_names_together(&mut group.others);
+    }
+    Ok(Some(Saved { kind, groups }))
+}
+
+/// Returns the version of a line that is not of this one.
+fn other_version(line: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format_version: u32,
+    }
+    let Versioned { format_version } = serde_json::from_slice(line).ok()?;
+    (format_version != FORMAT_VERSION).then_some(format_version)
+}
+
+/// Has names of one inode next to each other, where the first of them is.
+fn bring_names_together(others: &mut [Target]) {
+    let inode = |other: &Target| (other.version.device, other.version.inode);
+    let mut first = HashMap::new();
+    for (at, other) in others.iter().enumerate() {
+        first.entry(inode(other)).or_insert(at);
+    }
+    others.sort_by_key(|other| first[&inode(other)]);
+}
+
+/// Finds lines that contradict each other.
+#[derive(Default)]
+struct Checks {
+    going: HashSet<Vec<u8>>,
+    going_inodes: HashMap<(u64, u64), (u64, Vec<u8>)>,
+    kept_inodes: HashSet<(u64, u64)>,
+}
+
+impl Checks {
+    fn take(&mut self, number: u64, line: &SavedLine) -> Result<(), SavedError> {
+        let what = if line.was.size != line.kept_was.size {
+            Some("has not the size of the file that is kept for it")
+        } else if !self.going.insert(line.path.0.clone()) {
+            Some("is there twice")
+        } else {
+            None
+        };
+        if let Some(what) = what {
+            let path = line.path.0.clone();
+            return Err(SavedError::Contradiction { line: number, path, what });
+        }
+        let inode = |version: &Version| (version.device, version.inode);
+        self.going_inodes.insert(inode(&line.was), (number, line.path.0.clone()));
+        self.kept_inodes.insert(inode(&line.kept_was));
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), SavedError> {
+        let both = self.going_inodes.iter().filter(|(inode, _)| self.kept_inodes.contains(inode));
+        match both.map(|(_, at)| at).min() {
+            None => Ok(()),
+            Some((line, path)) => Err(SavedError::Contradiction {
+                line: *line,
+                path: path.clone(),
+                what: "is to go, and is kept for another one",
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Saved, SavedError, load};
+    use crate::plan::kind::Kind;
+
+    fn line(path: &str, inode: u64, keep: &str, kept: u64) -> String {
+        let version =
+            |inode| format!(r#"{{"device":1,"inode":{inode},"size":5,"mtime_ns":0,"ctime_ns":0}}"#);
+        let (was, kept) = (version(inode), version(kept));
+        format!(
+            r#"{{"format_version":1,"action":"delete","path":"{path}","kept":"{keep}","was":{was},"kept_was":{kept}}}"#
+        )
+    }
+
+    fn read(lines: &[String]) -> Result<Saved, SavedError> {
+        load(lines.join("\n").as_bytes()).map(|saved| saved.expect("there are lines"))
+    }
+
+    #[test]
+    fn lines_of_one_kept_file_are_a_group() {
+        let saved = read(&[line("/b", 2, "/a", 1), line("/d", 4, "/c", 3), line("/e", 5, "/a", 1)]);
+        let saved = saved.expect("is a plan");
+        assert_eq!(saved.kind, Kind::Delete);
+        let counts: Vec<usize> =
+            saved.groups.iter().map(|saved| saved.group.others.len()).collect();
+        assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn names_of_a_file_come_together_where_the_first_is() {
+        let lines = [("/d", 4), ("/b", 2), ("/e", 4), ("/c", 3)];
+        let lines = lines.map(|(path, inode)| line(path, inode, "/a", 1));
+        let saved = read(&lines).expect("is a plan");
+        let others = &saved.groups[0].group.others;
+        let paths: Vec<_> = others.iter().map(|o| str::from_utf8(&o.path).expect("is")).collect();
+        assert_eq!(paths, ["/d", "/e", "/b", "/c"]);
+    }
+
+    #[test]
+    fn a_plan_that_takes_away_what_it_keeps_is_refused() {
+        for lines in [
+            [line("/b", 2, "/a", 1), line("/a", 1, "/b", 2)],
+            [line("/b", 2, "/a", 1), line("/c", 3, "/b", 2)],
+            [line("/b", 2, "/a", 1), line("/b", 2, "/a", 1)],
+            // The same files by other paths.
+            [line("/b", 2, "/a", 1), line("/other/a", 1, "/c", 3)],
+        ] {
+            assert!(matches!(read(&lines), Err(SavedError::Contradiction { .. })), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn each_line_has_a_version_and_another_one_is_refused() {
+        let first = line("/b", 2, "/a", 1);
+        let later = first.replace("\"format_version\":1", "\"format_version\":2,\"new\":0");
+        let Err(SavedError::Line { line: 1, why }) = read(&[later]) else { panic!("refused") };
+        assert_eq!(why, "another version of lop wrote it (format 2)");
+        let none = first.replace("\"format_version\":1,", "");
+        assert!(matches!(read(&[none]), Err(SavedError::NoPlan(_))));
+    }
+
+    #[test]
+    fn what_is_no_plan_is_said_with_its_line() {
+        for text in ["{}", "nonsense", r#"{"action":"delete"}"#, "\u{0}"] {
+            assert!(matches!(load(text.as_bytes()), Err(SavedError::NoPlan(_))), "{text}");
+        }
+        let second = [line("/b", 2, "/a", 1), "nonsense".into()];
+        assert!(matches!(read(&second), Err(SavedError::Line { line: 2, .. })));
+        for empty in ["", "\n \n"] {
+            assert!(load(empty.as_bytes()).is_ok_and(|saved| saved.is_none()));
+        }
+        let relative = line("b", 2, "/a", 1);
+        assert!(matches!(read(&[relative]), Err(SavedError::Line { line: 1, .. })));
+    }
+}

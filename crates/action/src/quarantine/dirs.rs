@@ -1,0 +1,213 @@
+//! Stores that are looked at for themselves, without the journals of the runs that filled them: each run's directory in
+//! them has a manifest.
+//!
+//! A disk may be mounted elsewhere than it was. Files are then restored below the directory that the store is in
+//! now, as they were below the one that it was in.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use fsops::{Context, DirBuffer, Kind as Entry, Op, check_private};
+use runtime::Progress;
+use walk::{Reach, STORE_PREFIX, split};
+
+use crate::error::{Error, Refusal};
+use crate::journal::actions::FileActions;
+use crate::journal::leftovers::Leftovers;
+use crate::journal::log::Journal;
+use crate::journal::replay::Replay;
+use crate::quarantine::purge::{PurgeOutcome, QuarantinedFile, list_quarantined, purge_run};
+use crate::staging::dir::{MANIFEST, open_staging};
+use crate::statuses::Statuses;
+use crate::undo::outcome::UndoOutcome;
+use crate::undo::run::undo_run;
+
+/// Directories kept open.
+const OPEN_DIRS: usize = 4;
+
+/// The runs that have files in one or several stores.
+#[derive(Debug)]
+pub struct Quarantine {
+    runs: Vec<QuarantinedRun>,
+}
+
+/// What a run has in a store.
+#[derive(Debug)]
+struct QuarantinedRun {
+    manifest: PathBuf,
+    replay: Replay,
+}
+
+/// What came of restoring files from a store.
+#[derive(Debug, Default)]
+pub struct RestoreOutcome {
+    /// Files that have their names again.
+    pub done: u64,
+    /// Files that do not, with the reason.
+    pub refused: Vec<Refusal>,
+    /// Paths that were named and that no file in the store was at or below.
+    pub unmatched: Vec<Vec<u8>>,
+    /// The first, by run (in a shelf: by its place there) and number of the intent.
+    pub(crate) back: Vec<(u64, Vec<u64>)>,
+    /// The status change times that this gave to inodes.
+    pub statuses: Statuses,
+}
+
+impl Quarantine {
+    /// Opens a store, or the stores that are in a directory, at an absolute path with no link in it.
+    ///
+    /// `unreadable` is told of stores, runs and files of which nothing can be known.
+    ///
+    /// # Errors
+    ///
+    /// That the directory cannot be listed.
+    pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
+        let mut reach = Reach::new(OPEN_DIRS);
+        let is_store = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
+        let stores = if is_store(dir) {
+            vec![dir.to_vec()]
+        } else {
+            let mut below = dirs_in(dir, &mut reach)?;
+            below.retain(|path| is_store(path));
+            below
+        };
+        let mut runs = Vec::new();
+        for store in stores {
+            // A store of somebody else tells what they want it to tell.
+            let own = reach.dir(&store).and_then(check_private).context(Op::Open, || shown(&store));
+            let listed = own.map_err(Error::File).and_then(|()| dirs_in(&store, &mut reach));
+            for run in listed.unwrap_or_else(|error| {
+                unreadable(error);
+                Vec::new()
+            }) {
+                match shelved(&run, &mut reach, &mut unreadable) {
+                    Ok(shelved) => runs.extend(shelved),
+                    Err(error) => unreadable(error),
+                }
+            }
+        }
+        runs.sort_by_key(|shelved| shelved.replay.started_ms);
+        Ok(Quarantine { runs })
+    }
+
+    /// Returns the files in quarantine, those of the oldest run first.
+    pub fn list(&self) -> Result<Vec<QuarantinedFile>, Error> {
+        let mut all = Vec::new();
+        for QuarantinedRun { replay, .. } in &self.runs {
+            all.extend(list_quarantined(replay.run, replay)?);
+        }
+        Ok(all)
+    }
+
+    /// Gives files their names back; with paths only those that were at or below one of them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`crate::Runs::undo`].
+    pub fn restore(
+        &self,
+        paths: &[Vec<u8>],
+        progress: &Progress,
+    ) -> Result<(RestoreOutcome, Result<(), Error>), Error> {
+        let mut all = RestoreOutcome { unmatched: paths.to_vec(), ..RestoreOutcome::default() };
+        for (at, QuarantinedRun { manifest, replay }) in (0..).zip(&self.runs) {
+            let journal = Journal::open(manifest.clone(), replay.next())?;
+            let (undone, ended) = undo_run(replay, paths, &journal, progress)?;
+            all.add(at, undone);
+            if ended.is_err() {
+                return Ok((all, ended));
+            }
+        }
+        Ok((all, Ok(())))
+    }
+
+    /// Returns what the runs did with the files that were given their names back.
+    pub fn restored_actions(self, restored: &RestoreOutcome) -> Vec<FileActions> {
+        let runs = (0..).zip(self.runs);
+        let of = |(at, QuarantinedRun { replay, .. }): (u64, QuarantinedRun)| {
+            let back = restored.back.iter().find(|(run, _)| *run == at);
+            FileActions::of(replay, back.map(|(_, back)| back.clone()).unwrap_or_default())
+        };
+        runs.map(of).collect()
+    }
+
+    /// Removes files for good that were moved there before `before_ms`, milliseconds since the epoch.
+    ///
+    /// # Errors
+    ///
+    /// As for [`crate::Runs::purge`].
+    pub fn purge(
+        &self,
+        before_ms: i64,
+        progress: &Progress,
+    ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
+        let mut purged = PurgeOutcome::default();
+        for QuarantinedRun { manifest, replay } in &self.runs {
+            if replay.started_ms >= before_ms || !replay.has_done() {
+                continue;
+            }
+            let journal = Journal::open(manifest.clone(), replay.next())?;
+            if let Err(error) = purge_run(replay, &journal, progress, &mut purged) {
+                return Ok((purged, Err(error)));
+            }
+        }
+        Ok((purged, Ok(())))
+    }
+}
+
+impl RestoreOutcome {
+    pub(crate) fn add(&mut self, run: u64, undone: UndoOutcome) {
+        self.back.push((run, undone.back));
+        self.statuses.add(undone.statuses);
+        self.done += undone.done;
+        self.refused.extend(undone.refused);
+        self.unmatched.retain(|path| undone.unmatched.contains(path));
+    }
+}
+
+/// Returns what a run has in its directory in a store; nothing if that is nothing.
+fn shelved(
+    path: &[u8],
+    reach: &mut Reach,
+    unreadable: &mut impl FnMut(Error),
+) -> Result<Option<QuarantinedRun>, Error> {
+    let staging = open_staging(0, path, reach).context(Op::Open, || shown(path))?;
+    let mut found = Leftovers::default();
+    found.look_into(&staging);
+    if found.files.is_empty() {
+        return Ok(None);
+    }
+    let manifest = PathBuf::from(OsString::from_vec(staging.path_of(MANIFEST)));
+    let bad = |why: String| Error::Journal { path: manifest.clone(), why };
+    let replay = Replay::read(&manifest)?;
+    let mut replay = replay.ok_or_else(|| bad("it was cut off before it began".into()))?;
+    let unknown = replay.adopt_directory(path, &found.files);
+    if unknown > 0 {
+        let are = if unknown == 1 { "is" } else { "are" };
+        let why = format!("it does not tell of all files beside it: {unknown} {are} unknown");
+        unreadable(bad(why));
+    }
+    Ok(Some(QuarantinedRun { manifest, replay }))
+}
+
+/// Returns the paths of the directories in a directory.
+fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
+    let dir = reach.dir(path).context(Op::Open, || shown(path))?;
+    let mut found: Vec<CString> = Vec::new();
+    let listed = dir.open_below_within(b".").and_then(|list| {
+        list.for_each(&mut DirBuffer::default(), |item| {
+            if matches!(item.kind, Entry::Dir | Entry::Unknown) {
+                found.push(item.name.into());
+            }
+        })
+    });
+    listed.context(Op::List, || shown(path))?;
+    found.retain(|name| dir.stat_child(name).is_ok_and(|stat| stat.kind == Entry::Dir));
+    let above = path.strip_suffix(b"/").unwrap_or(path);
+    Ok(found.into_iter().map(|name| [above, b"/", name.to_bytes()].concat()).collect())
+}
+
+fn shown(path: &[u8]) -> PathBuf {
+    OsStr::from_bytes(path).into()
+}

@@ -1,0 +1,151 @@
+//! Files in quarantine: which there are, and their removal for good.
+//!
+//! A file is removed only if the file that was kept for it is there, is what it was, and is equal to it
+//! now, byte by byte. It may be the last one otherwise.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{File, Op};
+use runtime::{Interrupted, Progress, Stage};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::identity::is_kept_file;
+use crate::journal::identity::is_unchanged;
+use crate::journal::lines::Lines;
+use crate::journal::locate::IntentLocator;
+use crate::journal::log::Journal;
+use crate::journal::record::{Intent, Record};
+use crate::journal::replay::{Fate, Replay};
+use crate::plan::kind::Kind;
+use crate::run::compare::equal_under_leases;
+
+/// A file in quarantine.
+#[derive(Clone, Debug)]
+pub struct QuarantinedFile {
+    /// The run that moved it there.
+    pub run: u64,
+    /// When that run began, milliseconds since the epoch.
+    pub since_ms: i64,
+    /// Where it was.
+    pub path: Vec<u8>,
+    /// Where it is.
+    pub at: Vec<u8>,
+    /// Length in bytes.
+    pub size: u64,
+    /// Bytes that it takes.
+    pub allocated: u64,
+}
+
+/// What came of a removal.
+#[derive(Debug, Default)]
+pub struct PurgeOutcome {
+    /// Files that are gone.
+    pub done: u64,
+    /// Bytes that are free by that.
+    pub freed: u64,
+    /// Files that are still there, with the reason.
+    pub refused: Vec<Refusal>,
+}
+
+/// Returns the files of a run that are in quarantine.
+pub(crate) fn list_quarantined(run: u64, replay: &Replay) -> Result<Vec<QuarantinedFile>, Error> {
+    let mut locator = IntentLocator::new(replay);
+    let mut found = Vec::new();
+    for n in quarantined(replay) {
+        let intent = replay.intent(n)?.intent;
+        let Ok(Some(staging)) = locator.staging(&intent) else { continue };
+        let name = staging.name_of(n);
+        let Ok(stat) = staging.dir.stat_child(&name) else { continue };
+        found.push(QuarantinedFile {
+            run,
+            since_ms: replay.started_ms,
+            at: staging.path_of(&name),
+            path: intent.path.0,
+            size: stat.size,
+            allocated: stat.allocated,
+        });
+    }
+    Ok(found)
+}
+
+fn quarantined(replay: &Replay) -> impl Iterator<Item = u64> {
+    replay.with_fate(Fate::Done).filter(|_| replay.by == Kind::Quarantine)
+}
+
+/// Removes the files of a run that are in quarantine.
+///
+/// # Errors
+///
+/// That the journal cannot be written, or a stop was asked for.
+pub(crate) fn purge_run(
+    replay: &Replay,
+    journal: &Journal,
+    progress: &Progress,
+    purged: &mut PurgeOutcome,
+) -> Result<(), Error> {
+    progress.enter(Stage::Act);
+    let mut locator = IntentLocator::new(replay);
+    let mut scratch = content::Scratch::default();
+    let mut lines = Lines::default();
+    let mut stopped = Ok(());
+    for n in quarantined(replay) {
+        stopped = progress.check();
+        if stopped.is_err() {
+            break;
+        }
+        let intent = replay.intent(n)?.intent;
+        progress.files_done.fetch_add(1, Relaxed);
+        match remove(&mut locator, &intent, progress, &mut scratch) {
+            Ok(freed) => {
+                purged.done += 1;
+                purged.freed += freed;
+                lines.push(&Record::Purged { n });
+            }
+            Err(reason) => {
+                purged.refused.push(Refusal { path: intent.path.0, reason });
+            }
+        }
+    }
+    // After a power failure a file may be there again, and is not to be called gone.
+    locator.cleanup_and_sync()?;
+    lines.push(&Record::UndoEnd { ended_ms: None });
+    journal.append(&lines, true)?;
+    Ok(stopped?)
+}
+
+fn remove(
+    locator: &mut IntentLocator<'_>,
+    intent: &Intent,
+    progress: &Progress,
+    scratch: &mut content::Scratch,
+) -> Result<u64, Reason> {
+    let open = Reason::failed(Op::Open);
+    let staging =
+        locator.staging(intent).map_err(&open)?.ok_or_else(|| locator.not_in_staging(intent))?;
+    let name = staging.name_of(intent.n);
+    let file = staging.dir.open_file(&name).map_err(&open)?;
+    let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
+    if !is_unchanged(&stat, &staging.dir, &intent.was, locator.fsid(intent)) {
+        return Err(Reason::Changed);
+    }
+    let (dir, kept_name) = locator.reach.site(&intent.keep.0).map_err(|_| Reason::Last)?;
+    let kept: File = dir.open_file(&kept_name).map_err(|_| Reason::Last)?;
+    let before = kept.stat().map_err(Reason::kept_failed(Op::Stat))?;
+    if !is_kept_file(intent, &before) {
+        return Err(Reason::Last);
+    }
+    let leases = match equal_under_leases(&kept, &file, stat.size, scratch, progress) {
+        Ok(Some(leases)) => leases,
+        Ok(None) => return Err(Reason::Differs),
+        Err(Interrupted) => return Err(Reason::stopped()),
+    };
+    let now = dir.stat_child(&kept_name).map_err(|_| Reason::Last)?;
+    if !now.same_version(&before) {
+        return Err(Reason::Last);
+    }
+    if !leases.hold() {
+        return Err(Reason::KeptWritten);
+    }
+    staging.dir.remove_name(&name).map_err(Reason::failed(Op::Remove))?;
+    Ok(if stat.links == 1 { stat.allocated } else { 0 })
+}

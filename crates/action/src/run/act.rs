@@ -1,0 +1,332 @@
+//! What is done with one file, by kind.
+
+use std::io;
+
+use fsops::{File, FileKey, Lease, Op, Shared, Stat, Volume};
+
+use crate::error::Reason;
+use crate::journal::lines::Lines;
+use crate::journal::record::Record;
+use crate::plan::kind::Kind;
+use crate::plan::obstacle::{has_nothing_to_share, unsupported};
+use crate::run::apply::Worker;
+use crate::run::copy::CopyJob;
+use crate::run::open::{KeptFile, OpenedFile, Redundant};
+use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
+use crate::statuses::is_alone;
+
+impl Worker<'_> {
+    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the status
+    /// change time that the action gave it.
+    ///
+    /// # Errors
+    ///
+    /// Why not. The file is then what it was, unless the reason is [`Reason::Left`].
+    pub(crate) fn act(
+        &mut self,
+        one: &Redundant<'_>,
+        kept: &KeptFile<'_>,
+        ours: &std::collections::HashMap<FileKey, Stat>,
+    ) -> Result<(u64, Option<i64>), Reason> {
+        let file = &one.opened.file;
+        let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
+        if let Lease::Written = lease {
+            return Err(Reason::Written);
+        }
+        let now = file.stat().map_err(Reason::failed(Op::Stat))?;
+        let planned = ours.get(&now.key()).unwrap_or(&one.opened.stat);
+        if !now.same_version(planned) {
+            return Err(Reason::Changed);
+        }
+        let freed = self.frees(one, &now);
+        let Some(staging) = &one.staging else {
+            self.share(one, kept)?;
+            // Sharing extents changes neither names nor status.
+            self.outcome.statuses.note(&now, Some(now));
+            return Ok((freed, None));
+        };
+        self.note_times(one)?;
+        let place = NameSwap::for_action(&one.opened.dir, &one.opened.name, staging, one.n);
+        let mut new = match (self.shared.options.kind, &one.link) {
+            (Kind::Hardlink, _) => Substitute::Link(vec![kept.stat.key()]),
+            (Kind::Separate, _) => self.copy(one, &place, &now)?,
+            (_, Some(target)) => Substitute::Symlink(target.clone()),
+            _ => Substitute::Nothing,
+        };
+        let copy = match new {
+            Substitute::Copy { .. } => staging.dir.open_file(&place.new).ok(),
+            _ => None,
+        };
+        let copy_lease = copy.as_ref().map(File::keep_writers_away);
+        match self.change_name(one, &place, kept, &mut new, &lease) {
+            Ok(()) => {
+                if let (Some(copy), Some(lease)) = (&copy, &copy_lease) {
+                    self.note_copy(copy, &now, lease);
+                }
+                Ok((freed, self.note_status(one, &now, &lease)))
+            }
+            Err(reason) => {
+                // The copy may have been in place for a moment, and a program may have written to it there.
+                let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
+                place.roll_back_if(&new, &is_untouched).and(Err(reason))
+            }
+        }
+    }
+
+    /// Records the status change time of a copy that replaced a file, unless somebody may have written to it since.
+    fn note_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
+        let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
+        if let Some(copy) = copy.filter(|_| is_alone(lease)) {
+            self.outcome.statuses.note_made(&copy);
+        }
+    }
+
+    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a name.
+    fn note_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
+        let statuses = &mut self.outcome.statuses;
+        if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
+            return None;
+        }
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE) anybody may have
+        // written since the name changed.
+        let now = one.opened.file.stat_now().ok().filter(|_| is_alone(lease));
+        statuses.note(was, now);
+        statuses.of(was.key()).map(|status| status.after_ns)
+    }
+
+    fn change_name(
+        &self,
+        one: &Redundant<'_>,
+        place: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        new: &mut Substitute,
+        lease: &Lease<'_>,
+    ) -> Result<(), Reason> {
+        let staging = &place.staging.dir;
+        let taken = match new {
+            Substitute::Link(keys) => {
+                self.link(one.n, place, kept, keys)?;
+                let taken = place.swap()?;
+                self.note_link_in_place(one.n, place, kept, keys)?;
+                taken
+            }
+            Substitute::Symlink(target) => {
+                let failed = failed_link(Kind::Symlink, &one.opened.volume);
+                staging.make_symlink(target, &place.new).map_err(failed)?;
+                if kept.is_local() {
+                    place.swap()?
+                } else {
+                    // Were the kept one this very file after all, whoever serves it would follow the link to
+                    // itself.
+                    let new = Substitute::Symlink(target.clone());
+                    place.swap_in_steps(|taken| check_kept(kept, &new, taken))?
+                }
+            }
+            Substitute::Copy { .. } => place.swap()?,
+            Substitute::Nothing => place.take_out()?,
+        };
+        check_taken(&taken, &one.opened)?;
+        // After it was taken out: of two runs that take each other's kept file, one sees that.
+        check_kept(kept, new, &taken)?;
+        check_unwritten(&taken, &one.opened.file, lease)?;
+        if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
+    }
+
+    /// Makes a further name of the kept file, in the private directory.
+    ///
+    /// By what it is known again is asked of the link itself: where names have inode numbers of their own
+    /// (FUSE), or a link is made of a copy (overlayfs), that is not what the kept file is known by.
+    fn link(
+        &self,
+        n: u64,
+        place: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        let staging = &place.staging.dir;
+        let failed = failed_link(Kind::Hardlink, kept.volume);
+        staging.link_file(kept.file, &place.new).map_err(failed)?;
+        let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
+        if made.links < 2 {
+            // It does not count them (sshfs), so none could be told from a last name.
+            staging.remove_name(&place.new).map_err(Reason::failed(Op::Remove))?;
+            let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
+            return Err(Reason::Unsupported { file_system, kind });
+        }
+        self.note_link(n, &made, keys)
+    }
+
+    /// Learns by what such a link is known in the place: it may be another name than the one that was made
+    /// first, where nothing can be exchanged.
+    fn note_link_in_place(
+        &self,
+        n: u64,
+        place: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        if keys.len() < 2 {
+            return Ok(());
+        }
+        let now = place.dir.stat_child(place.name).map_err(Reason::failed(Op::Stat))?;
+        let is_link = now.links > 1 && same_bytes(&now, kept.stat);
+        if is_link { self.note_link(n, &now, keys) } else { Ok(()) }
+    }
+
+    /// Notes by what else than the kept file's number a link to it is known.
+    fn note_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
+        if keys.contains(&link.key()) {
+            return Ok(());
+        }
+        keys.push(link.key());
+        let mut lines = Lines::default();
+        lines.push(&Record::Linked { n, inode: link.inode });
+        let failed = |_| Reason::Failed { op: Op::Write, source: io::ErrorKind::Other.into() };
+        self.shared.journal.append(&lines, false).map_err(failed)
+    }
+
+    /// Makes a copy of a file that is to take its place, on the disk.
+    fn copy(
+        &mut self,
+        one: &Redundant<'_>,
+        place: &NameSwap<'_>,
+        now: &Stat,
+    ) -> Result<Substitute, Reason> {
+        let file = &one.opened.file;
+        let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
+        let copy = CopyJob { source: file, like: now, xattrs: &xattrs, digest: false };
+        let staging = &place.staging.dir;
+        let made = copy.make(place, &mut self.scratch, &self.meter).and_then(|made| {
+            if !made.has_owner {
+                let source = io::ErrorKind::PermissionDenied.into();
+                return Err(Reason::Failed { op: Op::Change, source });
+            }
+            let new = made.file;
+            new.sync().map_err(Reason::failed(Op::Sync))?;
+            let made = new.stat().map_err(Reason::failed(Op::Stat))?;
+            staging
+                .move_new(&place.temp, staging, &place.new)
+                .map_err(Reason::failed(Op::Rename))?;
+            Ok(Substitute::copy(&made))
+        });
+        if made.is_err() {
+            place.remove_temp();
+        }
+        made
+    }
+
+    fn share(&self, one: &Redundant<'_>, kept: &KeptFile<'_>) -> Result<(), Reason> {
+        let file = &one.opened.file;
+        if has_nothing_to_share(file, kept.file) {
+            return Err(Reason::Same);
+        }
+        match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
+            Ok(Shared::Whole) => Ok(()),
+            Ok(Shared::Differs) => Err(Reason::Differs),
+            Err(source) if source.kind() == io::ErrorKind::Unsupported => {
+                Err(Reason::Unsupported { file_system: kept.volume.name(), kind: Kind::Reflink })
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Share, source }),
+        }
+    }
+
+    /// Returns how many bytes an action on a file frees: none while it has other names, or others have
+    /// its extents, or if its bytes are inside its inode.
+    fn frees(&self, one: &Redundant<'_>, now: &Stat) -> u64 {
+        let kind = self.shared.options.kind;
+        let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
+        let goes = kind == Kind::Reflink || now.links == 1 && !moves;
+        if !goes || one.opened.file.has_no_space_of_its_own() { 0 } else { now.allocated }
+    }
+
+    /// Remembers the times of a file's directory if they are to be given back.
+    fn note_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
+        if !self.shared.options.directory_times {
+            return Ok(());
+        }
+        let stat = one.opened.dir.stat().map_err(Reason::failed(Op::Stat))?;
+        let mut times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        times.entry(stat.key()).or_insert((stat.atime, stat.mtime));
+        self.touched.insert(stat.key(), one.opened.dir.clone());
+        Ok(())
+    }
+
+    /// Gives directories that were touched back the times that they had.
+    pub(crate) fn restore_times(&mut self) {
+        for (key, dir) in self.touched.drain() {
+            let times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(&(atime, mtime)) = times.get(&key) {
+                // The names are what matters; a time that cannot be set is no failure.
+                let _refused = dir.set_times(atime, mtime);
+            }
+        }
+    }
+}
+
+/// Returns why a link could not be made.
+fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
+    move |source| {
+        unsupported(kind, volume, &source).unwrap_or(Reason::Failed { op: Op::Link, source })
+    }
+}
+
+/// Makes sure that what was taken out is what was compared: the file that is open, and unchanged.
+///
+/// As it is open nothing else can have its number. If the number is another one, it is asked for again: a rename
+/// may have changed it (overlayfs).
+fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> {
+    let key = taken.stat.key();
+    let is_held = key == opened.stat.key()
+        || opened.file.stat_now().map_err(Reason::failed(Op::Stat))?.key() == key;
+    match is_held {
+        true if same_bytes(&taken.stat, &opened.stat) => Ok(()),
+        true => Err(Reason::Changed),
+        false => Err(Reason::Swapped),
+    }
+}
+
+/// Makes sure that the kept file is still there, and is what it was.
+///
+/// A stacked or a network file system may show the file that was taken out a moment ago under the kept
+/// one's name, as a file of its own: it still does, but a rename is a status change, and that shows too.
+/// A hard link is one of the kept file's names itself, and made by a status change.
+///
+/// Where the kernel only passes on what it is told, metadata may be from a cache. So the file is opened anew by
+/// its name, which has to be looked up wherever it is (sshfs, network file systems).
+fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
+    let now = match new {
+        Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
+        _ if kept.is_local() => kept.dir.stat_child_now(kept.name),
+        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_now()),
+    };
+    let is_link = matches!(new, Substitute::Link(_) | Substitute::Copy { .. });
+    match now {
+        Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
+        // Both have changed at the same nanosecond, when one of them was renamed.
+        Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
+            Err(Reason::Same)
+        }
+        Ok(now) if now.key() == kept.stat.key() || is_link => Err(Reason::KeptChanged),
+        Ok(_) => Err(Reason::KeptGone),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::KeptGone),
+        Err(source) => Err(Reason::KeptFailed { op: Op::Stat, source }),
+    }
+}
+
+/// Makes sure, as the last thing, that nobody has written to a file since it was taken out, and nobody is
+/// about to: whoever opened it before its name changed would write to a file without a name.
+fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
+    if !lease.holds() {
+        return Err(Reason::Written);
+    }
+    if let Lease::Granted(_) = lease {
+        return Ok(());
+    }
+    let now = file.stat_now().map_err(Reason::failed(Op::Stat))?;
+    if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
+}
+
+/// Returns whether two looks at one file found the same bytes, as far as size and time tell.
+pub(crate) fn same_bytes(one: &Stat, other: &Stat) -> bool {
+    (one.size, one.mtime_ns()) == (other.size, other.mtime_ns())
+}

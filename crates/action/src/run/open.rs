@@ -1,0 +1,194 @@
+//! Opens the files of groups and notes what is to be done with them. What is not what it was when that was
+//! decided is left alone.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::rc::Rc;
+
+use content::Digest;
+use fsops::{Dir, File, FileKey, Kind as Entry, Op, Stat, Volume};
+use walk::split;
+
+use crate::error::{Error, Reason};
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::Lines;
+use crate::journal::record::{FormerMetadata, Intent, Record};
+use crate::plan::kind::Kind;
+use crate::plan::obstacle::{KeptLocation, check_not_own};
+use crate::plan::relative_path::relative;
+use crate::plan::target::{Group, Target, Version};
+use crate::run::apply::Worker;
+use crate::staging::dir::Staging;
+use crate::staging::placement::StagingFailure;
+
+/// A file that is open, with its name.
+pub(crate) struct OpenedFile<'g> {
+    pub(crate) target: &'g Target,
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) file: File,
+    pub(crate) volume: Volume,
+    /// What it was when it was opened, or after the last change of ours.
+    pub(crate) stat: Stat,
+}
+
+/// A file that is to go.
+pub(crate) struct Redundant<'g> {
+    pub(crate) opened: OpenedFile<'g>,
+    pub(crate) n: u64,
+    pub(crate) staging: Option<Staging>,
+    /// What a symbolic link in its place has in it.
+    pub(crate) link: Option<Vec<u8>>,
+    /// The digest of its content, if the comparison found it out: nobody knew it before.
+    pub(crate) digest: Option<Digest>,
+}
+
+/// Inodes that this group has changed, as they are now: their status change time is not what was
+/// planned any more.
+pub(crate) type OwnChanges = HashMap<FileKey, Stat>;
+
+impl Worker<'_> {
+    /// Opens the files of a group and notes what is to be done.
+    pub(crate) fn open_group<'g>(
+        &mut self,
+        group: &'g Group,
+        others: &'g [Target],
+        ours: &OwnChanges,
+    ) -> Result<Option<(OpenedFile<'g>, Vec<Redundant<'g>>)>, Error> {
+        let kept = match self.open(&group.keep, ours) {
+            Ok(kept) => kept,
+            Err(reason) => {
+                for other in others {
+                    self.refuse(&other.path, None, reason.of_kept());
+                }
+                return Ok(None);
+            }
+        };
+        let elsewhere = group.others.last().is_some_and(|last| last.path == group.keep.path);
+        let mut going = Vec::with_capacity(others.len());
+        for other in others {
+            match self.open_going(&kept, other, group.digest, elsewhere, ours) {
+                Ok(open) => going.push(open),
+                Err(StagingFailure::Here(reason)) => self.refuse(&other.path, None, reason),
+                Err(StagingFailure::Anywhere(error)) => return Err(error),
+            }
+        }
+        Ok(Some((kept, going)))
+    }
+
+    /// Opens a file and makes sure that it is what was planned.
+    fn open<'g>(
+        &mut self,
+        target: &'g Target,
+        ours: &OwnChanges,
+    ) -> Result<OpenedFile<'g>, Reason> {
+        let failed = Reason::failed(Op::Open);
+        let (dir, name) = self.reach.site(&target.path).map_err(&failed)?;
+        check_not_own(&self.shared.options.own, &dir, &target.path)?;
+        let file = dir.open_file(&name).map_err(&failed)?;
+        let stat = file.stat().map_err(Reason::failed(Op::Stat))?;
+        let known = ours.get(&stat.key()).is_some_and(|known| known.same_version(&stat));
+        if stat.kind != Entry::File || !(known || Version::from(&stat) == target.version) {
+            return Err(Reason::Changed);
+        }
+        let volume = self.volume(&file, stat.device).map_err(Reason::failed(Op::Stat))?;
+        Ok(OpenedFile { target, dir, name, file, volume, stat })
+    }
+
+    fn open_going<'g>(
+        &mut self,
+        kept: &OpenedFile<'_>,
+        target: &'g Target,
+        digest: Option<Digest>,
+        elsewhere: bool,
+        ours: &OwnChanges,
+    ) -> Result<Redundant<'g>, StagingFailure> {
+        let here = StagingFailure::Here;
+        let opened = self.open(target, ours).map_err(here)?;
+        let kind = self.shared.options.kind;
+        let is_same = opened.stat.key() == kept.stat.key();
+        match kind {
+            Kind::Separate if is_same && opened.stat.links > 1 => {}
+            Kind::Separate => return Err(here(Reason::Alone)),
+            _ if is_same => return Err(here(Reason::Same)),
+            // Only what is equal to its last byte can be, whatever named the two as equal.
+            _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
+            _ => {}
+        }
+        let keeps = KeptLocation { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
+        let distinct = &self.shared.options.distinct;
+        keeps.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
+        // A file in quarantine stays what it is.
+        let made_anew = kind.changes_names() && kind != Kind::Quarantine;
+        if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
+            return Err(here(Reason::Time));
+        }
+        let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
+        let synced = self.sync(kept).and_then(|()| self.sync(&opened));
+        synced.map_err(|e| here(Reason::Failed { op: Op::Sync, source: e }))?;
+        let link =
+            (kind == Kind::Symlink).then(|| relative(split(&target.path).0, &kept.target.path));
+        let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
+        let known = if opened.stat.size == 0 { Some(Digest::of(b"")) } else { digest };
+        let n = self.shared.journal.number();
+        let will = Record::Will(Box::new(Intent {
+            n,
+            kind,
+            path: JsonBytes(target.path.clone()),
+            keep: JsonBytes(kept.target.path.clone()),
+            store: staging.as_ref().map(|staging| staging.number),
+            link: link.clone().map(JsonBytes),
+            elsewhere,
+            was: FormerMetadata::new(&opened.stat, xattrs),
+            kept: (&kept.stat).into(),
+            kept_fsid: kept.volume.fsid,
+            digest: known,
+        }));
+        self.lines.push(&will);
+        if let (Kind::Quarantine, Some(staging)) = (kind, &staging) {
+            let told = self.manifest_lines.entry(staging.number);
+            let (_, lines) = told.or_insert_with(|| (staging.clone(), Lines::default()));
+            lines.push(&will);
+        }
+        Ok(Redundant { opened, n, staging, link, digest: None })
+    }
+
+    fn staging(&mut self, opened: &OpenedFile<'_>) -> Result<Staging, StagingFailure> {
+        let Worker { shared, reach, used, .. } = self;
+        let dir_path = split(&opened.target.path).0;
+        used.staging(shared.stores, &opened.stat, dir_path, reach, shared.journal)
+    }
+
+    /// Has a file's bytes on the disk before anything that relies on them.
+    fn sync(&self, opened: &OpenedFile<'_>) -> io::Result<()> {
+        if !self.shared.options.kind.changes_names() {
+            return Ok(());
+        }
+        self.shared.stores.sync(opened.stat.device, &opened.dir)
+    }
+}
+
+/// The kept file as actions see it.
+#[derive(Clone, Copy)]
+pub(crate) struct KeptFile<'k> {
+    pub(crate) dir: &'k Dir,
+    pub(crate) name: &'k CStr,
+    pub(crate) file: &'k File,
+    pub(crate) volume: &'k Volume,
+    pub(crate) stat: &'k Stat,
+}
+
+impl KeptFile<'_> {
+    /// Returns whether the kernel itself knows its metadata.
+    pub(crate) fn is_local(&self) -> bool {
+        self.volume.is_local(self.stat.device)
+    }
+}
+
+impl OpenedFile<'_> {
+    pub(crate) fn as_kept(&self) -> KeptFile<'_> {
+        let OpenedFile { dir, name, file, volume, stat, .. } = self;
+        KeptFile { dir, name, file, volume, stat }
+    }
+}

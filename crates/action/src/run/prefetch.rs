@@ -1,0 +1,39 @@
+//! Has a disk fetch what a batch is about to compare, in the order that suits the disk.
+//!
+//! Groups are compared one after the other, file beside file, which sends an arm from one file to the
+//! other. Beginnings that are fetched before, by their place, are most of what small files have.
+
+use fsops::File;
+
+use crate::plan::kind::Kind;
+use crate::run::apply::Worker;
+
+/// Bytes of a file that are fetched ahead: a file beyond that is read in long stretches anyway.
+const OF_EACH: u64 = 1 << 20;
+
+/// Bytes that a batch fetches ahead: the page cache keeps them until they are compared.
+const OF_ALL: u64 = 64 << 20;
+
+impl Worker<'_> {
+    /// Begins to fetch the beginnings of files, given with their sizes.
+    pub(crate) fn prefetch<'f>(&self, files: impl Iterator<Item = (&'f File, u64)>) {
+        let compared = !matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate);
+        if !compared || !self.disk.is_cold() {
+            return;
+        }
+        let is_seek_bound = self.disk.is_seek_bound();
+        let place = |file: &File| if is_seek_bound { file.place(0).ok().flatten() } else { None };
+        let mut files: Vec<(Option<u64>, &File, u64)> =
+            files.map(|(file, size)| (place(file), file, size)).collect();
+        files.sort_by_key(|&(place, ..)| place);
+        let mut left = OF_ALL;
+        for (_, file, size) in files {
+            let length = size.min(OF_EACH).min(left);
+            file.fetch(0, length);
+            left -= length;
+            if left == 0 {
+                return;
+            }
+        }
+    }
+}

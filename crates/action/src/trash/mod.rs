@@ -1,0 +1,14 @@
+//! Trash: trees that `lop purge --instant` renamed away at once, to be removed when there is time.
+//!
+//! [`TrashRun`] starts such a run or claims an unfinished one, `journal` has its lines, and [`MissingTree`] tells of
+//! trees that a power failure took out of the trash. The removal itself is up to the caller.
+//!
+//! A tree may be removed only if the journal names it and it lies in the run's private directory.
+
+pub(crate) mod journal;
+pub(crate) mod missing;
+pub(crate) mod run;
+
+pub use journal::TrashSummary;
+pub use missing::MissingTree;
+pub use run::{Claim, Started, TrashRun, TrashedTree, Tree};

@@ -1,0 +1,207 @@
+//! How a file can be restored, found out without changing anything: for an undo that goes on to do it, and for
+//! one that only says what it would do.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::io;
+
+use fsops::{Dir, File, FileKey, Kind as Entry, Op, Stat};
+
+use crate::error::{Error, Reason};
+use crate::journal::identity::is_kept_file;
+use crate::journal::identity::{
+    has_size_and_time_of, is_same_inode, is_unchanged, substitute_in_place,
+};
+use crate::journal::ids::staged_name;
+use crate::journal::locate::IntentLocator;
+use crate::journal::record::Intent;
+use crate::journal::replay::{LoggedIntent, Replay};
+use crate::plan::kind::Kind;
+use crate::staging::dir::Staging;
+use crate::staging::name_swap::NameSwap;
+
+/// How a file is restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestoreMethod {
+    /// It has its name already.
+    Back,
+    /// It is in the store, and gets its name back.
+    Moved,
+    /// Its name becomes a further one of the file at this path.
+    Linked {
+        /// Another name of the file.
+        to: Vec<u8>,
+    },
+    /// A copy of the file that was kept takes its place.
+    Copied {
+        /// The kept file.
+        from: Vec<u8>,
+    },
+}
+
+/// A file of a run, and how it would be restored, or why it cannot be.
+#[derive(Debug)]
+pub struct FilePreview {
+    /// Where it was.
+    pub path: Vec<u8>,
+    /// How.
+    pub method: Result<RestoreMethod, Reason>,
+}
+
+/// Finds what a file can be restored from.
+pub(crate) struct Finder<'p> {
+    replay: &'p Replay,
+    pub(crate) locator: IntentLocator<'p>,
+    /// By former inode, the path where that file is again, and its inode.
+    pub(crate) back: HashMap<FileKey, (Vec<u8>, u64)>,
+}
+
+impl<'p> Finder<'p> {
+    /// Returns one that knows where files with several names are to be had.
+    pub(crate) fn new(replay: &'p Replay) -> Result<Finder<'p>, Error> {
+        let mut finder =
+            Finder { replay, locator: IntentLocator::new(replay), back: HashMap::new() };
+        for &n in replay.linked.keys() {
+            finder.find_former(&replay.intent(n)?);
+        }
+        Ok(finder)
+    }
+
+    /// Returns how each of some files of the run would be restored.
+    pub(crate) fn previews(
+        mut self,
+        todo: &[u64],
+        mut each: impl FnMut(FilePreview),
+    ) -> Result<(), Error> {
+        let mut again: HashMap<FileKey, Vec<u8>> = HashMap::new();
+        for &n in todo {
+            let noted = self.replay.intent(n)?;
+            let path = noted.intent.path.0.clone();
+            let mut method = self.preview(&noted);
+            if let (Some(key), Ok(RestoreMethod::Copied { .. })) =
+                (self.replay.linked.get(&n), &method)
+            {
+                match again.get(key) {
+                    Some(to) => method = Ok(RestoreMethod::Linked { to: to.clone() }),
+                    None => drop(again.insert(*key, path.clone())),
+                }
+            }
+            each(FilePreview { path, method });
+        }
+        Ok(())
+    }
+
+    fn preview(&mut self, noted: &LoggedIntent) -> Result<RestoreMethod, Reason> {
+        let place = match self.locator.reach.site(&noted.intent.path.0) {
+            // Directories that are gone are made again.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            place => Some(place.map_err(Reason::failed(Op::Open))?),
+        };
+        let staging = self.locator.staging(&noted.intent).map_err(Reason::failed(Op::Open))?;
+        let place = place.as_ref().map(|(dir, name)| (&**dir, &**name));
+        self.method(noted, place, staging.as_ref())
+    }
+
+    /// Returns how a file can be restored; `place` is its directory and name, as far as there is one, and
+    /// `staging` the run's private directory.
+    pub(crate) fn method(
+        &mut self,
+        noted: &LoggedIntent,
+        place: Option<(&Dir, &CStr)>,
+        staging: Option<&Staging>,
+    ) -> Result<RestoreMethod, Reason> {
+        let intent = &noted.intent;
+        let there = match place.map(|(dir, name)| dir.stat_child(name)) {
+            Some(Err(source)) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(Reason::Failed { op: Op::Stat, source });
+            }
+            there => there.and_then(Result::ok),
+        };
+        let there = place.zip(there);
+        let fsid = self.locator.fsid(intent);
+        let is_itself =
+            there.is_some_and(|((dir, _), now)| is_same_inode(&now, dir, &intent.was, fsid));
+        if intent.kind == Kind::Quarantine {
+            let stored =
+                staging.and_then(|store| store.dir.stat_child(&staged_name(intent.n)).ok());
+            return match (stored, there) {
+                (None, _) if is_itself => Ok(RestoreMethod::Back),
+                (None, _) => Err(self.locator.not_in_staging(intent)),
+                // With two names it was on its way.
+                (Some(stored), Some((_, now))) if now.key() != stored.key() => Err(Reason::Taken),
+                (Some(_), _) => Ok(RestoreMethod::Moved),
+            };
+        }
+        if self.stored_itself(intent, staging).is_some() {
+            return Ok(RestoreMethod::Moved);
+        }
+        let is_back = |now: &Stat| {
+            is_itself && has_size_and_time_of(&intent.was, now)
+                || Some(now.inode) == noted.made && has_size_and_time_of(&intent.was, now)
+        };
+        if there.is_some_and(|(_, now)| is_back(&now)) {
+            return Ok(RestoreMethod::Back);
+        }
+        if intent.kind == Kind::Separate {
+            there.ok_or(Reason::Missing)?;
+            self.source(intent, place)?;
+            return Ok(RestoreMethod::Linked { to: intent.keep.0.clone() });
+        }
+        if let Some((place, now)) = there {
+            substitute_in_place(noted, place, &now)?;
+        }
+        if let Some((to, _)) = self.back.get(&intent.was.key()) {
+            return Ok(RestoreMethod::Linked { to: to.clone() });
+        }
+        self.source(intent, place)?;
+        Ok(RestoreMethod::Copied { from: intent.keep.0.clone() })
+    }
+
+    /// Returns the file itself if it should have been removed but is still in the store, as a power failure
+    /// leaves it.
+    pub(crate) fn stored_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
+        let staging = staging.filter(|_| intent.kind != Kind::Separate)?;
+        let fsid = self.locator.fsid(intent);
+        NameSwap::names_of(staging, intent.n).into_iter().find_map(|name| {
+            let stat = staging.dir.stat_child(&name).ok()?;
+            is_unchanged(&stat, &staging.dir, &intent.was, fsid).then_some(stat)
+        })
+    }
+
+    /// Notes where a file with several names is to be had: under a name that the run did not change, or
+    /// one that was restored before.
+    pub(crate) fn find_former(&mut self, noted: &LoggedIntent) {
+        let Intent { was, path, .. } = &noted.intent;
+        let Ok(now) = self.locator.reach.stat(&path.0) else { return };
+        let is_former = was.has_inode_of(&now) || Some(now.inode) == noted.made;
+        if is_former && has_size_and_time_of(was, &now) {
+            self.back.insert(was.key(), (path.0.clone(), now.inode));
+        }
+    }
+
+    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
+    /// has taken the kept one's place and may have its content.
+    pub(crate) fn source(
+        &mut self,
+        intent: &Intent,
+        place: Option<(&Dir, &CStr)>,
+    ) -> Result<(File, Stat), Reason> {
+        let kept =
+            self.locator.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
+        let is_there = !matches!(&kept, Err(e) if e.kind() == io::ErrorKind::NotFound);
+        let link = place.filter(|_| intent.kind == Kind::Hardlink);
+        let link = link.map(|(dir, name)| dir.open_file(name));
+        let open = link.into_iter().chain([kept]).filter_map(Result::ok);
+        let mut open: Vec<(File, Stat)> =
+            open.filter_map(|file| file.stat().map(|stat| (file, stat)).ok()).collect();
+        let may_be = |(_, now): &(File, Stat)| {
+            intent.digest.is_some() && now.kind == Entry::File && now.size == intent.kept.size
+        };
+        let kept = open.iter().position(|(_, now)| is_kept_file(intent, now));
+        match kept.or_else(|| open.iter().position(may_be)) {
+            Some(at) => Ok(open.swap_remove(at)),
+            None if intent.elsewhere => Err(Reason::Elsewhere),
+            None => Err(Reason::Lost { kept: intent.keep.0.clone(), is_there }),
+        }
+    }
+}

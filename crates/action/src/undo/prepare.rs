@@ -1,0 +1,136 @@
+//! PREPARE
+
+use std::io;
+
+use fsops::Op;
+
+use crate::error::Reason;
+use crate::journal::identity::{substitute_in_place, substitute_of};
+use crate::journal::locate::IntentLocation;
+use crate::journal::record::Intent;
+use crate::journal::replay::LoggedIntent;
+use crate::plan::kind::Kind;
+use crate::recover::finish_separate;
+use crate::staging::name_swap::{NameSwap, Substitute};
+use crate::statuses::Leased;
+use crate::undo::method::RestoreMethod;
+use crate::undo::state::{Preparation, PreparedSubstitute, Undo};
+
+impl Undo<'_> {
+    /// Does what can be done at once, or makes the copy that is needed.
+    pub(crate) fn prepare<'b>(
+        &mut self,
+        noted: &'b LoggedIntent,
+    ) -> Result<Preparation<'b>, Reason> {
+        let intent = &noted.intent;
+        let location =
+            self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
+        if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
+            // What is in the store is a further name, or a copy that never got one.
+            let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+            let _cannot_be_told = finish_separate(&self.finder.locator, intent, &location, &place);
+        }
+        let place = (&*location.dir, &*location.name);
+        match self.finder.method(noted, Some(place), location.staging.as_ref())? {
+            RestoreMethod::Back => {}
+            RestoreMethod::Moved => self.give_back(noted, &location)?,
+            RestoreMethod::Linked { .. } | RestoreMethod::Copied { .. } => {
+                return self.make(noted, location).map(Preparation::Made);
+            }
+        }
+        Ok(Preparation::Back(location.dir))
+    }
+
+    /// Gives a file its name back that is in the store.
+    pub(crate) fn give_back(
+        &mut self,
+        noted: &LoggedIntent,
+        location: &IntentLocation,
+    ) -> Result<(), Reason> {
+        let intent = &noted.intent;
+        let staging = location.staging.as_ref().ok_or(Reason::NoStore)?;
+        let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+        if let Some(file) = self.finder.stored_itself(intent, Some(staging))
+            && intent.kind != Kind::Quarantine
+        {
+            return place.roll_back(&substitute_of(noted, file.device));
+        }
+        let file = staging.dir.open_file(&place.new).ok();
+        let leased = file.as_ref().and_then(Leased::new);
+        match staging.dir.move_new(&place.new, &location.dir, &location.name) {
+            Ok(()) => {
+                self.note_status(intent.n, leased);
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Err(self.finder.locator.not_in_staging(intent))
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                let stat = Reason::failed(Op::Stat);
+                let here = staging.dir.stat_child(&place.new).map_err(&stat)?;
+                let there = location.dir.stat_child(&location.name).map_err(&stat)?;
+                // Two names of it, as a move in two steps leaves them.
+                if here.key() != there.key() {
+                    return Err(Reason::Taken);
+                }
+                staging.dir.remove_name(&place.new).map_err(Reason::failed(Op::Remove))
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
+        }
+    }
+
+    /// Makes what is to take a file's place: a link to it, or a copy.
+    pub(crate) fn make<'b>(
+        &mut self,
+        noted: &'b LoggedIntent,
+        location: IntentLocation,
+    ) -> Result<PreparedSubstitute<'b>, Reason> {
+        let intent = &noted.intent;
+        let there = match location.dir.stat_child(&location.name) {
+            Ok(there) => Some(there),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
+        };
+        if intent.kind == Kind::Separate {
+            let there = Substitute::copy(&there.ok_or(Reason::Missing)?);
+            let location = self.with_staging(intent, location)?;
+            let inode = self.link_again(intent, &location)?;
+            return Ok(PreparedSubstitute {
+                noted,
+                location,
+                inode,
+                there: Some(there),
+                has_owner: true,
+            });
+        }
+        let there = there
+            .map(|now| substitute_in_place(noted, (&location.dir, &location.name), &now))
+            .transpose()?;
+        let location = self.with_staging(intent, location)?;
+        let (inode, has_owner) = match self.link_to_former(intent, &location)? {
+            Some(inode) => (inode, true),
+            None => self.copy(intent, &location)?,
+        };
+        Ok(PreparedSubstitute { noted, location, inode, there, has_owner })
+    }
+
+    /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
+    pub(crate) fn with_staging(
+        &mut self,
+        intent: &Intent,
+        location: IntentLocation,
+    ) -> Result<IntentLocation, Reason> {
+        let staging = match location.staging {
+            Some(staging) => Some(staging),
+            None => {
+                self.finder.locator.restore_staging(intent).map_err(Reason::failed(Op::Create))?
+            }
+        };
+        let location = IntentLocation { staging, ..location };
+        if let Some(staging) = &location.staging {
+            // An undo that failed may have left one.
+            NameSwap::for_undo(&location.dir, &location.name, staging, intent.n).remove_temp();
+        }
+        Ok(location)
+    }
+}

@@ -1,0 +1,109 @@
+//! The last step of an undo: moves what was made into its place.
+//!
+//! Links and copies are made in the store first and reach the disk before they take their places, so that a crash leaves
+//! either the old file or the new one.
+
+use std::io;
+
+use fsops::{File, Op, Stat};
+use runtime::Interrupted;
+
+use crate::error::Reason;
+use crate::journal::identity::{has_size_and_time_of_kept, undo_substitute_of};
+use crate::journal::locate::IntentLocation;
+use crate::run::compare::equal;
+use crate::staging::name_swap::{NameSwap, Substitute};
+use crate::statuses::Leased;
+use crate::undo::state::{PreparedSubstitute, Undo};
+
+impl Undo<'_> {
+    /// Moves what was made into place, and records the status change times that this gave to files.
+    pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
+        let IntentLocation { dir, name, staging } = &ready.location;
+        let staging = staging.as_ref().ok_or(Reason::NoStore)?;
+        let place = ready.place(staging);
+        let file = staging.dir.open_file(&place.temp).ok();
+        // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
+        let there = match ready.there {
+            Some(Substitute::Link(_) | Substitute::Copy { .. }) => dir.open_file(name).ok(),
+            _ => None,
+        };
+        let [leased, leased_there] =
+            [&file, &there].map(|file| file.as_ref().and_then(Leased::new));
+        let was = leased_there.as_ref().map(Leased::before);
+        let goes = match &ready.there {
+            Some(Substitute::Copy { .. }) => true,
+            Some(Substitute::Link(_)) => was.is_some_and(|was| was.links < 2),
+            _ => false,
+        };
+        if goes {
+            let size = was.map_or(0, |was| was.size);
+            self.compare([&file, &there], size).inspect_err(|_| place.remove_temp())?;
+        }
+        let hold =
+            || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
+        let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
+        move_in(ready, &place, &is_untouched, |taken| match &ready.there {
+            _ if goes => hold().then_some(()).ok_or(Reason::Written),
+            // The link has become the last name of its file, which was not compared.
+            Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
+            _ => Ok(()),
+        })?;
+        self.note_status(ready.noted.intent.n, leased);
+        if let Some((before, after)) = leased_there.map(Leased::end) {
+            self.undone.statuses.note(&before, after);
+        }
+        Ok(())
+    }
+
+    /// Checks that a file that is about to lose its last name is equal to its replacement, byte by byte.
+    fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
+        let [Some(file), Some(there)] = files else { return Err(Reason::Taken) };
+        match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Reason::Taken),
+            Err(Interrupted) => Err(Reason::stopped()),
+        }
+    }
+}
+
+/// Moves a link or a copy from `place` to its name. If the file system can exchange names, the name exists throughout.
+///
+/// Removes the replaced file only if `may_go` agrees. Otherwise takes the move back, and removes the link or copy only
+/// if `is_untouched` returns true.
+fn move_in(
+    ready: &PreparedSubstitute<'_>,
+    place: &NameSwap<'_>,
+    is_untouched: &dyn Fn() -> bool,
+    may_go: impl FnOnce(&Stat) -> Result<(), Reason>,
+) -> Result<(), Reason> {
+    let staging = place.staging;
+    let moved = match &ready.there {
+        None => staging.dir.move_new(&place.temp, &ready.location.dir, &ready.location.name),
+        // From now on something else may get this name, which is known by what it is.
+        Some(_) => staging.dir.move_new(&place.temp, &staging.dir, &place.new),
+    };
+    if let Err(source) = moved {
+        place.remove_temp();
+        return Err(match source.kind() {
+            io::ErrorKind::AlreadyExists => Reason::Taken,
+            _ => Reason::Failed { op: Op::Rename, source },
+        });
+    }
+    let Some(there) = &ready.there else { return Ok(()) };
+    let intent = &ready.noted.intent;
+    let swapped = place.swap().and_then(|taken| {
+        // The link may be the last name of the kept file by now. It stays if somebody wrote to the file.
+        let is_whole =
+            !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
+        if !is_whole || !place.is_expected(&taken, there) {
+            return Err(Reason::Taken);
+        }
+        may_go(&taken.stat)?;
+        place.remove(&taken)
+    });
+    swapped.or_else(|reason| {
+        let made = undo_substitute_of(intent, ready.inode, staging);
+        place.roll_back_if(&made, is_untouched).and(Err(reason))
+    })
+}

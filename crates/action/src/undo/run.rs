@@ -1,0 +1,232 @@
+//! Restores what a run changed.
+//!
+//! A file in quarantine gets its name back. Where a link took a file's place, or nothing, a copy of the
+//! kept file becomes what the file was: its bytes were compared with the kept file's when the run took
+//! it, and a kept file that has changed since is not copied. Names that were names of one file become
+//! so again.
+//!
+//! Nothing is overwritten: what is in the place is what the run put there, or the file stays as it is.
+//! Copies are on the disk before they take a place.
+//!
+//! # After a kill or a power failure
+//!
+//! An undo can be repeated. A file that is in its place again counts as back, whatever the journal says. That a
+//! file is back is noted only when its file system has written the change to its disk ([`Unsynced`]): the journal
+//! may be on another disk, and else would call a file undone that a power failure took back to the store.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
+
+use content::Scratch;
+use fsops::{Context, Dir, Op};
+use runtime::{Progress, Stage};
+
+use crate::error::{Error, Reason, Refusal, again};
+use crate::journal::ids::now_ms;
+use crate::journal::lines::Lines;
+use crate::journal::locate::IntentLocator;
+use crate::journal::log::Journal;
+use crate::journal::record::{Intent, Record};
+use crate::journal::replay::{Fate, LoggedIntent, Replay};
+use crate::plan::kind::Amount;
+use crate::recover::remove_undo_leftovers;
+use crate::run::meter::Meter;
+use crate::undo::method::{FilePreview, Finder};
+use crate::undo::outcome::UndoOutcome;
+use crate::undo::state::{MOST_UNSYNCED, Preparation, PreparedSubstitute, Undo};
+
+/// Copies that are made before the disk is waited for.
+const BATCH: usize = 256;
+
+/// Brings back what a run changed.
+///
+/// With paths only files at or below one of those.
+pub(crate) fn undo_run(
+    replay: &Replay,
+    paths: &[Vec<u8>],
+    journal: &Journal,
+    progress: &Progress,
+) -> Result<(UndoOutcome, Result<(), Error>), Error> {
+    progress.enter(Stage::Restore);
+    journal.note(&Record::UndoBegin)?;
+    let mut locator = IntentLocator::new(replay);
+    for &n in &replay.copies {
+        remove_undo_leftovers(&mut locator, &replay.intent(n)?);
+    }
+    let mut undo = Undo {
+        replay,
+        finder: Finder::new(replay)?,
+        journal,
+        progress,
+        meter: Meter::new(progress),
+        scratch: Scratch::default(),
+        lines: Lines::default(),
+        unsynced: BTreeMap::new(),
+        undone: UndoOutcome { damaged: replay.damaged, ..UndoOutcome::default() },
+    };
+    let answer = undo.run(paths);
+    let noted = undo.finish(answer.is_ok());
+    undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((undo.undone, answer.and(noted)))
+}
+
+/// Returns how the files of a run would be restored, and the paths that none of them is at or below.
+pub(crate) fn preview_undo(
+    replay: &Replay,
+    paths: &[Vec<u8>],
+    each: impl FnMut(FilePreview),
+) -> Result<Vec<Vec<u8>>, Error> {
+    let (todo, unmatched) = todo(replay, paths)?;
+    Finder::new(replay)?.previews(&todo, each)?;
+    Ok(unmatched)
+}
+
+/// Returns the files that are to be restored, and the paths that none of them is at or below. With no paths it
+/// is all of them.
+fn todo(replay: &Replay, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
+    let all = replay.with_fate(Fate::Done).rev();
+    if paths.is_empty() {
+        return Ok((all.collect(), Vec::new()));
+    }
+    let mut matched = vec![false; paths.len()];
+    let mut todo = Vec::new();
+    for n in all {
+        let path = replay.intent(n)?.intent.path.0;
+        let mut is_wanted = false;
+        for (above, matched) in paths.iter().zip(&mut matched) {
+            let is_below = is_at_or_below(&path, above);
+            *matched |= is_below;
+            is_wanted |= is_below;
+        }
+        todo.extend(is_wanted.then_some(n));
+    }
+    let unmatched = paths.iter().zip(matched).filter(|(_, matched)| !matched);
+    Ok((todo, unmatched.map(|(path, _)| path.clone()).collect()))
+}
+
+fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let above = above.strip_suffix(b"/").unwrap_or(above);
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+impl Undo<'_> {
+    fn run(&mut self, paths: &[Vec<u8>]) -> Result<(), Error> {
+        let replay = self.replay;
+        let (todo, unmatched) = todo(replay, paths)?;
+        self.undone.unmatched = unmatched;
+        let files = todo.len() as u64;
+        // A file with several names is copied once; its other names become links to that.
+        let mut firsts = HashSet::new();
+        let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
+            let key = replay.linked.get(n);
+            key.is_none_or(|key| !self.finder.back.contains_key(key) && firsts.insert(*key))
+        });
+        let bytes = first.iter().fold(0u64, |sum, &n| sum.saturating_add(replay.copied_bytes(n)));
+        Amount { files, bytes }.expect(self.progress);
+        for batch in first.chunks(BATCH) {
+            self.batch(batch)?;
+        }
+        let is_back =
+            |n: &u64| replay.linked.get(n).is_some_and(|key| self.finder.back.contains_key(key));
+        let (linked, copied): (Vec<u64>, Vec<u64>) = linked.into_iter().partition(is_back);
+        for batch in linked.chunks(BATCH) {
+            self.batch(batch)?;
+        }
+        // The first name could not be brought back, but one of these may.
+        for n in copied {
+            self.batch(&[n])?;
+        }
+        Ok(())
+    }
+
+    /// Notes what is back and on the disk, also after a stop, and removes directories that are empty.
+    fn finish(&mut self, went_through: bool) -> Result<(), Error> {
+        self.finder.locator.cleanup();
+        let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
+        let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_left());
+        if went_through && failed.is_none() && !is_left {
+            self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
+        }
+        self.note(true)?;
+        let Some((number, source)) = failed else { return Ok(()) };
+        let path =
+            self.replay.stores.get(&number).map(|(path, _)| OsString::from_vec(path.clone()));
+        Err(source).context(Op::Sync, || path.unwrap_or_default()).map_err(Error::File)
+    }
+
+    fn batch(&mut self, batch: &[u64]) -> Result<(), Error> {
+        self.progress.check()?;
+        let batch: Vec<LoggedIntent> =
+            batch.iter().map(|&n| self.replay.intent(n)).collect::<Result<_, _>>()?;
+        let mut ready = Vec::with_capacity(batch.len());
+        for noted in &batch {
+            let bytes = self.copied_bytes(noted);
+            let prepared = self.prepare(noted);
+            self.meter.complete(Amount { files: 0, bytes });
+            match prepared {
+                Ok(Preparation::Made(copy)) => ready.push(copy),
+                Ok(Preparation::Back(dir)) => self.is_back(noted, &dir),
+                Err(reason) => self.refuse(noted, reason),
+            }
+        }
+        for copy in self.sync(ready)? {
+            match self.put(&copy) {
+                Ok(()) => {
+                    let Intent { n, path, .. } = &copy.noted.intent;
+                    if let Some(&key) = self.replay.linked.get(n) {
+                        self.finder.back.insert(key, (path.0.clone(), copy.inode));
+                    }
+                    self.is_back(copy.noted, &copy.location.dir);
+                    if !copy.has_owner {
+                        let path = path.0.clone();
+                        self.undone.refused.push(Refusal { path, reason: Reason::Owner });
+                    }
+                }
+                Err(reason) => self.refuse(copy.noted, reason),
+            }
+        }
+        self.note(false)
+    }
+
+    /// Returns how many bytes are copied to restore a file, at most.
+    fn copied_bytes(&self, noted: &LoggedIntent) -> u64 {
+        let n = noted.intent.n;
+        let linked = self.replay.linked.get(&n);
+        let is_back = linked.is_some_and(|key| self.finder.back.contains_key(key));
+        if is_back { 0 } else { self.replay.copied_bytes(n) }
+    }
+
+    /// Has copies on the disk, and then their numbers in the journal; returns those that are.
+    fn sync<'b>(
+        &mut self,
+        ready: Vec<PreparedSubstitute<'b>>,
+    ) -> Result<Vec<PreparedSubstitute<'b>>, Error> {
+        let dir = |copy: &PreparedSubstitute<'_>| {
+            let staging = copy.location.staging.as_ref()?;
+            Some((staging.number, Rc::clone(&staging.dir)))
+        };
+        let stores: BTreeMap<u32, Rc<Dir>> = ready.iter().filter_map(dir).collect();
+        let waiting = self.unsynced.values().any(|unsynced| unsynced.names >= MOST_UNSYNCED);
+        if stores.is_empty() && !waiting {
+            return Ok(ready);
+        }
+        let failed = self.sync_stores(&stores);
+        let mut safe = Vec::with_capacity(ready.len());
+        for copy in ready {
+            let Some(staging) = &copy.location.staging else { continue };
+            let Some(error) = failed.get(&staging.number) else {
+                self.lines.push(&Record::Made { n: copy.noted.intent.n, inode: copy.inode });
+                safe.push(copy);
+                continue;
+            };
+            copy.place(staging).remove_temp();
+            self.refuse(copy.noted, Reason::Failed { op: Op::Sync, source: again(error) });
+        }
+        if !safe.is_empty() {
+            self.note(true)?;
+        }
+        Ok(safe)
+    }
+}

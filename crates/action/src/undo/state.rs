@@ -1,0 +1,135 @@
+//! STATE
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::lines::Lines;
+use crate::journal::locate::IntentLocation;
+use crate::journal::log::Journal;
+use crate::journal::record::{Intent, Record};
+use crate::journal::replay::{LoggedIntent, Replay};
+use crate::run::meter::Meter;
+use crate::staging::dir::Staging;
+use crate::staging::name_swap::{NameSwap, Substitute};
+use crate::statuses::Leased;
+use crate::undo::method::Finder;
+use crate::undo::outcome::UndoOutcome;
+use content::Scratch;
+use fsops::Dir;
+use runtime::Progress;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Names that are changed on a file system before its disk is waited for only to note them.
+pub(crate) const MOST_UNSYNCED: usize = 10_000;
+
+/// Names that were changed on one file system, and may not be on its disk yet.
+pub(crate) struct Unsynced {
+    /// Any directory there.
+    pub(crate) dir: Rc<Dir>,
+    /// What to note once they are.
+    pub(crate) lines: Lines,
+    pub(crate) names: usize,
+}
+
+pub(crate) struct Undo<'p> {
+    pub(crate) replay: &'p Replay,
+    pub(crate) finder: Finder<'p>,
+    pub(crate) journal: &'p Journal,
+    pub(crate) progress: &'p Progress,
+    pub(crate) meter: Meter<'p>,
+    pub(crate) scratch: Scratch,
+    pub(crate) lines: Lines,
+    /// By store.
+    pub(crate) unsynced: BTreeMap<u32, Unsynced>,
+    pub(crate) undone: UndoOutcome,
+}
+
+/// What came of looking at a file that is to be brought back.
+pub(crate) enum Preparation<'b> {
+    /// It is back; this is its directory.
+    Back(Rc<Dir>),
+    /// This takes its place once it is on the disk.
+    Made(PreparedSubstitute<'b>),
+}
+
+/// A link or a copy that is ready to take the place of what an action put there.
+pub(crate) struct PreparedSubstitute<'b> {
+    pub(crate) noted: &'b LoggedIntent,
+    pub(crate) location: IntentLocation,
+    pub(crate) inode: u64,
+    /// The entry that the action put in the file's place; `None` if it is gone.
+    pub(crate) there: Option<Substitute>,
+    /// Whether it has the owner that the file had.
+    pub(crate) has_owner: bool,
+}
+
+impl PreparedSubstitute<'_> {
+    /// Returns the place that it is made for.
+    pub(crate) fn place<'a>(&'a self, staging: &'a Staging) -> NameSwap<'a> {
+        NameSwap::for_undo(&self.location.dir, &self.location.name, staging, self.noted.intent.n)
+    }
+}
+
+impl Undo<'_> {
+    pub(crate) fn note(&mut self, urgent: bool) -> Result<(), Error> {
+        self.journal.append(&self.lines, urgent)?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    pub(crate) fn is_back(&mut self, noted: &LoggedIntent, dir: &Rc<Dir>) {
+        self.undone.done += 1;
+        self.undone.back.push(noted.intent.n);
+        self.progress.files_done.fetch_add(1, Relaxed);
+        let Intent { n, store, .. } = noted.intent;
+        let unsynced = self.unsynced.entry(store.unwrap_or_default()).or_insert_with(|| Unsynced {
+            dir: Rc::clone(dir),
+            lines: Lines::default(),
+            names: 0,
+        });
+        unsynced.lines.push(&Record::Undone { n });
+        unsynced.names += 1;
+    }
+
+    pub(crate) fn refuse(&mut self, noted: &LoggedIntent, reason: Reason) {
+        self.progress.files_done.fetch_add(1, Relaxed);
+        self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
+    }
+
+    /// Waits until all that was changed is on its disk, also on the file systems of some stores, and notes what is
+    /// back by that. Returns the stores for which that failed.
+    pub(crate) fn sync_stores(
+        &mut self,
+        others: &BTreeMap<u32, Rc<Dir>>,
+    ) -> BTreeMap<u32, io::Error> {
+        let changed = self.unsynced.iter().map(|(&number, unsynced)| (number, &unsynced.dir));
+        let dirs: BTreeMap<u32, Rc<Dir>> = others
+            .iter()
+            .map(|(&number, dir)| (number, dir))
+            .chain(changed)
+            .map(|(n, dir)| (n, Rc::clone(dir)))
+            .collect();
+        let mut failed = BTreeMap::new();
+        for (number, dir) in dirs {
+            match dir.sync_file_system() {
+                Ok(()) => {
+                    if let Some(unsynced) = self.unsynced.remove(&number) {
+                        self.lines.append(&unsynced.lines);
+                    }
+                }
+                Err(error) => drop(failed.insert(number, error)),
+            }
+        }
+        failed
+    }
+
+    /// Records the status change time that a change of name gave to a file, if nobody else has changed its status since
+    /// the run.
+    pub(crate) fn note_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
+        let Some((before, after)) = leased.map(Leased::end) else { return };
+        let statuses = &mut self.undone.statuses;
+        let is_known = statuses.has(&before) || self.replay.status(n) == Some(before.ctime_ns);
+        statuses.note(&before, after.filter(|_| is_known));
+    }
+}
