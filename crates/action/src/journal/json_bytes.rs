@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for JsonBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::Name;
+    use super::JsonBytes;
 
     #[test]
     fn any_bytes_come_back() {
