@@ -29,13 +29,13 @@ pub enum Error {
     NoRun(u64),
     /// The run removed trees for good.
     #[error("run {0} was a purge, and what it removed cannot be restored")]
-    Final(u64),
+    WasPurge(u64),
     /// The run made files share disk space, and nothing else.
     #[error(
         "run {run} made files share disk space, which changed neither their names nor their contents: there is \
          nothing to take back"
     )]
-    Shared {
+    NothingToRestore {
         /// The run.
         run: u64,
         /// The last run before it that something is left to bring back of, if that was looked for.
@@ -77,18 +77,18 @@ pub enum Reason {
     KeptChanged,
     /// The file belongs to the catalog in use, or is one of its journals.
     #[error("belongs to lop's catalog; only lop itself may change it")]
-    Own,
+    OwnFile,
     /// The kept file belongs to the catalog in use, or is one of its journals.
     #[error("the kept file belongs to lop's catalog, and lop may change it at any time")]
-    KeptOwn,
+    KeptOwnFile,
     /// The file is in quarantine.
     #[error("is in quarantine; list such files with 'lop quarantine list'")]
-    InStore,
+    InQuarantine,
     /// The kept file is in quarantine.
     #[error(
         "the kept file is in quarantine and could be purged; run 'lop quarantine restore' first"
     )]
-    KeptInStore,
+    KeptInQuarantine,
     /// The kept file has lost its name.
     #[error("the kept file is no longer where it was")]
     KeptGone,
@@ -97,13 +97,13 @@ pub enum Reason {
     Differs,
     /// It is another name of the kept file, or the same name by another path.
     #[error("is the kept file itself")]
-    Same,
+    IsKeptFile,
     /// The kept file may be this very file by another path.
     #[error(
         "the file that would be kept is on {}, and may be this very file by another path",
         called("a", file_system)
     )]
-    View {
+    MaybeAlias {
         /// What the kept file's file system is called.
         file_system: &'static str,
     },
@@ -125,7 +125,7 @@ pub enum Reason {
     },
     /// The private directory that it would go through cannot be used.
     #[error("cannot use {}: {source}", shown(at))]
-    Store {
+    Staging {
         /// That directory.
         at: Vec<u8>,
         /// What the system answered.
@@ -139,35 +139,35 @@ pub enum Reason {
     },
     /// It is no further name of a file.
     #[error("is a file of its own already")]
-    Alone,
+    NotHardLinked,
     /// Some program has it open for writing.
     #[error("is open for writing")]
-    Written,
+    OpenForWriting,
     /// Some program has the kept file open for writing.
     #[error("the kept file is open for writing")]
-    KeptWritten,
+    KeptOpenForWriting,
     /// Its time is further away than nanoseconds in 64 bits reach, so undo could not give it back.
     #[error("its time is before 1678 or after 2262, and could not be restored")]
-    Time,
+    TimeOutOfRange,
     /// Something else took its place just then.
     #[error("something else took its place meanwhile")]
     Swapped,
     /// It could not be given its name back, which is tried again by the next run.
     #[error("could not be given its name back; it is {} until the next run", shown(at))]
-    Left {
+    Stranded {
         /// Where it is now.
         at: Vec<u8>,
     },
     /// The private directory that it was moved to cannot be found.
     #[error("was moved to a directory that is not there now; is its file system mounted?")]
-    NoStore,
+    StagingUnknown,
     /// The private directory that a tree was moved to is not there, and its file system may not be.
     #[error(
         "was moved to {}, which is not there; mount its file system, or remove {} if that is gone for good",
         shown(at),
         journal.display()
     )]
-    StoreAway {
+    StagingMissing {
         /// That directory.
         at: Vec<u8>,
         /// The journal of the run, which is all that is known of it.
@@ -175,23 +175,23 @@ pub enum Reason {
     },
     /// It is in a private directory, and the journal says nothing of it.
     #[error("is in the directory of a run whose journal does not know it")]
-    Unknown,
+    NotInJournal,
     /// Something else has its name, which undo does not overwrite.
     #[error("something else has its name now")]
-    Taken,
+    NameTaken,
     /// The file that was kept for it has changed or is gone, so it may be the last one.
     #[error("stays: the file kept for it has changed or is gone")]
-    Last,
+    NoEqualLeft,
     /// It is back, but who is not root cannot give it the owner that it had.
     #[error("is back, but has another owner or group than it had")]
-    Owner,
+    OwnerNotRestored,
     /// The file that was kept for it, of which undo makes a copy, is not what was compared.
     #[error(
         "cannot be restored: {}, the copy that was kept, {}",
         shown(kept),
         if *is_there { "has changed" } else { "is gone" }
     )]
-    Lost {
+    KeptLost {
         /// The path of the kept file.
         kept: Vec<u8>,
         /// Whether there is a file.
@@ -199,19 +199,19 @@ pub enum Reason {
     },
     /// It is no longer in the store that it was moved to.
     #[error("cannot be restored: it is no longer in {}, where it was put", shown(store))]
-    NotInStore {
+    NotInStaging {
         /// The run's directory in the store.
         store: Vec<u8>,
     },
     /// The name that was made a file of its own is gone.
     #[error("cannot be made a hard link again: it is gone")]
-    Missing,
+    NameGone,
     /// The file that it was a name of has all its other names where lop has not looked.
     #[error(
         "cannot be made a hard link again: its file has its other names outside of the paths that were given, \
          and lop does not know them"
     )]
-    Elsewhere,
+    NamesElsewhere,
 }
 
 /// Returns what a file system is called in a sentence.
@@ -241,10 +241,10 @@ impl Reason {
     pub fn is_of_file_system(&self) -> bool {
         matches!(
             self,
-            Reason::View { .. }
+            Reason::MaybeAlias { .. }
                 | Reason::Unsupported { .. }
                 | Reason::Directory { .. }
-                | Reason::Store { .. }
+                | Reason::Staging { .. }
                 | Reason::NotPrivate { .. }
         )
     }
@@ -252,24 +252,26 @@ impl Reason {
     /// Returns whether it is that there was no room.
     pub fn is_full(&self) -> bool {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        matches!(self, Reason::Store { source, .. } if full.contains(&source.kind()))
+        matches!(self, Reason::Staging { source, .. } if full.contains(&source.kind()))
     }
 
     /// Returns the same for another file.
-    pub(crate) fn again(&self) -> Reason {
+    pub(crate) fn for_another_file(&self) -> Reason {
         match self {
             Reason::Directory { at, source } => {
-                Reason::Directory { at: at.clone(), source: again(source) }
+                Reason::Directory { at: at.clone(), source: clone_io_error(source) }
             }
-            Reason::Store { at, source } => Reason::Store { at: at.clone(), source: again(source) },
+            Reason::Staging { at, source } => {
+                Reason::Staging { at: at.clone(), source: clone_io_error(source) }
+            }
             Reason::NotPrivate { at } => Reason::NotPrivate { at: at.clone() },
             _ => self.of_kept(),
         }
     }
 
     /// Returns whether a file is not where it was, nor where it was to be.
-    pub(crate) fn is_left(&self) -> bool {
-        matches!(self, Reason::Left { .. })
+    pub(crate) fn is_stranded(&self) -> bool {
+        matches!(self, Reason::Stranded { .. })
     }
 
     /// Returns the reason of one that was not done because a stop was asked for.
@@ -291,19 +293,19 @@ impl Reason {
     pub(crate) fn of_kept(&self) -> Reason {
         match self {
             Reason::Failed { op, source } | Reason::KeptFailed { op, source } => {
-                Reason::KeptFailed { op: *op, source: again(source) }
+                Reason::KeptFailed { op: *op, source: clone_io_error(source) }
             }
-            Reason::KeptWritten => Reason::KeptWritten,
+            Reason::KeptOpenForWriting => Reason::KeptOpenForWriting,
             Reason::Differs => Reason::Differs,
-            Reason::Own => Reason::KeptOwn,
-            Reason::InStore => Reason::KeptInStore,
+            Reason::OwnFile => Reason::KeptOwnFile,
+            Reason::InQuarantine => Reason::KeptInQuarantine,
             _ => Reason::KeptChanged,
         }
     }
 }
 
 /// Returns an error of the system once more, for another file.
-pub(crate) fn again(error: &io::Error) -> io::Error {
+pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 

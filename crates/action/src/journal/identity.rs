@@ -73,7 +73,7 @@ pub(crate) fn substitute_in_place(
             return if may_be && is_numbered_anew {
                 Ok(Substitute::Link(vec![now.key()]))
             } else {
-                Err(Reason::Taken)
+                Err(Reason::NameTaken)
             };
         }
         Substitute::Symlink(target) => {
@@ -81,7 +81,7 @@ pub(crate) fn substitute_in_place(
         }
         Substitute::Nothing | Substitute::Copy { .. } => false,
     };
-    if is { Ok(new) } else { Err(Reason::Taken) }
+    if is { Ok(new) } else { Err(Reason::NameTaken) }
 }
 
 /// Returns whether a file has the size and time that a former one had.

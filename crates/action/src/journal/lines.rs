@@ -70,9 +70,35 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
     digits.is_some_and(|digits| digits == format!("{:016x}", checksum(record)).as_bytes())
 }
 
+/// Replays a journal: makes a state from its first line with `begin`, and passes each later line that is whole to
+/// `apply`, with its position in the file. Returns the state and the number of damaged lines, or `None` if even the
+/// first line was cut off, as then nothing was done.
+///
+/// A line is damaged if its checksum is wrong and it was not cut off, or if `apply` returns false.
+///
+/// # Errors
+///
+/// If the journal cannot be read, has another format, others may have written to it, or `begin` returns `None`; the
+/// error then says `wrong_kind`. Nothing on disk changes.
+pub(crate) fn replay<T>(
+    path: &Path,
+    wrong_kind: &str,
+    begin: impl FnOnce(&[u8]) -> Option<T>,
+    mut apply: impl FnMut(&mut T, &[u8], u64) -> bool,
+) -> Result<Option<(T, u64)>, Error> {
+    let mut lines = LineReader::open(path)?;
+    let Some(first) = lines.begin()? else { return Ok(None) };
+    let Some(mut state) = begin(first) else { return Err(lines.bad(wrong_kind)) };
+    let mut unknown = 0;
+    while let Some((at, line)) = lines.next()? {
+        unknown += u64::from(!apply(&mut state, line, at));
+    }
+    Ok(Some((state, lines.damaged + unknown)))
+}
+
 /// Reads the lines of a journal that are whole.
 #[derive(Debug)]
-pub(crate) struct LineReader<'p> {
+struct LineReader<'p> {
     path: &'p Path,
     from: BufReader<std::fs::File>,
     /// The line that was read last, without its newline.
@@ -84,7 +110,7 @@ pub(crate) struct LineReader<'p> {
     /// Whether the last one was not whole.
     is_bad: bool,
     /// Lines that were damaged, so far.
-    pub(crate) damaged: u64,
+    damaged: u64,
 }
 
 impl<'p> LineReader<'p> {
@@ -93,7 +119,7 @@ impl<'p> LineReader<'p> {
     /// # Errors
     ///
     /// That it cannot be read, or that somebody else may have written to it.
-    pub(crate) fn open(path: &'p Path) -> Result<LineReader<'p>, Error> {
+    fn open(path: &'p Path) -> Result<LineReader<'p>, Error> {
         let file = Log::reader(path).context(Op::Open, || path)?;
         let from = BufReader::with_capacity(1 << 20, file);
         Ok(LineReader {
@@ -112,7 +138,7 @@ impl<'p> LineReader<'p> {
     /// # Errors
     ///
     /// That it has another format, or is damaged.
-    pub(crate) fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
+    fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
         #[derive(Deserialize)]
         struct Begin {
             format_version: u32,
@@ -134,7 +160,7 @@ impl<'p> LineReader<'p> {
     }
 
     /// Reads the next line that is whole; returns where it is, and the line without its newline.
-    pub(crate) fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
+    fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
         loop {
             let at = self.next;
             if !self.read()? {
@@ -162,7 +188,7 @@ impl<'p> LineReader<'p> {
     }
 
     /// Returns the error that the journal cannot be used.
-    pub(crate) fn bad(&self, why: &str) -> Error {
+    fn bad(&self, why: &str) -> Error {
         Error::Journal { path: self.path.into(), why: why.into() }
     }
 }

@@ -122,7 +122,9 @@ impl<'a> IntentLocator<'a> {
     /// Returns the reason that a file is not in its store, nor is its store there.
     pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
         let store = intent.store.and_then(|number| self.replay.stores.get(&number));
-        store.map_or(Reason::NoStore, |(path, _)| Reason::NotInStore { store: path.clone() })
+        store.map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging {
+            store: path.clone(),
+        })
     }
 
     /// Returns the path of a private directory. If the line of the journal that tells it is damaged, nothing

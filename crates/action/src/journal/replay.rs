@@ -12,7 +12,7 @@ use walk::split;
 
 use crate::error::Error;
 use crate::journal::json_bytes::JsonBytes;
-use crate::journal::lines::{LineReader, is_whole};
+use crate::journal::lines::{is_whole, replay};
 use crate::journal::record::{Intent, Record};
 use crate::plan::kind::Kind;
 
@@ -59,7 +59,7 @@ struct MovedDir {
 }
 
 impl MovedDir {
-    fn apply(&self, path: &mut JsonBytes) {
+    fn relocate(&self, path: &mut JsonBytes) {
         if let Some(rest) =
             path.0.strip_prefix(&self.from[..]).filter(|rest| rest.starts_with(b"/"))
         {
@@ -131,18 +131,16 @@ impl Replay {
     ///
     /// That it cannot be read, is no journal of this format, or may have been written by somebody else.
     pub(crate) fn read(path: &Path) -> Result<Option<Replay>, Error> {
-        let mut lines = LineReader::open(path)?;
-        let Some(begin) = lines.begin()? else { return Ok(None) };
-        let Ok(Record::Begin { run, by, started_ms, .. }) = serde_json::from_slice(begin) else {
-            return Err(lines.bad("it is not the journal of a run that acted on files"));
-        };
         let file = Log::reader(path).context(Op::Open, || path)?;
-        let mut replay = Replay { run, started_ms, ..Replay::new(path, file, by) };
-        while let Some((at, line)) = lines.next()? {
-            replay.take(line, at);
-        }
-        replay.damaged += lines.damaged;
-        Ok(Some(replay))
+        let begin = |line: &[u8]| match serde_json::from_slice(line) {
+            Ok(Record::Begin { run, by, started_ms, .. }) => {
+                Some(Replay { run, started_ms, ..Replay::new(path, file, by) })
+            }
+            _ => None,
+        };
+        let wrong_kind = "it is not the journal of a run that acted on files";
+        let read = replay(path, wrong_kind, begin, Replay::apply)?;
+        Ok(read.map(|(replay, damaged)| Replay { damaged, ..replay }))
     }
 
     fn new(path: &Path, file: std::fs::File, by: Kind) -> Replay {
@@ -173,22 +171,24 @@ impl Replay {
     }
 
     /// Takes a line that is at a place of the journal.
-    fn take(&mut self, line: &[u8], at: u64) {
+    fn apply(&mut self, line: &[u8], at: u64) -> bool {
         if line.starts_with(br#"{"record":"will","#) {
             // The tag is one more key to it, and passed over faster than it is looked for.
-            match serde_json::from_slice(line) {
-                Ok(intent) => self.will(&intent, at, line.len()),
-                Err(_) => self.damaged += 1,
-            }
-            return;
+            let intent = serde_json::from_slice(line);
+            return intent.is_ok_and(|intent| {
+                self.will(&intent, at, line.len());
+                true
+            });
         }
-        let Ok(record) = serde_json::from_slice(line) else {
-            self.damaged += 1;
-            return;
-        };
+        let Ok(record) = serde_json::from_slice(line) else { return false };
+        self.apply_record(record, at, line.len());
+        true
+    }
+
+    fn apply_record(&mut self, record: Record, at: u64, length: usize) {
         match record {
             Record::Begin { .. } => {}
-            Record::Will(intent) => self.will(&intent, at, line.len()),
+            Record::Will(intent) => self.will(&intent, at, length),
             Record::Store { store, path, fsid } => {
                 self.stores.insert(store, (path.0, fsid));
             }
@@ -205,7 +205,7 @@ impl Replay {
             }
             Record::Same { n } => self.set_fate(n, Fate::Same),
             Record::Not { n, .. } => {
-                if let Ok(length) = u32::try_from(line.len()) {
+                if let Ok(length) = u32::try_from(length) {
                     self.reasons.insert(n, (at, length));
                 }
                 self.set_fate(n, Fate::NotDone);
@@ -273,8 +273,8 @@ impl Replay {
             Record::Will(mut intent) => {
                 intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
                 if let Some(moved) = &self.moved {
-                    moved.apply(&mut intent.path);
-                    moved.apply(&mut intent.keep);
+                    moved.relocate(&mut intent.path);
+                    moved.relocate(&mut intent.keep);
                 }
                 let links = self.links.get(&n).cloned().unwrap_or_default();
                 Ok(LoggedIntent { intent: *intent, made: self.made.get(&n).copied(), links })
@@ -345,140 +345,4 @@ impl Replay {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use testkit::TempTree;
-
-    use super::{Fate, Replay};
-    use crate::error::Error;
-    use crate::journal::lines::{FORMAT, Lines};
-    use crate::journal::record::Record;
-    use crate::plan::kind::Kind;
-
-    fn version() -> crate::plan::target::Version {
-        crate::plan::target::Version { device: 1, inode: 2, size: 3, mtime_ns: 4, ctime_ns: 5 }
-    }
-
-    fn will(n: u64) -> Record {
-        let text = format!(
-            r#"{{"record":"will","n":{n},"kind":"delete","path":"/b{n}","keep":"/a","store":null,
-            "was":{{"device":1,"inode":2,"size":3,"mtime_ns":4,"ctime_ns":5,"atime_ns":0,"mode":33188,
-            "uid":0,"gid":0,"links":1,"allocated":0}},"kept":{},"kept_fsid":0}}"#,
-            serde_json::to_string(&version()).expect("is written")
-        );
-        serde_json::from_str(&text).expect("an intent")
-    }
-
-    fn begin() -> Record {
-        let id = "x".into();
-        Record::Begin { format_version: FORMAT, run: 1, id, by: Kind::Delete, started_ms: 1 }
-    }
-
-    fn line(record: &Record) -> Vec<u8> {
-        let mut lines = Lines::default();
-        lines.push(record);
-        lines.bytes().to_vec()
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "writes to a test's own tree")]
-    fn journal(lines: &[Vec<u8>]) -> (TempTree, PathBuf) {
-        let folder = TempTree::new();
-        let path = folder.join("1.jsonl");
-        std::fs::write(&path, lines.concat()).expect("written");
-        (folder, path)
-    }
-
-    fn read(lines: &[Vec<u8>]) -> Result<Option<Replay>, Error> {
-        let (_folder, path) = journal(lines);
-        Replay::read(&path)
-    }
-
-    fn fates(replay: &Replay) -> Vec<(u64, Fate)> {
-        replay.entries.iter().map(|(&n, entry)| (n, entry.fate)).collect()
-    }
-
-    #[test]
-    fn what_was_cut_off_says_nothing_and_the_rest_holds() {
-        let did = line(&Record::Did { n: 2, freed: 3, ctime_ns: None });
-        let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
-        let lines = [
-            line(&begin()),
-            line(&will(1)),
-            line(&will(2)),
-            cut(line(&will(3))),
-            b"\n\n".to_vec(),
-            did,
-            b"\n\n".to_vec(),
-            cut(line(&Record::Did { n: 1, freed: 9, ctime_ns: None })),
-        ];
-        let replay = read(&lines).expect("is read").expect("is a run");
-        assert_eq!(fates(&replay), [(1, Fate::Open), (2, Fate::Done)]);
-        assert_eq!((replay.damaged, replay.freed), (0, 3));
-        for n in [1, 2] {
-            let path = replay.intent(n).expect("is there").intent.path.0;
-            assert_eq!(path, format!("/b{n}").into_bytes());
-        }
-        assert!(replay.intent(3).is_err());
-        assert!(read(&[cut(line(&begin()))]).expect("is read").is_none());
-    }
-
-    #[test]
-    fn a_damaged_line_is_counted_and_says_nothing() {
-        let whole = [
-            line(&begin()),
-            line(&will(1)),
-            line(&will(2)),
-            line(&Record::UndoEnd { ended_ms: None }),
-        ];
-        let text = whole[1].clone();
-        // Any one bit but those of the newline.
-        for bit in 0..(text.len() - 1) * 8 {
-            let mut lines = whole.clone();
-            lines[1][bit / 8] ^= 1 << (bit % 8);
-            if lines[1][bit / 8] == b'\n' {
-                continue;
-            }
-            let replay = read(&lines).expect("is read").expect("is a run");
-            assert_eq!(fates(&replay), [(2, Fate::Open)], "{}", text[bit / 8].escape_ascii());
-            assert_eq!(replay.damaged, 1);
-        }
-        let mut lines = whole.clone();
-        lines[0][30] ^= 1;
-        let error = read(&lines).expect_err("damaged").to_string();
-        assert!(error.ends_with("its first line is damaged"), "{error}");
-    }
-
-    #[test]
-    fn journals_of_other_formats_are_refused() {
-        let with = |format: u32| {
-            let text = format!(
-                r#"{{"record":"begin","format_version":{format},"run":1,"id":"x","by":"delete","started_ms":1}}"#
-            );
-            read(&[text.into_bytes(), b"\n".to_vec()]).expect_err("refused").to_string()
-        };
-        assert!(with(1).ends_with("an earlier version of lop wrote it (format 1); use that one"));
-        assert!(with(3).ends_with("a later version of lop wrote it (format 3)"), "{}", with(3));
-        let no_run = line(&will(1));
-        let error = read(&[no_run.clone(), no_run]).expect_err("refused").to_string();
-        assert!(error.ends_with("its first line is damaged"), "{error}");
-    }
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "changes a test's own tree")]
-    fn a_journal_that_others_may_write_to_is_refused() {
-        use std::os::unix::fs::{PermissionsExt, chown};
-        let (_folder, path) = journal(&[line(&begin()), line(&will(1))]);
-        let allow = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode));
-        for (mode, is_read) in [(0o600, true), (0o644, true), (0o620, false), (0o602, false)] {
-            allow(mode).expect("allowed");
-            assert_eq!(Replay::read(&path).is_ok(), is_read, "{mode:o}");
-        }
-        allow(0o600).expect("allowed");
-        if !testkit::is_root() {
-            return testkit::skipped("only root can make files of others");
-        }
-        chown(&path, Some(testkit::NOBODY), None).expect("given away");
-        assert!(matches!(Replay::read(&path), Err(Error::File(_))));
-    }
-}
+mod tests;

@@ -46,7 +46,7 @@ impl KeptLocation<'_> {
         let is_distinct = self.stat.device == going.device
             || volume.is_local(self.stat.device) && !is_shown
             || distinct.iter().any(|dir| is_below(dir, self.path));
-        if is_distinct { Ok(()) } else { Err(Reason::View { file_system: volume.name() }) }
+        if is_distinct { Ok(()) } else { Err(Reason::MaybeAlias { file_system: volume.name() }) }
     }
 }
 
@@ -82,15 +82,15 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// [`Reason::Own`], [`Reason::InStore`], or the reason why `dir` has no metadata.
+/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata.
 pub fn check_not_own(own: &Own, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
     // Where no directory could be made, a store is a single file.
     let mut names = path.split(|&byte| byte == b'/');
     if names.any(|name| name.starts_with(STORE_PREFIX.as_bytes())) {
-        return Err(Reason::InStore);
+        return Err(Reason::InQuarantine);
     }
     let dir = dir.stat().map_err(Reason::failed(Op::Stat))?.key();
-    if own.has(dir, split(path).1) { Err(Reason::Own) } else { Ok(()) }
+    if own.has(dir, split(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
 }
 
 /// Returns whether two equal files share all their extents already, or have none: what is inside an inode is
@@ -131,8 +131,8 @@ mod tests {
             let opened = Dir::open(&path).expect("is there");
             check_not_own(&Own::default(), &opened, path.join(name).as_os_str().as_bytes())
         };
-        assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InStore)));
-        assert!(matches!(check("d", ".lop-quarantine-0-run-7"), Err(Reason::InStore)));
+        assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InQuarantine)));
+        assert!(matches!(check("d", ".lop-quarantine-0-run-7"), Err(Reason::InQuarantine)));
         assert!(check("d", "file").is_ok());
     }
 }

@@ -128,23 +128,23 @@ fn remove(
     if !is_unchanged(&stat, &staging.dir, &intent.was, locator.fsid(intent)) {
         return Err(Reason::Changed);
     }
-    let (dir, kept_name) = locator.reach.site(&intent.keep.0).map_err(|_| Reason::Last)?;
-    let kept: File = dir.open_file(&kept_name).map_err(|_| Reason::Last)?;
+    let (dir, kept_name) = locator.reach.site(&intent.keep.0).map_err(|_| Reason::NoEqualLeft)?;
+    let kept: File = dir.open_file(&kept_name).map_err(|_| Reason::NoEqualLeft)?;
     let before = kept.stat().map_err(Reason::kept_failed(Op::Stat))?;
     if !is_kept_file(intent, &before) {
-        return Err(Reason::Last);
+        return Err(Reason::NoEqualLeft);
     }
     let leases = match equal_under_leases(&kept, &file, stat.size, scratch, progress) {
         Ok(Some(leases)) => leases,
         Ok(None) => return Err(Reason::Differs),
         Err(Interrupted) => return Err(Reason::stopped()),
     };
-    let now = dir.stat_child(&kept_name).map_err(|_| Reason::Last)?;
+    let now = dir.stat_child(&kept_name).map_err(|_| Reason::NoEqualLeft)?;
     if !now.same_version(&before) {
-        return Err(Reason::Last);
+        return Err(Reason::NoEqualLeft);
     }
     if !leases.hold() {
-        return Err(Reason::KeptWritten);
+        return Err(Reason::KeptOpenForWriting);
     }
     staging.dir.remove_name(&name).map_err(Reason::failed(Op::Remove))?;
     Ok(if stat.links == 1 { stat.allocated } else { 0 })

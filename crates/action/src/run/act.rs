@@ -21,7 +21,7 @@ impl Worker<'_> {
     ///
     /// # Errors
     ///
-    /// Why not. The file is then what it was, unless the reason is [`Reason::Left`].
+    /// Why not. The file is then what it was, unless the reason is [`Reason::Stranded`].
     pub(crate) fn act(
         &mut self,
         one: &Redundant<'_>,
@@ -31,7 +31,7 @@ impl Worker<'_> {
         let file = &one.opened.file;
         let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
         if let Lease::Written = lease {
-            return Err(Reason::Written);
+            return Err(Reason::OpenForWriting);
         }
         let now = file.stat().map_err(Reason::failed(Op::Stat))?;
         let planned = ours.get(&now.key()).unwrap_or(&one.opened.stat);
@@ -218,7 +218,7 @@ impl Worker<'_> {
     fn share(&self, one: &Redundant<'_>, kept: &KeptFile<'_>) -> Result<(), Reason> {
         let file = &one.opened.file;
         if has_nothing_to_share(file, kept.file) {
-            return Err(Reason::Same);
+            return Err(Reason::IsKeptFile);
         }
         match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
             Ok(Shared::Whole) => Ok(()),
@@ -304,7 +304,7 @@ fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result
         Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
         // Both have changed at the same nanosecond, when one of them was renamed.
         Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
-            Err(Reason::Same)
+            Err(Reason::IsKeptFile)
         }
         Ok(now) if now.key() == kept.stat.key() || is_link => Err(Reason::KeptChanged),
         Ok(_) => Err(Reason::KeptGone),
@@ -317,7 +317,7 @@ fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result
 /// about to: whoever opened it before its name changed would write to a file without a name.
 fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
     if !lease.holds() {
-        return Err(Reason::Written);
+        return Err(Reason::OpenForWriting);
     }
     if let Lease::Granted(_) = lease {
         return Ok(());

@@ -190,7 +190,7 @@ impl Worker<'_> {
     /// Notes that nothing was done with a file.
     pub(crate) fn refuse(&mut self, path: &[u8], intent: Option<u64>, reason: Reason) {
         // One that is not back in its place stays open, for the next run.
-        if let Some(n) = intent.filter(|_| !reason.is_left()) {
+        if let Some(n) = intent.filter(|_| !reason.is_stranded()) {
             self.lines.push(&Record::Not { n, why: reason.to_string() });
         }
         self.outcome.refused.push(Refusal { path: path.to_vec(), reason });

@@ -110,8 +110,8 @@ impl Worker<'_> {
         let is_same = opened.stat.key() == kept.stat.key();
         match kind {
             Kind::Separate if is_same && opened.stat.links > 1 => {}
-            Kind::Separate => return Err(here(Reason::Alone)),
-            _ if is_same => return Err(here(Reason::Same)),
+            Kind::Separate => return Err(here(Reason::NotHardLinked)),
+            _ if is_same => return Err(here(Reason::IsKeptFile)),
             // Only what is equal to its last byte can be, whatever named the two as equal.
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
@@ -122,7 +122,7 @@ impl Worker<'_> {
         // A file in quarantine stays what it is.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
-            return Err(here(Reason::Time));
+            return Err(here(Reason::TimeOutOfRange));
         }
         let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
         let synced = self.sync(kept).and_then(|()| self.sync(&opened));

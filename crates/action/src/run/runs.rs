@@ -125,7 +125,7 @@ impl Runs {
         let failed = refused.len() as u64;
         // What the journal does not tell, the next one finds out.
         let is_noted = !matches!(answer, Err(Error::File(_)));
-        let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_left()) {
+        let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())
         } else {
             journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed })
@@ -345,12 +345,14 @@ fn pick(
 ) -> Result<(u64, Replay), Error> {
     if let Some(run) = run {
         if run_numbers(folder, TREES_SUFFIX)?.contains(&run) {
-            return Err(Error::Final(run));
+            return Err(Error::WasPurge(run));
         }
         let exists = run_numbers(folder, FILES_SUFFIX)?.contains(&run);
         let replay = if exists { read(run)? } else { None };
         return match replay.ok_or(Error::NoRun(run))? {
-            replay if replay.by == Kind::Reflink => Err(Error::Shared { run, older: None }),
+            replay if replay.by == Kind::Reflink => {
+                Err(Error::NothingToRestore { run, older: None })
+            }
             replay => Ok((run, replay)),
         };
     }
@@ -368,10 +370,12 @@ fn pick(
             // To undo an older run instead is not what was asked for.
             (Some(replay), _) if replay.by == Kind::Reflink => drop(shared.get_or_insert(run)),
             (Some(replay), None) => return Ok((run, replay)),
-            (Some(_), Some(shared)) => return Err(Error::Shared { run: shared, older: Some(run) }),
+            (Some(_), Some(shared)) => {
+                return Err(Error::NothingToRestore { run: shared, older: Some(run) });
+            }
         }
     }
-    Err(shared.map_or(Error::NothingToUndo, |run| Error::Shared { run, older: None }))
+    Err(shared.map_or(Error::NothingToUndo, |run| Error::NothingToRestore { run, older: None }))
 }
 
 fn summary(run: u64, replay: &Replay) -> RunSummary {

@@ -11,7 +11,7 @@ use content::{Digest, Manner, partition};
 use fsops::{File, Lease, Op, Stat};
 use runtime::Interrupted;
 
-use crate::error::{Error, Reason, again};
+use crate::error::{Error, Reason, clone_io_error};
 use crate::journal::record::Record;
 use crate::plan::kind::{Amount, Kind, MAX_COMPARED_AT_ONCE};
 use crate::plan::target::{Group, Target, Version};
@@ -88,7 +88,7 @@ impl Worker<'_> {
             match one.staging.as_ref().and_then(|staging| failed.get(&staging.number)) {
                 None => told.push(one),
                 Some(error) => {
-                    let reason = Reason::Failed { op: Op::Write, source: again(error) };
+                    let reason = Reason::Failed { op: Op::Write, source: clone_io_error(error) };
                     self.refuse(&one.opened.target.path, Some(one.n), reason);
                 }
             }
@@ -212,7 +212,7 @@ impl Worker<'_> {
         let lease = names.then(|| kept.file.keep_writers_away());
         let is_leased = matches!(lease, Some(Lease::Granted(_)));
         let ready = match (&lease, kept.file.stat()) {
-            (Some(Lease::Written), _) => Err(Reason::KeptWritten),
+            (Some(Lease::Written), _) => Err(Reason::KeptOpenForWriting),
             (_, Err(source)) => Err(Reason::KeptFailed { op: Op::Stat, source }),
             (_, Ok(now)) if !now.same_version(&kept.stat) => Err(Reason::KeptChanged),
             _ => Ok(()),
@@ -233,7 +233,7 @@ impl Worker<'_> {
                     self.lines.push(&Record::Did { n: one.n, freed, ctime_ns });
                     self.after(kept, &mut now, &one, freed, ours);
                 }
-                Err(Reason::Same) => {
+                Err(Reason::IsKeptFile) => {
                     // It was renamed, there and back.
                     let back = kept.file.stat_now().ok();
                     now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);

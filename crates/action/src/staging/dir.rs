@@ -124,7 +124,7 @@ pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> 
     let (store, id) = split(path);
     let id = String::from_utf8_lossy(id);
     make_staging(split(store).0, &id, reach, true).map_err(|reason| match reason {
-        Reason::Store { source, .. } => source,
+        Reason::Staging { source, .. } => source,
         reason => io::Error::new(io::ErrorKind::PermissionDenied, reason.to_string()),
     })
 }
@@ -138,7 +138,7 @@ pub(crate) fn make_staging(
     again: bool,
 ) -> Result<(), Reason> {
     let at = store_path(above);
-    let failed = |source| Reason::Store { at: at.clone(), source };
+    let failed = |source| Reason::Staging { at: at.clone(), source };
     let above = reach.dir(above).map_err(failed)?;
     let store = CString::new(store_name()).map_err(|e| failed(e.into()))?;
     let run = CString::new(id).map_err(|e| failed(e.into()))?;
@@ -274,7 +274,7 @@ mod tests {
         make_staging(&above, "1-a", &mut reach, false).expect("is made");
         let again = make_staging(&above, "1-a", &mut reach, false).expect_err("is there");
         let is_there = |reason: &Reason| {
-            matches!(reason, Reason::Store { source, .. }
+            matches!(reason, Reason::Staging { source, .. }
                 if source.kind() == std::io::ErrorKind::AlreadyExists)
         };
         assert!(is_there(&again), "{again:?}");

@@ -148,7 +148,7 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// [`Reason::Left`] if something else has the name, or it cannot be given back. It then stays in the
+    /// [`Reason::Stranded`] if something else has the name, or it cannot be given back. It then stays in the
     /// private directory.
     pub(crate) fn roll_back(&self, new: &Substitute) -> Result<(), Reason> {
         self.roll_back_if(new, &|| true)
@@ -171,7 +171,7 @@ impl<'a> NameSwap<'a> {
             self.empty_name(name, new, is_untouched).map_err(|_| {
                 let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
                 let name = if is_touched { &self.touched } else { name };
-                Reason::Left { at: self.staging.path_of(name) }
+                Reason::Stranded { at: self.staging.path_of(name) }
             })?;
         }
         Ok(())

@@ -130,9 +130,9 @@ impl StagingDirs {
         let above = choose_parent(dir_path, reach).map_err(StagingFailure::Here)?;
         let scope = StagingScope { mount: file.mount, device: file.device, above, beside: false };
         if let Some((_, reason)) = placed.failed.iter().find(|(failed, _)| *failed == scope) {
-            return Err(StagingFailure::Here(reason.again()));
+            return Err(StagingFailure::Here(reason.for_another_file()));
         }
-        let failed = |source| Reason::Store { at: store_path(&scope.above), source };
+        let failed = |source| Reason::Staging { at: store_path(&scope.above), source };
         let volume = reach.dir(&scope.above).and_then(|dir| dir.volume());
         let fsid = volume.map_err(|e| StagingFailure::Here(failed(e)))?.fsid;
         let path = [store_path(&scope.above).as_slice(), b"/", self.id.as_bytes()].concat();
@@ -145,7 +145,7 @@ impl StagingDirs {
                 self.beside(file, dir_path, fsid, &mut placed, journal)?
             }
             Err(reason) => {
-                placed.failed.push((scope, reason.again()));
+                placed.failed.push((scope, reason.for_another_file()));
                 return Err(StagingFailure::Here(reason));
             }
         };
@@ -218,7 +218,7 @@ impl WorkerStagings {
         }
         let PlacedStaging { scope, number, path } = stores.find(file, dir_path, reach, journal)?;
         let staging = open_staging(number, &path, reach)
-            .map_err(|source| StagingFailure::Here(Reason::Store { at: path, source }))?;
+            .map_err(|source| StagingFailure::Here(Reason::Staging { at: path, source }))?;
         self.0.push((scope, staging.clone()));
         Ok(staging)
     }

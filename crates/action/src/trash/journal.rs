@@ -14,7 +14,7 @@ use walk::{STORE_PREFIX, split};
 use crate::error::Error;
 use crate::journal::ids::{TREES_SUFFIX, journal_path, run_numbers};
 use crate::journal::json_bytes::JsonBytes;
-use crate::journal::lines::LineReader;
+use crate::journal::lines::replay;
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -147,22 +147,23 @@ impl TrashReplay {
     /// Reads a run's journal; one that was cut off before it began, or is gone, tells of no run.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<TrashReplay>, Error> {
         let path = journal_path(folder, run, TREES_SUFFIX);
-        let mut lines = match LineReader::open(&path) {
-            Err(Error::File(e)) if e.source.kind() == ErrorKind::NotFound => return Ok(None),
-            lines => lines?,
-        };
-        let Some(begin) = lines.begin()? else { return Ok(None) };
-        let Ok(TrashRecord::Begin { started_ms, id, .. }) = serde_json::from_slice(begin) else {
-            return Err(lines.bad("it is not the journal of a purge"));
-        };
-        let mut replay = TrashReplay { id, started_ms, ..TrashReplay::default() };
-        while let Some((_, line)) = lines.next()? {
-            // What a damaged line told of is found in the store, as something that is not known.
-            if let Ok(line) = serde_json::from_slice(line) {
-                replay.take(line);
+        let begin = |line: &[u8]| match serde_json::from_slice(line) {
+            Ok(TrashRecord::Begin { started_ms, id, .. }) => {
+                Some(TrashReplay { id, started_ms, ..TrashReplay::default() })
             }
+            _ => None,
+        };
+        let apply = |replay: &mut TrashReplay, line: &[u8], _| {
+            // A tree whose line is damaged is found in the private directory as an unknown entry.
+            serde_json::from_slice(line).is_ok_and(|line| {
+                replay.apply(line);
+                true
+            })
+        };
+        match replay(&path, "it is not the journal of a purge", begin, apply) {
+            Err(Error::File(e)) if e.source.kind() == ErrorKind::NotFound => Ok(None),
+            read => Ok(read?.map(|(replay, _)| replay)),
         }
-        Ok(Some(replay))
     }
 
     /// Returns the store that a tree was to be moved to.
@@ -170,7 +171,7 @@ impl TrashReplay {
         self.stores.iter().find(|store| store.number == tree.store)
     }
 
-    fn take(&mut self, line: TrashRecord) {
+    fn apply(&mut self, line: TrashRecord) {
         match line {
             TrashRecord::Begin { .. } => {}
             TrashRecord::Store { store, path } => {

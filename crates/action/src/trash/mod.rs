@@ -7,8 +7,10 @@
 
 pub(crate) mod journal;
 pub(crate) mod missing;
+pub(crate) mod remaining;
 pub(crate) mod run;
 
 pub use journal::TrashSummary;
 pub use missing::MissingTree;
-pub use run::{Claim, Started, TrashRun, TrashedTree, Tree};
+pub use remaining::TrashedTree;
+pub use run::{Claim, Started, TrashRun, Tree};

@@ -128,7 +128,9 @@ impl<'p> Finder<'p> {
                 (None, _) if is_itself => Ok(RestoreMethod::Back),
                 (None, _) => Err(self.locator.not_in_staging(intent)),
                 // With two names it was on its way.
-                (Some(stored), Some((_, now))) if now.key() != stored.key() => Err(Reason::Taken),
+                (Some(stored), Some((_, now))) if now.key() != stored.key() => {
+                    Err(Reason::NameTaken)
+                }
                 (Some(_), _) => Ok(RestoreMethod::Moved),
             };
         }
@@ -143,7 +145,7 @@ impl<'p> Finder<'p> {
             return Ok(RestoreMethod::Back);
         }
         if intent.kind == Kind::Separate {
-            there.ok_or(Reason::Missing)?;
+            there.ok_or(Reason::NameGone)?;
             self.source(intent, place)?;
             return Ok(RestoreMethod::Linked { to: intent.keep.0.clone() });
         }
@@ -200,8 +202,8 @@ impl<'p> Finder<'p> {
         let kept = open.iter().position(|(_, now)| is_kept_file(intent, now));
         match kept.or_else(|| open.iter().position(may_be)) {
             Some(at) => Ok(open.swap_remove(at)),
-            None if intent.elsewhere => Err(Reason::Elsewhere),
-            None => Err(Reason::Lost { kept: intent.keep.0.clone(), is_there }),
+            None if intent.elsewhere => Err(Reason::NamesElsewhere),
+            None => Err(Reason::KeptLost { kept: intent.keep.0.clone(), is_there }),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Undo<'_> {
         location: &IntentLocation,
     ) -> Result<(), Reason> {
         let intent = &noted.intent;
-        let staging = location.staging.as_ref().ok_or(Reason::NoStore)?;
+        let staging = location.staging.as_ref().ok_or(Reason::StagingUnknown)?;
         let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
         if let Some(file) = self.finder.stored_itself(intent, Some(staging))
             && intent.kind != Kind::Quarantine
@@ -71,7 +71,7 @@ impl Undo<'_> {
                 let there = location.dir.stat_child(&location.name).map_err(&stat)?;
                 // Two names of it, as a move in two steps leaves them.
                 if here.key() != there.key() {
-                    return Err(Reason::Taken);
+                    return Err(Reason::NameTaken);
                 }
                 staging.dir.remove_name(&place.new).map_err(Reason::failed(Op::Remove))
             }
@@ -92,7 +92,7 @@ impl Undo<'_> {
             Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
         };
         if intent.kind == Kind::Separate {
-            let there = Substitute::copy(&there.ok_or(Reason::Missing)?);
+            let there = Substitute::copy(&there.ok_or(Reason::NameGone)?);
             let location = self.with_staging(intent, location)?;
             let inode = self.link_again(intent, &location)?;
             return Ok(PreparedSubstitute {

@@ -20,7 +20,7 @@ impl Undo<'_> {
     /// Moves what was made into place, and records the status change times that this gave to files.
     pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
         let IntentLocation { dir, name, staging } = &ready.location;
-        let staging = staging.as_ref().ok_or(Reason::NoStore)?;
+        let staging = staging.as_ref().ok_or(Reason::StagingUnknown)?;
         let place = ready.place(staging);
         let file = staging.dir.open_file(&place.temp).ok();
         // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
@@ -44,7 +44,7 @@ impl Undo<'_> {
             || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &place, &is_untouched, |taken| match &ready.there {
-            _ if goes => hold().then_some(()).ok_or(Reason::Written),
+            _ if goes => hold().then_some(()).ok_or(Reason::OpenForWriting),
             // The link has become the last name of its file, which was not compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),
@@ -58,10 +58,10 @@ impl Undo<'_> {
 
     /// Checks that a file that is about to lose its last name is equal to its replacement, byte by byte.
     fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
-        let [Some(file), Some(there)] = files else { return Err(Reason::Taken) };
+        let [Some(file), Some(there)] = files else { return Err(Reason::NameTaken) };
         match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Reason::Taken),
+            Ok(false) => Err(Reason::NameTaken),
             Err(Interrupted) => Err(Reason::stopped()),
         }
     }
@@ -86,7 +86,7 @@ fn move_in(
     if let Err(source) = moved {
         place.remove_temp();
         return Err(match source.kind() {
-            io::ErrorKind::AlreadyExists => Reason::Taken,
+            io::ErrorKind::AlreadyExists => Reason::NameTaken,
             _ => Reason::Failed { op: Op::Rename, source },
         });
     }
@@ -97,7 +97,7 @@ fn move_in(
         let is_whole =
             !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
         if !is_whole || !place.is_expected(&taken, there) {
-            return Err(Reason::Taken);
+            return Err(Reason::NameTaken);
         }
         may_go(&taken.stat)?;
         place.remove(&taken)

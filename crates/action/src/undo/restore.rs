@@ -47,7 +47,7 @@ impl Undo<'_> {
         location: &IntentLocation,
     ) -> Result<(u64, bool), Reason> {
         let (source, was) = self.finder.source(intent, Some((&location.dir, &location.name)))?;
-        let Some(staging) = &location.staging else { return Err(Reason::NoStore) };
+        let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
         let place = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
         let former = &intent.was;
         let like = Stat {
@@ -89,9 +89,9 @@ impl Undo<'_> {
         let has_rights =
             |was: &FormerMetadata| (own.mode, own.uid, own.gid) == (was.mode, was.uid, was.gid);
         if !has_size_and_time_of(&intent.was, &own) || !has_rights(&intent.was) {
-            return Err(Reason::Taken);
+            return Err(Reason::NameTaken);
         }
-        let Some(staging) = &location.staging else { return Err(Reason::NoStore) };
+        let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
         let place = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
         let leased = Leased::new(&source);
         staging.dir.link_file(&source, &place.temp).map_err(Reason::failed(Op::Link))?;
@@ -103,7 +103,7 @@ impl Undo<'_> {
 }
 
 fn changed(intent: &Intent) -> Reason {
-    Reason::Lost { kept: intent.keep.0.clone(), is_there: true }
+    Reason::KeptLost { kept: intent.keep.0.clone(), is_there: true }
 }
 
 /// Returns whether the bytes with this digest are those that the run compared. `was` and `is` are the metadata of their

@@ -23,7 +23,7 @@ use content::Scratch;
 use fsops::{Context, Dir, Op};
 use runtime::{Progress, Stage};
 
-use crate::error::{Error, Reason, Refusal, again};
+use crate::error::{Error, Reason, Refusal, clone_io_error};
 use crate::journal::ids::now_ms;
 use crate::journal::lines::Lines;
 use crate::journal::locate::IntentLocator;
@@ -145,7 +145,7 @@ impl Undo<'_> {
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
         self.finder.locator.cleanup();
         let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
-        let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_left());
+        let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_stranded());
         if went_through && failed.is_none() && !is_left {
             self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
         }
@@ -181,7 +181,9 @@ impl Undo<'_> {
                     self.is_back(copy.noted, &copy.location.dir);
                     if !copy.has_owner {
                         let path = path.0.clone();
-                        self.undone.refused.push(Refusal { path, reason: Reason::Owner });
+                        self.undone
+                            .refused
+                            .push(Refusal { path, reason: Reason::OwnerNotRestored });
                     }
                 }
                 Err(reason) => self.refuse(copy.noted, reason),
@@ -222,7 +224,7 @@ impl Undo<'_> {
                 continue;
             };
             copy.place(staging).remove_temp();
-            self.refuse(copy.noted, Reason::Failed { op: Op::Sync, source: again(error) });
+            self.refuse(copy.noted, Reason::Failed { op: Op::Sync, source: clone_io_error(error) });
         }
         if !safe.is_empty() {
             self.note(true)?;

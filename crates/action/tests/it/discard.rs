@@ -178,7 +178,7 @@ fn runs_of_both_kinds_have_numbers_of_their_own() {
     assert_eq!(files.expect("is read").run, 2);
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let undone = runs.undo(Some(1), &[], &runtime::Progress::default(), |_| {});
-    assert!(matches!(undone, Err(Error::Final(1))), "{undone:?}");
+    assert!(matches!(undone, Err(Error::WasPurge(1))), "{undone:?}");
     assert_eq!(finish(&world), 3);
 }
 
@@ -198,7 +198,7 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     assert!(discard.find_missing().expect("is looked at").is_empty());
     let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
-    assert!(matches!(unknown[0].reason, Reason::StoreAway { .. }), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::StagingMissing { .. }), "{unknown:?}");
     assert!(!discard.finish().expect("is looked at"));
 }
 
@@ -256,7 +256,7 @@ fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
     let discard = take(&world.runs, run);
     let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
-    assert!(matches!(unknown[0].reason, Reason::Left { .. }), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::Stranded { .. }), "{unknown:?}");
     fs::remove_file(world.tree.join("e")).expect("is removed");
     let (_, unknown) = discard.remaining().expect("is read");
     assert!(matches!(unknown[0].reason, Reason::Swapped), "{unknown:?}");
@@ -317,7 +317,7 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     let discard = take(&world.runs, run);
     let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
-    assert!(matches!(unknown[0].reason, Reason::Unknown), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::NotInJournal), "{unknown:?}");
     for tree in left {
         let at: PathBuf = tree.at.to_path();
         if at.is_symlink() {

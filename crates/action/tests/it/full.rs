@@ -73,7 +73,7 @@ fn what_frees_none_says_that_there_is_no_room() {
     let outcome = world.apply(Kind::Quarantine);
     assert_eq!((outcome.done, outcome.refused.len()), (0, 30));
     for refusal in &outcome.refused {
-        assert!(matches!(&refusal.reason, Reason::Store { .. }), "{refusal:?}");
+        assert!(matches!(&refusal.reason, Reason::Staging { .. }), "{refusal:?}");
         assert!(refusal.reason.is_full());
     }
     assert_same(&before, &world.snapshot(), Compare::ALL);

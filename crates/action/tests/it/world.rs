@@ -220,7 +220,7 @@ pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
             assert_gone_through(&progress);
             Some(undone)
         }
-        Err(action::Error::NothingToUndo | action::Error::Shared { .. }) => None,
+        Err(action::Error::NothingToUndo | action::Error::NothingToRestore { .. }) => None,
         Err(error) => panic!("{error}"),
     }
 }

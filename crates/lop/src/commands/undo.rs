@@ -38,7 +38,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         unreadable += 1;
     })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
-    let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
+    let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::OwnerNotRestored);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let failed = undone.refused.len() as u64 - other_owner;
     let UndoOutcome { done, damaged, ref unmatched, .. } = undone;
