@@ -30,13 +30,14 @@ pub struct Status {
 pub struct Statuses(HashMap<FileKey, Option<Status>>);
 
 impl Statuses {
-    /// Returns the changes of an inode; `None` if lop did not change it, or if others may have changed it meanwhile.
+    /// Returns the changes of an inode; `None` if lop did not change it, or if other programs may have changed it
+    /// meanwhile.
     pub fn of(&self, key: FileKey) -> Option<Status> {
         self.0.get(&key).copied().flatten()
     }
 
-    /// Records a change by lop: the file right before and right after it. If `after` is unknown or another file, the
-    /// status of `before` becomes unknown.
+    /// Records a change by lop, given the file right before and right after it. The inode's status becomes unknown
+    /// if `after` is missing or another file.
     pub(crate) fn note(&mut self, before: &Stat, after: Option<Stat>) {
         let key = before.key();
         match after.filter(|after| after.same_content(before)) {
@@ -53,12 +54,12 @@ impl Statuses {
         self.0.insert(file.key(), Some(Status { before_ns: None, after_ns: file.ctime_ns }));
     }
 
-    /// Records that others may have changed an inode.
+    /// Records that other programs may have changed an inode.
     pub(crate) fn doubt(&mut self, key: FileKey) {
         self.0.insert(key, None);
     }
 
-    /// Returns whether lop's change was the last one to the status of a file.
+    /// Returns whether lop made the last status change of a file.
     pub(crate) fn has(&self, file: &Stat) -> bool {
         self.of(file.key()).is_some_and(|status| status.after_ns == file.ctime_ns)
     }
@@ -108,7 +109,7 @@ impl<'a> Leased<'a> {
         Some(Leased { file, lease, before })
     }
 
-    /// Returns whether no program waits to write to the file. True as well where the kernel grants no leases.
+    /// Returns whether no program waits to write to the file; also true if the kernel granted no lease.
     pub(crate) fn holds(&self) -> bool {
         self.lease.holds()
     }

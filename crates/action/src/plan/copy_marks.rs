@@ -1,15 +1,17 @@
-//! Which of equal files looks like a copy of another: by its name, and by the directories it is in.
+//! Marks of copies: signs in a file's name and directories that it is a copy of another file.
+//!
+//! The rule `tidy` ([`super::rules`]) keeps the file with the fewest marks. Only the path is inspected.
 
-/// How much a file looks like a copy.
+/// The signs that a file is a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CopyMarks {
-    /// Directories that it is in and that files pass through, as they are written, and how much that says.
+    /// Names of its directories that suggest a copy, as written, each with a weight.
     folders: Vec<(u8, String)>,
-    /// What its name has that names of copies have.
+    /// The part of its name that suggests a copy.
     name: Option<String>,
 }
 
-/// Directories whose files may go at any time.
+/// Names of directories whose files may disappear at any time.
 const PASSING: [&str; 14] = [
     "trash",
     ".trash",
@@ -27,43 +29,43 @@ const PASSING: [&str; 14] = [
     ".cache",
 ];
 
-/// Directories that files come to before they are put where they belong, or that have copies of others.
+/// Names of directories for incoming files, and for copies.
 const ASIDE: [&str; 8] =
     ["downloads", "download", "téléchargements", "descargas", "scaricati", "old", "bak", "copies"];
 
-/// Words in the name of a directory that has copies of others.
+/// Words in the names of directories that contain copies.
 const BACKUP: [&str; 3] = ["backup", "backups", "bak"];
 
-/// What file managers call a copy, in some languages.
+/// The word that file managers append to the name of a copy, in several languages.
 const COPY: [&str; 5] = ["copy", "kopie", "copie", "copia", "cópia"];
 
-/// How such a name begins.
+/// Prefixes that file managers give to the name of a copy.
 const COPY_OF: [&str; 6] =
     ["copy of ", "kopie von ", "copie de ", "copia de ", "copia di ", "cópia de "];
 
-/// How names of what was put aside end.
+/// Suffixes of files that were put aside.
 const SUFFIXES: [&str; 4] = [".bak", ".orig", ".old", ".tmp"];
 
 impl CopyMarks {
-    /// Returns the marks of a file by one of its paths.
+    /// Returns the marks of a file with this path.
     pub(crate) fn of(path: &[u8]) -> CopyMarks {
         let path = String::from_utf8_lossy(path);
         let (dirs, name) = path.rsplit_once('/').unwrap_or(("", &path));
         CopyMarks { folders: dirs.split('/').filter_map(folder).collect(), name: mark_of(name) }
     }
 
-    /// Returns a number; the file with the lowest one looks least like a copy. Where a file is says more than how
-    /// it is called.
+    /// Returns a rank; the file with the lowest rank looks least like a copy. Directories weigh more than the file's
+    /// own name.
     pub(crate) fn rank(&self) -> i64 {
         2 * self.weight() + i64::from(self.name.is_some())
     }
 
-    /// Returns the weights of all its directories together: what files have in common tells none apart.
+    /// Returns the total weight of all directories. Marks that two files share do not distinguish them.
     fn weight(&self) -> i64 {
         self.folders.iter().map(|&(weight, _)| i64::from(weight)).sum()
     }
 
-    /// Returns what a file has over another one that looks more like a copy.
+    /// Describes what a file has over another one that looks more like a copy.
     pub(crate) fn advantage_over(&self, other: &CopyMarks) -> String {
         let is_own = |dir: &String| self.folders.iter().any(|(_, own)| own == dir);
         let only_there =
@@ -76,7 +78,7 @@ impl CopyMarks {
     }
 }
 
-/// Returns how much the name of a directory says, and that name.
+/// Returns the weight of a directory's name, and the name.
 fn folder(name: &str) -> Option<(u8, String)> {
     let lower = name.to_lowercase();
     let is_passing = PASSING.contains(&lower.as_str()) || lower.starts_with(".trash-");
@@ -86,7 +88,7 @@ fn folder(name: &str) -> Option<(u8, String)> {
     (weight > 0).then(|| (weight, name.to_string()))
 }
 
-/// Returns what a name has that names of copies have.
+/// Returns the part of a file's name that suggests a copy.
 fn mark_of(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let suffix =
@@ -109,14 +111,14 @@ fn mark_of(name: &str) -> Option<String> {
     number_of(stem).or_else(|| copy_word(stem))
 }
 
-/// Returns a number in brackets that a stem ends with: "(1)".
+/// Returns the number in brackets at the end of a stem, as in "(1)".
 fn number_of(stem: &str) -> Option<String> {
     let (before, number) = stem.strip_suffix(')')?.rsplit_once('(')?;
     let is_small = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
     (is_small && !before.is_empty()).then(|| format!("({number})"))
 }
 
-/// Returns the word for a copy that a stem ends with, also in brackets and with a number behind.
+/// Returns the word for "copy" at the end of a stem, also in brackets or before a number.
 fn copy_word(stem: &str) -> Option<String> {
     let end = stem.trim_end_matches(|c: char| c.is_ascii_digit() || " ()".contains(c));
     let word = COPY.iter().find(|word| end.ends_with(*word))?;

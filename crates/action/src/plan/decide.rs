@@ -1,4 +1,6 @@
-//! Decides about the files of a group: which stays, which go, and what is to be said about that.
+//! Decides which file of a group is kept, which files are acted on, and what to warn about.
+//!
+//! Works on metadata alone and opens no file. At least one file of a group is always kept.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,28 +11,29 @@ use crate::plan::kind::{Amount, Kind};
 use crate::plan::rules::{Candidate, Rule, choose};
 use crate::plan::target::{Group, Target};
 
-/// One name of a file that is equal to others.
+/// One name of a file that equals others.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The file, as it is now.
+    /// The file as it is now.
     pub target: Target,
-    /// Its metadata.
+    /// The file's metadata.
     pub stat: Stat,
-    /// Whether its file system is one of this machine ([`fsops::Volume::is_local`]).
+    /// Whether the kernel of this machine keeps the file system's metadata ([`fsops::Volume::is_local`]).
     pub is_local: bool,
-    /// Why it may not be changed, if so.
+    /// Why the file may not be changed, if it may not.
     pub protected: Option<Protection>,
-    /// Number of the first named path that it is below.
+    /// The index of the first named path that the file is below.
     pub root: usize,
-    /// Whether no disk space becomes free with it, as others have all of it too or it is inside the inode; as far
-    /// as that was looked at.
+    /// Whether removing the file frees no disk space, because all of its extents are shared or its bytes are inside
+    /// the inode. False as long as the file was not inspected.
     pub frees_nothing: bool,
-    /// Whether its extended attributes are not those of the file that stays, as far as that was looked at.
+    /// Whether the extended attributes differ from those of the kept file. False as long as the file was not
+    /// inspected.
     pub other_xattrs: bool,
 }
 
 impl Member {
-    /// Returns a name of a file of this machine that may be changed and is below no named path.
+    /// Creates a member on a local file system that may be changed and is below no named path.
     pub fn new(target: Target, stat: Stat) -> Member {
         Member {
             target,
@@ -47,22 +50,22 @@ impl Member {
 /// Why a file may not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// It is below a protected directory.
+    /// The file is below a directory that the user protected.
     Asked,
-    /// It is not below a named path.
+    /// The file is not below a named path.
     Outside,
 }
 
-/// Why a file stays.
+/// Why a file is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepReason {
-    /// It may not be changed.
+    /// The file may not be changed.
     Protected(Protection),
-    /// This rule chose it.
+    /// This rule chose the file.
     Rule(String),
-    /// No rule told files apart; it is the first by path.
+    /// No rule distinguished the files; this one is the first by path.
     First,
-    /// Its file has names that are not asked about.
+    /// The file has names outside of the named paths.
     Elsewhere,
 }
 
@@ -78,18 +81,18 @@ impl std::fmt::Display for KeepReason {
     }
 }
 
-/// What is to be done with the files of a group, or of that part of it that is on one file system.
+/// What to do with the files of a group, or with the part of a group on one file system.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The file that others are compared with.
+    /// The file that the others are compared with.
     pub keep: Member,
-    /// Why it stays.
+    /// Why that file is kept.
     pub why: KeepReason,
-    /// Further names and files that stay.
+    /// Further names and files that are kept.
     pub stay: Vec<(Member, KeepReason)>,
-    /// What goes, names of one inode next to each other.
+    /// The names to act on; names of one inode are neighbours.
     pub others: Vec<Member>,
-    /// The digest of what they have in them, if it is known.
+    /// The digest of the content, if it is known.
     pub digest: Option<Digest>,
 }
 
@@ -103,11 +106,11 @@ impl From<Plan> for Group {
     }
 }
 
-/// Plans a group; more than one plan if the kind works within one file system only, none if nothing can
-/// go.
+/// Plans the actions on a group. Returns several plans if the kind works only within one file system, and none if no
+/// file can be acted on.
 ///
-/// At least one file stays, whatever the rules say. Files of different sizes are never in one plan,
-/// whatever named them as equal.
+/// At least one file is kept, whatever the rules say. Files of different sizes are never in one plan, even if the
+/// caller calls them equal.
 pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
     let mut parts: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
     for member in members {
@@ -117,8 +120,8 @@ pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
     parts.into_values().filter_map(|members| part(members, rules)).collect()
 }
 
-/// Plans to make the names of one file files of their own: the first by path stays what it is, unless the
-/// file has further names, which then keep it. Nothing, if it has no other name.
+/// Plans to turn the names of one file into separate files. The first name by path keeps the inode, unless the file
+/// has names elsewhere, which then keep it. Returns `None` if the file has no other name.
 pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
     names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
     let keep = names.first()?.clone();
@@ -127,7 +130,7 @@ pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
     }
     let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
     if elsewhere {
-        // The copies are made of it, so it comes last.
+        // The copies are made from this name, so it comes last.
         names.rotate_left(1);
     } else {
         names.remove(0);
@@ -145,7 +148,7 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
     for names in &mut files {
         names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
     }
-    // An inode stays as a whole if one of its names may not be changed.
+    // An inode is kept as a whole if one of its names may not be changed.
     let protection = |names: &[Member]| names.iter().find_map(|name| name.protected);
     let (protected, free): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|names| protection(names).is_some());
@@ -196,7 +199,7 @@ fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
     choose(&seen, rules)
 }
 
-/// What is lost with a file besides its bytes, or is odd about an action on it.
+/// What an action loses besides the bytes, or what is unusual about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
     /// The kept file has another owner or group.
@@ -209,12 +212,12 @@ pub enum Warning {
     Xattrs,
     /// The kept file is on another device.
     Device,
-    /// The file has names that lop does not know, so nothing is freed.
+    /// The file has names that lop does not know, so the action frees nothing.
     Links,
 }
 
 impl Warning {
-    /// Returns the warning in a word or two.
+    /// Returns the warning in a few words.
     pub fn text(self) -> &'static str {
         match self {
             Warning::Owner => "other owner",
@@ -228,15 +231,14 @@ impl Warning {
 }
 
 impl Plan {
-    /// Returns all names: the kept one, further ones that stay, and those that go.
+    /// Returns all names: the kept one, further kept ones, and those to act on.
     pub fn members(&self) -> Vec<&Member> {
         let stay = self.stay.iter().map(|(member, _)| member);
         std::iter::once(&self.keep).chain(stay).chain(&self.others).collect()
     }
 
-    /// Returns the plan in which just those files stay that have one of these names, by number among
-    /// [`Plan::members`], and those that may not be changed. Nothing, if nothing is left to go, or nothing was
-    /// chosen.
+    /// Returns the plan that keeps exactly the chosen files and the protected ones. `chosen` are indices into
+    /// [`Plan::members`]. Returns `None` if nothing was chosen or nothing remains to act on.
     pub fn keep_chosen(self, chosen: &[usize]) -> Option<Plan> {
         let keys: HashSet<FileKey> = {
             let members = self.members();
@@ -266,7 +268,7 @@ impl Plan {
         Some(Plan { keep, why, stay, others, digest: self.digest })
     }
 
-    /// Returns the files that go, each with what is to be said about it.
+    /// Returns the names to act on, each with its warnings.
     pub fn warned(&self, kind: Kind) -> impl Iterator<Item = (&Member, Vec<Warning>)> {
         let names =
             self.files().flat_map(|names| names.iter().map(move |name| (name, names.len())));
@@ -287,23 +289,23 @@ impl Plan {
         all.map(|(warning, _)| warning).collect()
     }
 
-    /// Returns the names that go, those of one inode together.
+    /// Returns the names to act on, grouped by inode.
     fn files(&self) -> impl Iterator<Item = &[Member]> {
         self.others.chunk_by(|a, b| a.stat.key() == b.stat.key())
     }
 
-    /// Returns how much there is to go through to carry it out.
+    /// Returns the amount of work that the plan takes.
     pub fn amount(&self, kind: Kind) -> Amount {
         Amount::of(kind, self.keep.stat.size, self.others.len())
     }
 
-    /// Returns how many bytes the kind may take instead, as far as metadata tells.
+    /// Returns how many bytes the action occupies, as far as metadata shows.
     pub fn takes(&self, kind: Kind) -> u64 {
         let copies = if kind == Kind::Separate { self.others.len() as u64 } else { 0 };
         self.keep.stat.allocated.saturating_mul(copies)
     }
 
-    /// Returns how many bytes it frees to let the others go, as far as metadata tells.
+    /// Returns how many bytes the action frees, as far as metadata shows.
     pub fn frees(&self, kind: Kind) -> u64 {
         if matches!(kind, Kind::Quarantine | Kind::Separate) {
             return 0;

@@ -1,5 +1,7 @@
-//! What a plan can say of files only after they were opened: extended attributes, whether others have their
-//! disk space too, and whether anything can be done with them at all.
+//! Inspects the files of a plan: adds what only an open file shows, namely extended attributes, shared extents, and
+//! obstacles to the action.
+//!
+//! [`Inspector`] serves previews. A run does not rely on it and checks every file again.
 
 use fsops::{File, Op, Stat, Volume, Xattr};
 use walk::{Own, Reach};
@@ -11,7 +13,7 @@ use crate::plan::obstacle::{KeptLocation, check_not_own, has_nothing_to_share};
 use crate::plan::saved::SavedGroup;
 use crate::plan::target::{Target, Version};
 
-/// Opens the files of plans, to show what is to be said about them.
+/// Opens the files of plans to complete the plans.
 #[derive(Debug)]
 pub struct Inspector {
     reach: Reach,
@@ -19,7 +21,7 @@ pub struct Inspector {
     own: Own,
 }
 
-/// A file that was looked at.
+/// The properties of an open file.
 struct InspectedFile {
     stat: Stat,
     volume: Volume,
@@ -28,13 +30,14 @@ struct InspectedFile {
 }
 
 impl Inspector {
-    /// Keeps at most `open_dirs` directories open; [`ApplyOptions`](crate::How) describes `distinct` and `own`.
+    /// Creates an inspector that keeps at most `open_dirs` directories open. See
+    /// [`ApplyOptions`](crate::run::ApplyOptions) for `distinct` and `own`.
     pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>, own: Own) -> Inspector {
         Inspector { reach: Reach::new(open_dirs), distinct, own }
     }
 
-    /// Returns the plan for those files of a saved group that are still what they were; the others, which
-    /// would be left alone, go to `refused`.
+    /// Returns the plan for those files of a saved group that have not changed. Adds the others, which a run would
+    /// leave alone, to `refused`.
     pub fn saved_plan(
         &mut self,
         SavedGroup { group, why }: SavedGroup,
@@ -65,9 +68,8 @@ impl Inspector {
         Ok(Member::new(target, stat))
     }
 
-    /// Finds out what is to be said about the files of a plan that go, and returns the plan for those that
-    /// something can be done with: the others go to `refused`, but for those that there is no need to do anything
-    /// with. Of one that cannot be opened nothing is said now; it will be when it is acted on.
+    /// Completes a plan and drops the files that a run would not act on. Adds them to `refused`, except those that
+    /// already share all their extents. A file that cannot be opened stays in the plan; the run will report it.
     pub fn plan(&mut self, mut plan: Plan, kind: Kind, refused: &mut Vec<Refusal>) -> Option<Plan> {
         let Some(kept) = self.inspect(&plan.keep) else { return Some(plan) };
         let path = plan.keep.target.path.clone();

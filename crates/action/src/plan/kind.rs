@@ -1,4 +1,4 @@
-//! What can be done with a file that is equal to one that stays.
+//! The kinds of actions on a redundant file, and the amount of work that they take.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -7,30 +7,30 @@ use std::sync::atomic::Ordering::Relaxed;
 use runtime::Progress;
 use serde::{Deserialize, Serialize};
 
-/// Files that are compared side by side: more at once share the processor's cache too thinly.
+/// How many files are compared side by side. More would get too small a share of the processor's cache each.
 pub(crate) const MAX_COMPARED_AT_ONCE: usize = 31;
 
-/// What is done with each redundant file.
+/// What a run does with each redundant file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Its name is removed.
+    /// Removes the name.
     Delete,
-    /// Its name becomes one of the kept file.
+    /// Makes the name a hard link to the kept file.
     Hardlink,
-    /// It shares the extents of the kept file, and stays a file of its own.
+    /// Makes the file share the extents of the kept file. It keeps its inode.
     Reflink,
-    /// Its name becomes a symbolic link to the kept file.
+    /// Makes the name a symbolic link to the kept file.
     Symlink,
-    /// It is moved into a store on its file system.
+    /// Moves the file into a quarantine directory on its file system.
     Quarantine,
-    /// A name of a file with several becomes a file of its own, equal to it. This is the one kind whose
-    /// files are names of the kept file.
+    /// Makes one name of a hard-linked file a separate file with equal content. This is the only kind whose files
+    /// are names of the kept file itself.
     Separate,
 }
 
 impl Kind {
-    /// Returns the kind in a word, as it is typed.
+    /// Returns the word for the kind on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Delete => "delete",
@@ -42,39 +42,39 @@ impl Kind {
         }
     }
 
-    /// Returns whether the file has to be on the kept file's file system.
+    /// Returns whether both files must be on one file system.
     pub fn needs_one_file_system(self) -> bool {
         matches!(self, Kind::Hardlink | Kind::Reflink | Kind::Separate)
     }
 
-    /// Returns whether what there is to a file besides its bytes goes with it.
+    /// Returns whether the action loses the file's metadata.
     pub(crate) fn loses_metadata(self) -> bool {
         !matches!(self, Kind::Reflink | Kind::Separate)
     }
 
-    /// Returns whether undo makes a copy of the kept file, so that it has to know what was in that.
+    /// Returns whether undo copies the kept file, so that the journal must identify its content.
     pub(crate) fn is_undone_by_copy(self) -> bool {
         matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
     }
 
-    /// Returns whether names change, so that a store is needed on the way.
+    /// Returns whether the action changes names, and so needs a private directory.
     pub(crate) fn changes_names(self) -> bool {
         self != Kind::Reflink
     }
 }
 
-/// Files, and bytes of them that are compared, copied or shared.
+/// A number of files, and of bytes to compare, copy or share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Files to act on.
+    /// The number of files to act on.
     pub files: u64,
-    /// Bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Amount {
-    /// Returns the work of acting on `others` files of one size that equal a kept file. Kinds that compare read the
-    /// kept file too, once for all the files that are compared side by side.
+    /// Returns the amount of acting on `others` files of one size that equal a kept file. Kinds that compare read
+    /// the kept file too, once for all the files that are compared side by side.
     pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
         let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
         let kept = if is_compared { others.div_ceil(MAX_COMPARED_AT_ONCE) } else { 0 };
@@ -82,7 +82,7 @@ impl Amount {
         Amount { files: others as u64, bytes }
     }
 
-    /// Adds this to the totals of a watch.
+    /// Adds the amount to the totals of a progress.
     pub fn expect(self, progress: &Progress) {
         progress.files_total.fetch_add(self.files, Relaxed);
         progress.bytes_total.fetch_add(self.bytes, Relaxed);

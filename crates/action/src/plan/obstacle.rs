@@ -1,14 +1,13 @@
-//! What the file systems of two files rule out, known before anything is compared: for plans that are shown
-//! and for those that are carried out.
+//! What rules out an action on a file before any byte is compared, for previews and for runs.
 //!
-//! # Views
+//! # Aliases
 //!
-//! A kept file on a network or FUSE file system may be the very file that is to go, by another path: of a tree
-//! that is exported and mounted on the same machine, of one share that is mounted twice, of a union and its
-//! branches. Numbers do not tell, as each of these has its own, and what such a file system says after the other
-//! name is gone may be from a cache, content included. So it counts as another file only if it is on the same file
-//! system as the one that goes, if the kernel itself keeps its metadata ([`Volume::is_local`]) and its times are others, or if the user
-//! says that it is one.
+//! A kept file on a network or FUSE file system may be an alias of the very file to be removed: a tree that is
+//! exported and mounted on the same machine, a share that is mounted twice, a union file system and its branches.
+//! Device and inode numbers do not tell, as each of these has its own. What such a file system reports after the
+//! other name is gone may come from a cache, the content included. So the kept file counts as another file only in
+//! three cases: it is on the same device as the redundant one; the kernel itself keeps its metadata
+//! ([`Volume::is_local`]) and its times differ; or the user says so (`--distinct`).
 
 use std::io;
 
@@ -18,7 +17,7 @@ use walk::{Own, STORE_PREFIX, split};
 use crate::error::Reason;
 use crate::plan::kind::Kind;
 
-/// Where the kept file is.
+/// The kept file and its file system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeptLocation<'k> {
     pub(crate) path: &'k [u8],
@@ -27,8 +26,12 @@ pub(crate) struct KeptLocation<'k> {
 }
 
 impl KeptLocation<'_> {
-    /// Makes sure that a kind of action can be done with a file, on `there` if that is known; `distinct` are directories of which the user
-    /// said that what is below them is no other view of it.
+    /// Checks that a kind of action is possible on a file with the metadata `going`. `there` is its file system, if
+    /// known. `distinct` are directories in which the user declared that there are no aliases.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Unsupported`] or [`Reason::MaybeAlias`].
     pub(crate) fn check(
         &self,
         kind: Kind,
@@ -40,7 +43,7 @@ impl KeptLocation<'_> {
         if kind == Kind::Reflink && !volume.can_share_extents() {
             return Err(Reason::Unsupported { file_system: volume.name(), kind });
         }
-        // A snapshot of btrfs has the times of its original, and is another file.
+        // A btrfs snapshot has the times of its original, but is another file.
         let may_show = there.is_some_and(|there| !there.is_local(going.device));
         let is_shown = may_show && have_same_times(self.stat, going);
         let is_distinct = self.stat.device == going.device
@@ -50,20 +53,21 @@ impl KeptLocation<'_> {
     }
 }
 
-/// Returns whether two files on different devices have the same times to the nanosecond, as a file and its view have: no
-/// copy is made with the status change time of its original. Whole seconds do not tell.
+/// Returns whether two files on different devices have the same times to the nanosecond, as a file and its alias
+/// have. No copy has the status change time of its original. Times in whole seconds prove nothing.
 ///
-/// mergerfs renames a file on all of its branches at once, and a kept file that is on one of them with it.
+/// mergerfs renames a file on all of its branches at once, and with it a kept file that is on one of them.
 fn have_same_times(one: &Stat, other: &Stat) -> bool {
     let times = |stat: &Stat| (stat.mtime_ns(), stat.ctime_ns);
     times(one) == times(other) && one.ctime_ns % 1_000_000_000 != 0
 }
 
-/// Returns that the file system knows no such kind of action, if an error says so.
+/// Converts an error into [`Reason::Unsupported`] if it means that the file system does not support this kind of
+/// action.
 pub(crate) fn unsupported(kind: Kind, volume: &Volume, error: &io::Error) -> Option<Reason> {
     let is_unknown = match error.kind() {
         io::ErrorKind::Unsupported => true,
-        // Elsewhere the kernel lets nobody link the files of others.
+        // Elsewhere this error means that the kernel protects the files of other users against links.
         io::ErrorKind::PermissionDenied => {
             volume.is_fat() || !volume.keeps_numbers() && fsops::effective_user() == 0
         }
@@ -78,13 +82,16 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-/// Fails if a file is one of these. `path` is absolute, and `dir` is the directory that it leads to.
+/// Fails if a file belongs to lop itself, or is in a quarantine or another private directory of lop. `path` is
+/// absolute, and `dir` is its parent directory.
+///
+/// A run that removed such files could not be undone, or would keep another run from being undone.
 ///
 /// # Errors
 ///
-/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata.
+/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata. Nothing on disk changes.
 pub fn check_not_own(own: &Own, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
-    // Where no directory could be made, a store is a single file.
+    // On a full disk, files pass through names beside them instead of a directory.
     let mut names = path.split(|&byte| byte == b'/');
     if names.any(|name| name.starts_with(STORE_PREFIX.as_bytes())) {
         return Err(Reason::InQuarantine);
@@ -93,8 +100,8 @@ pub fn check_not_own(own: &Own, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
     if own.has(dir, split(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
 }
 
-/// Returns whether two equal files share all their extents already, or have none: what is inside an inode is
-/// copied there.
+/// Returns whether two equal files already share all their extents, or have none because their bytes are inside the
+/// inode and would be copied there.
 pub(crate) fn has_nothing_to_share(file: &File, kept: &File) -> bool {
     let layout = file.shared_layout();
     layout.is_some() && layout == kept.shared_layout() || file.is_inline()

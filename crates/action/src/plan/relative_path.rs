@@ -1,6 +1,6 @@
-//! The way from one place to another, as symbolic links and scripts have it.
+//! Relative paths between two places, for symbolic links and scripts.
 
-/// Returns the way from a directory to a path, both absolute.
+/// Returns the relative path from a directory to another path. Both are absolute.
 pub(crate) fn relative(from: &[u8], to: &[u8]) -> Vec<u8> {
     let (from, to) = (components(from), components(to));
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,6 @@
-//! Which of equal files stays: an ordered list of rules.
+//! The rules of `--keep`: an ordered list that chooses which file of a group is kept.
+//!
+//! The first rule that distinguishes files decides. Rules see only paths and metadata ([`Candidate`]).
 
 use crate::plan::copy_marks::CopyMarks;
 
@@ -9,42 +11,42 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use walk::{FilterError, Globs, Top, Use};
 
-/// A wish about the file that stays. The first rule that tells files apart decides.
+/// A preference for the file to keep.
 #[derive(Clone, Debug)]
 pub enum Rule {
-    /// One whose metadata this machine's kernel keeps itself, and not a server or a FUSE program
+    /// Prefers a file whose metadata this machine's kernel keeps, rather than a server or a FUSE program
     /// ([`fsops::Volume::is_local`]).
     Local,
-    /// The one that looks least like a copy: not in a directory for downloads, backups or trash, and with no
-    /// "(1)", "copy" or the like in its name.
+    /// Prefers the file that looks least like a copy: not in a directory for downloads, backups or trash, and
+    /// without "(1)", "copy" or the like in its name.
     Tidy,
-    /// The one modified last.
+    /// Prefers the last modified file.
     Newest,
-    /// The one modified first.
+    /// Prefers the file whose modification is the oldest.
     Oldest,
-    /// The one with the shortest path.
+    /// Prefers the shortest path.
     ShortestPath,
-    /// The one with the longest path.
+    /// Prefers the longest path.
     LongestPath,
-    /// The one with the fewest directories above it.
+    /// Prefers the fewest directories above the file.
     Shallowest,
-    /// The one with the most directories above it.
+    /// Prefers the most directories above the file.
     Deepest,
-    /// The one below the path that was named first.
+    /// Prefers the file below the path that was named first.
     FirstRoot,
-    /// One that matches a pattern, or is in a directory that does.
+    /// Prefers a file that matches a pattern, or is in a directory that matches.
     Path(Arc<PathPattern>),
-    /// One on this device.
+    /// Prefers a file on this device. Contains the rule as typed and the device number.
     Device(String, u64),
 }
 
-/// A pattern for what stays.
+/// A pattern for the file to keep.
 #[derive(Debug)]
 pub struct PathPattern {
     text: String,
-    /// By the directory that paths are counted from, which ends in a slash, the pattern.
+    /// The pattern for each directory that paths are relative to. The directory ends with a slash.
     globs: Vec<(Vec<u8>, Globs)>,
-    /// Whether a file was asked about, and whether one matched.
+    /// Whether the rule was applied to a file, and whether one matched.
     is_asked: AtomicBool,
     is_met: AtomicBool,
 }
@@ -52,35 +54,35 @@ pub struct PathPattern {
 /// Why a rule cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// It is none.
+    /// There is no such rule.
     #[error(
         "not a rule: {0} (local, tidy, newest, oldest, shortest-path, longest-path, shallowest, deepest, \
          first-root, path:GLOB, device:DIR)"
     )]
     Unknown(String),
-    /// Its pattern is none.
+    /// The pattern of the rule is invalid.
     #[error(transparent)]
     Pattern(#[from] FilterError),
-    /// It has no pattern.
+    /// The rule lacks its pattern.
     #[error("path: needs a pattern, as in path:photos/")]
     NoPattern,
-    /// Its directory cannot be looked at.
+    /// The directory of the rule cannot be read.
     #[error("{0}: {1}")]
     Device(String, std::io::Error),
 }
 
 impl Rule {
-    /// Returns the rules that decide where no other does.
+    /// Returns the rules that apply after those of the user.
     pub fn usual() -> [Rule; 4] {
         [Rule::Local, Rule::Tidy, Rule::Oldest, Rule::ShortestPath]
     }
 
-    /// Reads a rule; `device:DIR` is looked at now. Paths of patterns are counted from any of `tops`, and from
-    /// the root directory.
+    /// Parses a rule; `device:DIR` reads the device number of the directory now. Patterns are relative to any of
+    /// `tops` and to the root directory.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// See [`RuleError`]. Nothing on disk changes.
     pub fn parse(text: &str, tops: &[PathBuf]) -> Result<Rule, RuleError> {
         if let Some(glob) = text.strip_prefix("path:") {
             return Ok(Rule::Path(Arc::new(PathPattern::new(text, glob, tops)?)));
@@ -104,7 +106,7 @@ impl Rule {
         })
     }
 
-    /// Returns a number for a file; the lowest wins.
+    /// Returns the rank of a file; the lowest rank wins.
     fn rank(&self, file: &Candidate<'_>) -> i64 {
         let least = |of: fn(&[u8]) -> i64| file.paths.iter().map(|p| of(p)).min().unwrap_or(0);
         let most = |of: fn(&[u8]) -> i64| -file.paths.iter().map(|p| of(p)).max().unwrap_or(0);
@@ -125,13 +127,13 @@ impl Rule {
 }
 
 impl Rule {
-    /// Returns whether it has a pattern that matched none of the files that it was asked about.
+    /// Returns whether the rule has a pattern that matched none of the files it was applied to.
     pub fn matched_nothing(&self) -> bool {
         let Rule::Path(path) = self else { return false };
         path.is_asked.load(Relaxed) && !path.is_met.load(Relaxed)
     }
 
-    /// Returns why it prefers one file to another.
+    /// Returns why the rule prefers one file to another.
     fn reason(&self, file: &Candidate<'_>, other: &Candidate<'_>) -> String {
         match self {
             Rule::Tidy => marks(file).advantage_over(&marks(other)),
@@ -140,7 +142,7 @@ impl Rule {
     }
 }
 
-/// Returns the marks of a file by the name that looks least like one of a copy.
+/// Returns the marks of a file under the name that looks least like a copy.
 fn marks(file: &Candidate<'_>) -> CopyMarks {
     let all = file.paths.iter().map(|path| CopyMarks::of(path));
     all.min_by_key(CopyMarks::rank).unwrap_or_default()
@@ -178,7 +180,7 @@ impl PathPattern {
     }
 }
 
-/// Returns whether a file, or a directory that it is in, matches.
+/// Returns whether a file, or a directory above it, matches.
 fn matches_below(globs: &Globs, path: &[u8]) -> bool {
     let ends = path.iter().enumerate().filter(|&(_, &b)| b == b'/').map(|(end, _)| end);
     let mut start = 0;
@@ -210,20 +212,20 @@ impl fmt::Display for Rule {
 /// A file as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// All its known names; never empty.
+    /// All known names of the file; never empty.
     pub paths: &'a [&'a [u8]],
     /// Modification time, nanoseconds since the epoch.
     pub mtime_ns: i64,
     /// Device number.
     pub device: u64,
-    /// Whether its file system is one of this machine ([`fsops::Volume::is_local`]).
+    /// Whether the kernel of this machine keeps the file system's metadata ([`fsops::Volume::is_local`]).
     pub is_local: bool,
-    /// Number of the first named path that it is below.
+    /// The index of the first named path that the file is below.
     pub root: usize,
 }
 
-/// Returns which of some files stays, and why, in the words of the rule that decided; none did if that was left
-/// to the order of paths.
+/// Chooses the file to keep. Returns its index and the description of the rule that decided, or `None` if the order
+/// of paths decided.
 pub fn choose(files: &[Candidate<'_>], rules: &[Rule]) -> (usize, Option<String>) {
     let mut left: Vec<usize> = (0..files.len()).collect();
     for rule in rules {

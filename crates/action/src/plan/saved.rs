@@ -1,8 +1,8 @@
-//! A plan in a file, one action a line, for people to look at and to take lines out of.
+//! Saved plans: a file with one action per line, which users can read and take lines out of.
 //!
-//! Each line stands for itself: what is to be done with a file, the file that stays for it, and what
-//! both were. A plan that is read is held against itself: no file may be kept for one and go for
-//! another.
+//! Each line is complete: it has the action, the file, the kept file, and the versions of both. [`load`] rejects a
+//! plan that contradicts itself, as when a file is kept for one line and acted on by another. It does not look at
+//! the files; [`crate::plan::Inspector`] does.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Write};
@@ -14,10 +14,10 @@ use crate::plan::decide::Plan;
 use crate::plan::kind::Kind;
 use crate::plan::target::{Group, Target, Version};
 
-/// The version of the lines that are written and read.
+/// The version of the lines.
 const FORMAT_VERSION: u32 = 1;
 
-/// One line. Each has the version, as any of them may be taken out.
+/// One line. Each line has the format version, as users may remove any other line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedLine {
@@ -36,18 +36,18 @@ struct SavedLine {
 /// A plan that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// What is to be done with each file.
+    /// What to do with each file.
     pub kind: Kind,
-    /// The groups, in the order of the file.
+    /// The groups, in the order of the lines.
     pub groups: Vec<SavedGroup>,
 }
 
 /// A group of a plan that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SavedGroup {
-    /// The files.
+    /// The files of the group.
     pub group: Group,
-    /// Why the first stays, in the words of who planned it.
+    /// Why the first file is kept, in the words of the plan.
     pub why: String,
 }
 
@@ -55,33 +55,37 @@ pub struct SavedGroup {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// It cannot be read.
+    /// The plan cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// It is something else; what is wrong with its first line.
+    /// The file is not a plan. Contains what is wrong with its first line.
     #[error("not a plan of lop: {0}")]
     NoPlan(String),
-    /// A line is not one of a plan.
+    /// A line is not part of a plan.
     #[error("line {line}: {why}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         why: String,
     },
-    /// The plan would take away what it relies on.
+    /// The plan would remove a file that it relies on.
     #[error("line {line}: {} {what}", String::from_utf8_lossy(path))]
     Contradiction {
         /// The number of the line, from 1.
         line: u64,
-        /// The file.
+        /// The path of the file.
         path: Vec<u8>,
-        /// What is contradictory about it.
+        /// What is contradictory about the file.
         what: &'static str,
     },
 }
 
 /// Writes the lines of a plan.
+///
+/// # Errors
+///
+/// If writing fails. Some lines may have been written.
 pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     for other in &plan.others {
         let line = SavedLine {
@@ -100,11 +104,11 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a plan; nothing if no line is left in it.
+/// Reads a plan; `None` if the plan has no lines.
 ///
 /// # Errors
 ///
-/// What is wrong with it; [`SavedError::Contradiction`] if it is read well but not safe.
+/// See [`SavedError`]; [`SavedError::Contradiction`] if the plan is readable but unsafe. Nothing on disk changes.
 pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     let mut groups: Vec<SavedGroup> = Vec::new();
     let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
@@ -133,7 +137,7 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
         let key = (line.kept.0.clone(), line.kept_was.inode);
         let at = *numbers.entry(key).or_insert_with(|| {
             let keep = Target { path: line.kept.0, version: line.kept_was, tag: u32::MAX };
-            // Somebody may have changed the digest, and undo relies on it: it is found out anew.
+            // Undo relies on the digest, and a user may have edited this one. The run computes it anew.
             let group = Group { keep, others: Vec::new(), digest: None };
             groups.push(SavedGroup { group, why: line.why });
             groups.len() - 1
@@ -152,7 +156,7 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     Ok(Some(Saved { kind, groups }))
 }
 
-/// Returns the version of a line that is not of this one.
+/// Returns the format version of a line, unless it is the current one.
 fn other_version(line: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -162,7 +166,7 @@ fn other_version(line: &[u8]) -> Option<u32> {
     (format_version != FORMAT_VERSION).then_some(format_version)
 }
 
-/// Has names of one inode next to each other, where the first of them is.
+/// Moves the names of each inode next to each other, to the position of the first.
 fn bring_names_together(others: &mut [Target]) {
     let inode = |other: &Target| (other.version.device, other.version.inode);
     let mut first = HashMap::new();
@@ -256,7 +260,7 @@ mod tests {
             [line("/b", 2, "/a", 1), line("/a", 1, "/b", 2)],
             [line("/b", 2, "/a", 1), line("/c", 3, "/b", 2)],
             [line("/b", 2, "/a", 1), line("/b", 2, "/a", 1)],
-            // The same files by other paths.
+            // The same files under other paths.
             [line("/b", 2, "/a", 1), line("/other/a", 1, "/c", 3)],
         ] {
             assert!(matches!(read(&lines), Err(SavedError::Contradiction { .. })), "{lines:?}");

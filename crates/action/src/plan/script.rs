@@ -1,8 +1,8 @@
-//! A plan as a POSIX shell script, for those who want to read what is done to their files.
+//! Writes a plan as a POSIX shell script, for users who want to read what happens to their files.
 //!
-//! Each step compares again, byte by byte, and leaves alone what is not equal, is gone, or is the kept
-//! file itself by another path. A link is made beside the file and renamed over it. There is no journal:
-//! what the script deletes is gone.
+//! Each step of the script compares again, byte by byte, and leaves alone a file that differs, is gone, or is the
+//! kept file itself under another path. The script makes a link beside the file and renames it over the file. It
+//! keeps no journal: the files it deletes cannot be restored.
 
 use std::io::{self, Write};
 
@@ -73,11 +73,19 @@ printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 "#;
 
 /// Writes the beginning of a script.
+///
+/// # Errors
+///
+/// If writing fails.
 pub fn script_head(out: &mut impl Write) -> io::Result<()> {
     out.write_all(HEAD.as_bytes())
 }
 
 /// Writes the steps of a plan.
+///
+/// # Errors
+///
+/// If writing fails.
 pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let kept = &plan.keep.target.path;
     for other in &plan.others {
@@ -93,11 +101,15 @@ pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
 }
 
 /// Writes the end of a script.
+///
+/// # Errors
+///
+/// If writing fails.
 pub fn script_tail(out: &mut impl Write) -> io::Result<()> {
     out.write_all(TAIL.as_bytes())
 }
 
-/// Returns any bytes but NUL as one word of a shell.
+/// Quotes bytes other than NUL as one word of a shell.
 fn quoted(word: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for &byte in word {

@@ -1,4 +1,4 @@
-//! Files that something is to be done with, and what they were when that was decided.
+//! The files to act on, each with the version that was current when the plan was made.
 
 use fsops::Stat;
 use serde::{Deserialize, Serialize};
@@ -27,31 +27,31 @@ impl From<&Stat> for Version {
     }
 }
 
-/// A file by its name.
+/// A file with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Absolute path, no link in it.
+    /// The absolute path, without symbolic links.
     pub path: Vec<u8>,
-    /// What it was; a file that is no longer this is left alone.
+    /// The version at the time of the plan. A file with another version is left alone.
     pub version: Version,
-    /// The caller's number for it.
+    /// The caller's number for the file.
     pub tag: u32,
 }
 
-/// A file that stays, and files that are said to be equal to it.
+/// A file to keep, and files that are assumed to equal it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The file that stays.
+    /// The file to keep.
     pub keep: Target,
-    /// Names of one inode are neighbours.
+    /// The files to act on. Names of one inode are neighbours.
     pub others: Vec<Target>,
-    /// The digest of what they have in them, if it is known: an undo then takes any file in the place of
-    /// the kept one that has this content, and no other.
+    /// The digest of the content, if it is known. An undo then accepts any file with this content in the place of
+    /// the kept one, and no other.
     pub digest: Option<content::Digest>,
 }
 
 impl Group {
-    /// Returns how much there is to go through to act on it.
+    /// Returns the amount of acting on the group.
     pub fn amount(&self, kind: Kind) -> Amount {
         Amount::of(kind, self.keep.version.size, self.others.len())
     }
