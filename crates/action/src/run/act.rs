@@ -1,4 +1,8 @@
-//! What is done with one file, by kind.
+//! Performs the action on one file, by kind.
+//!
+//! By the time of [`Worker::act`] the file was found equal to the kept one, and its intent is on the disk. `act`
+//! takes a lease, exchanges the name, checks what arrived in the staging directory, and only then removes it or
+//! rolls back. The order of these steps must not change.
 
 use std::io;
 
@@ -16,12 +20,13 @@ use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
 use crate::statuses::is_alone;
 
 impl Worker<'_> {
-    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the status
-    /// change time that the action gave it.
+    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the
+    /// status change time that the action gave it.
     ///
     /// # Errors
     ///
-    /// Why not. The file is then what it was, unless the reason is [`Reason::Stranded`].
+    /// The reason why the action was not done. The file has its name and content again, unless the reason is
+    /// [`Reason::Stranded`].
     pub(crate) fn act(
         &mut self,
         one: &Redundant<'_>,
@@ -41,7 +46,7 @@ impl Worker<'_> {
         let freed = self.frees(one, &now);
         let Some(staging) = &one.staging else {
             self.share(one, kept)?;
-            // Sharing extents changes neither names nor status.
+            // Sharing extents changes neither names nor the status.
             self.outcome.statuses.note(&now, Some(now));
             return Ok((freed, None));
         };
@@ -66,14 +71,14 @@ impl Worker<'_> {
                 Ok((freed, self.note_status(one, &now, &lease)))
             }
             Err(reason) => {
-                // The copy may have been in place for a moment, and a program may have written to it there.
+                // The copy may have had the name for a moment, and a program may have written to it there.
                 let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
                 place.roll_back_if(&new, &is_untouched).and(Err(reason))
             }
         }
     }
 
-    /// Records the status change time of a copy that replaced a file, unless somebody may have written to it since.
+    /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
     fn note_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
         let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
         if let Some(copy) = copy.filter(|_| is_alone(lease)) {
@@ -81,14 +86,15 @@ impl Worker<'_> {
         }
     }
 
-    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a name.
+    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a
+    /// name.
     fn note_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
             return None;
         }
-        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE) anybody may have
-        // written since the name changed.
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
+        // may have written since the name changed.
         let now = one.opened.file.stat_now().ok().filter(|_| is_alone(lease));
         statuses.note(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
@@ -116,7 +122,7 @@ impl Worker<'_> {
                 if kept.is_local() {
                     place.swap()?
                 } else {
-                    // Were the kept one this very file after all, whoever serves it would follow the link to
+                    // If the kept file were this very file after all, its server would follow the link back to
                     // itself.
                     let new = Substitute::Symlink(target.clone());
                     place.swap_in_steps(|taken| check_kept(kept, &new, taken))?
@@ -126,16 +132,16 @@ impl Worker<'_> {
             Substitute::Nothing => place.take_out()?,
         };
         check_taken(&taken, &one.opened)?;
-        // After it was taken out: of two runs that take each other's kept file, one sees that.
+        // This check must follow the removal of the name: of two runs that take each other's kept file, one sees it.
         check_kept(kept, new, &taken)?;
         check_unwritten(&taken, &one.opened.file, lease)?;
         if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
     }
 
-    /// Makes a further name of the kept file, in the private directory.
+    /// Makes another name of the kept file, in the staging directory.
     ///
-    /// By what it is known again is asked of the link itself: where names have inode numbers of their own
-    /// (FUSE), or a link is made of a copy (overlayfs), that is not what the kept file is known by.
+    /// The identity of the link is read from the link itself. It differs from that of the kept file where each name
+    /// has an inode number of its own (FUSE), or where the link is made to a copy (overlayfs).
     fn link(
         &self,
         n: u64,
@@ -148,7 +154,7 @@ impl Worker<'_> {
         staging.link_file(kept.file, &place.new).map_err(failed)?;
         let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
         if made.links < 2 {
-            // It does not count them (sshfs), so none could be told from a last name.
+            // The file system does not count links (sshfs), so a link could not be told from a last name.
             staging.remove_name(&place.new).map_err(Reason::failed(Op::Remove))?;
             let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
             return Err(Reason::Unsupported { file_system, kind });
@@ -156,8 +162,8 @@ impl Worker<'_> {
         self.note_link(n, &made, keys)
     }
 
-    /// Learns by what such a link is known in the place: it may be another name than the one that was made
-    /// first, where nothing can be exchanged.
+    /// Reads the identity of the link under its final name. It can differ from the first one where names cannot be
+    /// exchanged.
     fn note_link_in_place(
         &self,
         n: u64,
@@ -173,7 +179,7 @@ impl Worker<'_> {
         if is_link { self.note_link(n, &now, keys) } else { Ok(()) }
     }
 
-    /// Notes by what else than the kept file's number a link to it is known.
+    /// Records in the journal an identity of a link that is not the kept file's.
     fn note_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
         if keys.contains(&link.key()) {
             return Ok(());
@@ -185,7 +191,7 @@ impl Worker<'_> {
         self.shared.journal.append(&lines, false).map_err(failed)
     }
 
-    /// Makes a copy of a file that is to take its place, on the disk.
+    /// Makes a copy of a file, on the disk, to replace the file.
     fn copy(
         &mut self,
         one: &Redundant<'_>,
@@ -230,8 +236,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns how many bytes an action on a file frees: none while it has other names, or others have
-    /// its extents, or if its bytes are inside its inode.
+    /// Returns how many bytes an action on a file frees. None are freed while the file has other names, if all of
+    /// its extents are shared, or if its bytes are inside the inode.
     fn frees(&self, one: &Redundant<'_>, now: &Stat) -> u64 {
         let kind = self.shared.options.kind;
         let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
@@ -239,7 +245,7 @@ impl Worker<'_> {
         if !goes || one.opened.file.has_no_space_of_its_own() { 0 } else { now.allocated }
     }
 
-    /// Remembers the times of a file's directory if they are to be given back.
+    /// Remembers the times of a file's directory if they must be restored.
     fn note_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
         if !self.shared.options.directory_times {
             return Ok(());
@@ -251,29 +257,29 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Gives directories that were touched back the times that they had.
+    /// Restores the times of directories whose names were changed.
     pub(crate) fn restore_times(&mut self) {
         for (key, dir) in self.touched.drain() {
             let times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Some(&(atime, mtime)) = times.get(&key) {
-                // The names are what matters; a time that cannot be set is no failure.
+                // The names matter; a time that cannot be set is no failure.
                 let _refused = dir.set_times(atime, mtime);
             }
         }
     }
 }
 
-/// Returns why a link could not be made.
+/// Converts the error of making a link into a reason.
 fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
     move |source| {
         unsupported(kind, volume, &source).unwrap_or(Reason::Failed { op: Op::Link, source })
     }
 }
 
-/// Makes sure that what was taken out is what was compared: the file that is open, and unchanged.
+/// Checks that the entry that was taken out is the file that was compared: the open file, unchanged.
 ///
-/// As it is open nothing else can have its number. If the number is another one, it is asked for again: a rename
-/// may have changed it (overlayfs).
+/// As the file is open, no other file can have its inode number. If the numbers differ, the open file's number is
+/// read again, as a rename may have changed it (overlayfs).
 fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> {
     let key = taken.stat.key();
     let is_held = key == opened.stat.key()
@@ -285,14 +291,14 @@ fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> 
     }
 }
 
-/// Makes sure that the kept file is still there, and is what it was.
+/// Checks that the kept file still has its name and has not changed.
 ///
-/// A stacked or a network file system may show the file that was taken out a moment ago under the kept
-/// one's name, as a file of its own: it still does, but a rename is a status change, and that shows too.
-/// A hard link is one of the kept file's names itself, and made by a status change.
+/// A stacked or network file system may still show the file that was just taken out under the kept one's name, as if
+/// it were another file. But a rename is a status change, which shows there too. A hard link is itself a name of the
+/// kept file, and making it is a status change.
 ///
-/// Where the kernel only passes on what it is told, metadata may be from a cache. So the file is opened anew by
-/// its name, which has to be looked up wherever it is (sshfs, network file systems).
+/// Where the kernel only relays metadata, it may come from a cache. So the file is opened anew by its name, which
+/// forces a lookup on every file system (sshfs, network file systems).
 fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
     let now = match new {
         Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
@@ -302,7 +308,7 @@ fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result
     let is_link = matches!(new, Substitute::Link(_) | Substitute::Copy { .. });
     match now {
         Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
-        // Both have changed at the same nanosecond, when one of them was renamed.
+        // Both got the same status change time to the nanosecond, when one of them was renamed.
         Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
             Err(Reason::IsKeptFile)
         }
@@ -313,8 +319,8 @@ fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result
     }
 }
 
-/// Makes sure, as the last thing, that nobody has written to a file since it was taken out, and nobody is
-/// about to: whoever opened it before its name changed would write to a file without a name.
+/// Checks, as the last step, that no program has written to the file since it was taken out, and none is about to. A
+/// program that opened the file before its name changed would write to a file without a name.
 fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
     if !lease.holds() {
         return Err(Reason::OpenForWriting);
@@ -326,7 +332,7 @@ fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(
     if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
 }
 
-/// Returns whether two looks at one file found the same bytes, as far as size and time tell.
+/// Returns whether two stats of a file show the same content, judging by size and modification time.
 pub(crate) fn same_bytes(one: &Stat, other: &Stat) -> bool {
     (one.size, one.mtime_ns()) == (other.size, other.mtime_ns())
 }

@@ -1,7 +1,7 @@
-//! Carries groups out: in batches, several at a time, each noted in the journal before anything is done.
+//! Carries out groups on several threads, in batches. Every action is in the journal before it begins.
 //!
-//! A thread takes a batch of groups, opens the files that are to go and notes what they are, and waits
-//! once for the disk. Then it goes through them group by group (`settle`). While one waits, others work.
+//! A thread takes a batch of groups, opens the files, writes their intents to the journal and syncs it once. Then it
+//! compares and acts group by group (`verify`). While one thread waits for the disk, others work.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -26,73 +26,73 @@ use crate::run::outcome::ApplyOutcome;
 use crate::staging::dir::Staging;
 use crate::staging::placement::{StagingDirs, WorkerStagings};
 
-/// How to carry out.
+/// How to carry out a run.
 #[derive(Clone, Debug)]
 pub struct ApplyOptions {
-    /// What is done with each redundant file.
+    /// What to do with each redundant file.
     pub kind: Kind,
-    /// Whether directories get back the times that they had before names in them changed.
+    /// Whether to restore the times that directories had before names in them changed.
     pub directory_times: bool,
-    /// Threads on each device.
+    /// How many threads work on each disk.
     pub threads: Threads,
-    /// Directories that a thread may keep open.
+    /// How many directories a thread may keep open.
     pub open_dirs: usize,
-    /// Files that a thread may keep open; at least 2.
+    /// How many files a thread may keep open; at least 2.
     pub open_files: usize,
-    /// Directories, absolute, of which the user said that the files below them are no other view of files
-    /// that are acted on, although that cannot be told of their file systems.
+    /// Absolute paths of directories in which the user declared that there are no aliases of the files acted on,
+    /// although their file systems cannot show that.
     pub distinct: Vec<Vec<u8>>,
-    /// Lop's own files. No action touches them.
+    /// Files of lop itself. No action touches them.
     pub own: Own,
 }
 
-/// Groups whose kept files are on one device.
+/// Groups whose kept files are on one disk.
 pub struct DiskBatch<'a> {
-    /// The device.
+    /// The disk.
     pub disk: Arc<Disk>,
-    /// The groups, in an order that suits the device.
+    /// The groups, in an order that suits the disk.
     pub groups: Box<dyn Iterator<Item = Group> + Send + 'a>,
 }
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 pub(crate) struct RunContext<'a> {
     pub(crate) options: &'a ApplyOptions,
     pub(crate) journal: &'a Journal,
     pub(crate) stores: &'a StagingDirs,
-    /// Only for files that stay in their stores.
+    /// The manifests of the staging directories; only for quarantine.
     pub(crate) manifests: Option<Manifests>,
     pub(crate) progress: &'a Progress,
-    /// The times of directories before the run touched them, if they are to be given back.
+    /// The times of directories before the run changed names in them, if they must be restored.
     pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
 }
 
-/// One thread's state.
+/// The state of one thread.
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a RunContext<'a>,
     pub(crate) disk: &'a Disk,
     pub(crate) reach: Reach,
     pub(crate) used: WorkerStagings,
     pub(crate) scratch: Scratch,
-    /// Lines that are still to be appended to the journal.
+    /// Lines to append to the journal with the next write.
     pub(crate) lines: Lines,
-    /// Intents that are still to be told to the manifests of their stores.
+    /// Intents to add to the manifest of their staging directory, by the number of the directory.
     pub(crate) manifest_lines: BTreeMap<u32, (Staging, Lines)>,
     pub(crate) manifests: OpenManifests,
     pub(crate) meter: Meter<'a>,
     pub(crate) outcome: ApplyOutcome,
-    /// File systems by device.
+    /// Known file systems, by device number.
     pub(crate) volumes: HashMap<u64, Volume>,
-    /// Directories that this batch has touched.
+    /// Directories in which this batch changed names.
     pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
 }
 
-/// Carries groups out. Files that are refused count as done, and so do their bytes.
+/// Carries out groups. Refused files count as processed, and so do their bytes.
 ///
 /// # Errors
 ///
-/// That the journal cannot be written, or a stop was asked for: what was done until then is in the
-/// journal, and each file has one of its names. What came of single files is in the outcome, which
-/// comes along.
+/// If the journal cannot be written, or the user asked to stop. Whatever was done until then is in the journal, and
+/// each file has either its own name or one in a staging directory. The outcome of single files is returned in any
+/// case.
 pub(crate) fn apply_groups(
     shared: &RunContext<'_>,
     batches: Vec<DiskBatch<'_>>,
@@ -163,7 +163,7 @@ fn on_disk(
             }
             meter.begin();
             if let Err(error) = worker.batch(&batch) {
-                // The others stop too.
+                // Stop the other threads too.
                 shared.progress.stop();
                 break Err(error);
             }
@@ -174,7 +174,7 @@ fn on_disk(
     })
 }
 
-/// Takes groups with as many files as may be open at once, and at least one group.
+/// Takes as many groups as have files that may be open at once, and at least one group.
 fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize) -> Vec<Group> {
     let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut batch, mut files) = (Vec::new(), 0);
@@ -187,23 +187,24 @@ fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize
 }
 
 impl Worker<'_> {
-    /// Notes that nothing was done with a file.
+    /// Records that nothing was done with a file.
     pub(crate) fn refuse(&mut self, path: &[u8], intent: Option<u64>, reason: Reason) {
-        // One that is not back in its place stays open, for the next run.
+        // The intent of a stranded file stays open, so that the next run finishes it.
         if let Some(n) = intent.filter(|_| !reason.is_stranded()) {
             self.lines.push(&Record::Not { n, why: reason.to_string() });
         }
         self.outcome.refused.push(Refusal { path: path.to_vec(), reason });
     }
 
-    /// Writes the intents of a batch, or what came of them.
+    /// Writes the collected lines to the journal and clears them. If `urgent`, waits until they are on the disk.
     pub(crate) fn note(&mut self, urgent: bool) -> Result<(), Error> {
         self.shared.journal.append(&self.lines, urgent)?;
         self.lines.clear();
         Ok(())
     }
 
-    /// Tells the manifests of the stores what is about to be moved there; returns why those could not be told.
+    /// Adds the intents to the manifests of their staging directories. Returns the errors of those that failed, by
+    /// the number of the directory.
     pub(crate) fn write_manifests(&mut self) -> BTreeMap<u32, io::Error> {
         let mut failed = BTreeMap::new();
         let Some(manifests) = &self.shared.manifests else { return failed };
@@ -215,12 +216,12 @@ impl Worker<'_> {
         failed
     }
 
-    /// Returns an error once a stop was asked for.
+    /// Returns an error if the user asked to stop.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         self.shared.progress.check()
     }
 
-    /// Returns the file system that a file is on.
+    /// Returns the file system of a file.
     pub(crate) fn volume(&mut self, file: &File, device: u64) -> io::Result<Volume> {
         if let Some(&volume) = self.volumes.get(&device) {
             return Ok(volume);

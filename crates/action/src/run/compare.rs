@@ -1,14 +1,16 @@
-//! COMPARE
+//! Compares two files byte by byte, each to its end.
+//!
+//! A batch of many files is compared in [`super::verify`]; this is for two.
 
 use content::{Digest, Manner, Part, Scratch, partition};
 use fsops::{File, Lease};
 use runtime::{Interrupted, Progress};
 
-/// Returns whether two files are equal and `size` bytes long, each read to its end.
+/// Returns whether two files are equal and `size` bytes long.
 ///
 /// # Errors
 ///
-/// That a stop was asked for.
+/// If the user asked to stop.
 pub(crate) fn equal(
     one: &File,
     other: &File,
@@ -19,7 +21,8 @@ pub(crate) fn equal(
     compare(one, other, size, false, scratch, progress).map(|same| same.is_some())
 }
 
-/// Returns two files as one part if they are equal and `size` bytes long.
+/// Like [`equal`], but returns the two files as one part, with the digest if it was wanted. A file that cannot be
+/// read counts as different.
 pub(crate) fn compare(
     one: &File,
     other: &File,
@@ -39,7 +42,16 @@ pub(crate) fn compare(
     Ok(same.filter(|_| ends(one) && ends(other)))
 }
 
-/// Compares two files while leases keep writers away from both.
+/// Takes leases on two files, and then compares them. Returns the leases if the files are equal and `size` bytes
+/// long, and `None` if not.
+///
+/// Right before the caller removes one of the files it must check [`Leases::hold`], and keep the leases until the
+/// removal is done. An undo does not use this function: it takes its leases before it knows whether it has to
+/// compare, as they also prove which status changes are its own (`undo::replace`).
+///
+/// # Errors
+///
+/// If the user asked to stop.
 pub(crate) fn equal_under_leases<'f>(
     one: &'f File,
     other: &'f File,
@@ -51,11 +63,11 @@ pub(crate) fn equal_under_leases<'f>(
     Ok(equal(one, other, size, scratch, progress)?.then_some(leases))
 }
 
-/// Leases
+/// The leases on two files that were found equal.
 pub(crate) struct Leases<'f>([Lease<'f>; 2]);
 
 impl Leases<'_> {
-    /// Returns whether
+    /// Returns whether no program waits to write to either file. Also true where the kernel grants no leases.
     pub(crate) fn hold(&self) -> bool {
         self.0.iter().all(Lease::holds)
     }

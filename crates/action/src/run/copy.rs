@@ -1,4 +1,6 @@
-//! A copy of a file that is what a file is to be: bytes, compared once it is written, and metadata.
+//! Makes a copy of a file in a staging directory: content, then a comparison with the source, then metadata.
+//!
+//! The copy gets its final name elsewhere ([`crate::run::act`], [`crate::undo`]).
 
 use std::io;
 
@@ -11,33 +13,33 @@ use crate::run::compare::compare;
 use crate::run::meter::Meter;
 use crate::staging::name_swap::NameSwap;
 
-/// What a copy is made of.
+/// A copy to make.
 pub(crate) struct CopyJob<'a> {
-    /// Where its bytes come from.
+    /// The file to read the content from.
     pub(crate) source: &'a File,
-    /// Its size, owner, mode and times.
+    /// The size, owner, mode and times that the copy gets.
     pub(crate) like: &'a Stat,
     pub(crate) xattrs: &'a [Xattr],
-    /// Whether the digest of the bytes is wanted.
+    /// Whether to compute the digest of the content.
     pub(crate) digest: bool,
 }
 
-/// A copy that was made.
+/// A finished copy.
 pub(crate) struct CopiedFile {
     pub(crate) file: NewFile,
-    /// Its digest, if that was wanted and to be had.
+    /// The digest of the content, if it was wanted and available.
     pub(crate) digest: Option<Digest>,
-    /// Whether it has the owner that it was to have.
+    /// Whether the copy has the intended owner.
     pub(crate) has_owner: bool,
 }
 
 impl CopyJob<'_> {
-    /// Makes the copy in the private directory, under the name for what is not ready. Its bytes are counted once,
-    /// while they are copied.
+    /// Makes the copy under the temp name of the staging directory. Its bytes count once for progress, while they
+    /// are copied.
     ///
     /// # Errors
     ///
-    /// Why not. There may be part of a copy.
+    /// The reason of the failure. A part of the copy may exist under the temp name; the caller removes it.
     pub(crate) fn make(
         &self,
         place: &NameSwap<'_>,
@@ -61,7 +63,7 @@ impl CopyJob<'_> {
             Err(e) if is_denied(&e) => false,
             Err(e) => return Err(failed(e)),
         };
-        // The rights of another owner are not for this one.
+        // The set-user-ID and set-group-ID bits of one owner must not apply to another.
         let bits = if has_owner { 0 } else { 0o6000 };
         let like = Stat { mode: self.like.mode & !bits, ..*self.like };
         new.set_metadata(&like, self.xattrs).map_err(failed)?;
@@ -69,7 +71,7 @@ impl CopyJob<'_> {
     }
 }
 
-/// Returns whether an owner cannot be given because one has to be root for that.
+/// Returns whether the owner cannot be set because that requires root.
 fn is_denied(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && fsops::effective_user() != 0
 }

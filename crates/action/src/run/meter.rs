@@ -1,6 +1,6 @@
-//! Counts the files and bytes that a run or an undo has to process, and those that it has processed, for progress.
+//! Counts the processed files and bytes of a run or an undo, for its progress.
 //!
-//! Files that are refused count as processed, so the counters of the watch reach their totals at the end.
+//! Refused files count as processed, so the counters reach their totals at the end.
 
 use std::cell::Cell;
 use std::io;
@@ -14,7 +14,7 @@ use crate::plan::kind::Amount;
 #[derive(Debug)]
 pub(crate) struct Meter<'w> {
     progress: &'w Progress,
-    /// Bytes that were counted since the last [`Meter::complete`].
+    /// Bytes counted since the last [`Meter::complete`].
     counted: Cell<u64>,
 }
 
@@ -23,28 +23,28 @@ impl<'w> Meter<'w> {
         Meter { progress, counted: Cell::new(0) }
     }
 
-    /// Counts the bytes that one step has processed.
+    /// Counts the bytes of one step.
     ///
     /// # Errors
     ///
-    /// That a stop was asked for.
+    /// If the user asked to stop.
     pub(crate) fn step(&self, bytes: u64) -> io::Result<()> {
         self.progress.bytes_done.fetch_add(bytes, Relaxed);
         self.note(bytes);
         self.progress.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
     }
 
-    /// Returns a watch for work whose bytes do not count.
+    /// Returns a progress for work whose bytes do not count.
     pub(crate) fn uncounted(&self) -> Progress {
         self.progress.uncounted()
     }
 
-    /// Notes bytes that the watch counts already.
+    /// Notes bytes that the progress has already counted.
     pub(crate) fn note(&self, bytes: u64) {
         self.counted.set(self.counted.get().saturating_add(bytes));
     }
 
-    /// Counts an amount as processed, less the bytes that were counted on the way.
+    /// Counts an amount as processed, except for bytes that were counted on the way.
     pub(crate) fn complete(&self, Amount { files, bytes }: Amount) {
         let rest = bytes.saturating_sub(self.counted.replace(0));
         self.progress.files_done.fetch_add(files, Relaxed);

@@ -1,5 +1,4 @@
-//! Opens the files of groups and notes what is to be done with them. What is not what it was when that was
-//! decided is left alone.
+//! Opens the files of groups and prepares their intents. A file that has changed since it was planned is refused.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -22,34 +21,35 @@ use crate::run::apply::Worker;
 use crate::staging::dir::Staging;
 use crate::staging::placement::StagingFailure;
 
-/// A file that is open, with its name.
+/// An open file with its name.
 pub(crate) struct OpenedFile<'g> {
     pub(crate) target: &'g Target,
     pub(crate) dir: Rc<Dir>,
     pub(crate) name: CString,
     pub(crate) file: File,
     pub(crate) volume: Volume,
-    /// What it was when it was opened, or after the last change of ours.
+    /// The metadata from when the file was opened, or from after lop's last change to it.
     pub(crate) stat: Stat,
 }
 
-/// A file that is to go.
+/// An open file to act on.
 pub(crate) struct Redundant<'g> {
     pub(crate) opened: OpenedFile<'g>,
     pub(crate) n: u64,
     pub(crate) staging: Option<Staging>,
-    /// What a symbolic link in its place has in it.
+    /// The content of the symbolic link that will replace the file.
     pub(crate) link: Option<Vec<u8>>,
-    /// The digest of its content, if the comparison found it out: nobody knew it before.
+    /// The digest of the content, if the comparison computed it because it was unknown.
     pub(crate) digest: Option<Digest>,
 }
 
-/// Inodes that this group has changed, as they are now: their status change time is not what was
-/// planned any more.
+/// Current metadata of inodes that the run changed in this group: their status change time is no longer the planned
+/// one.
 pub(crate) type OwnChanges = HashMap<FileKey, Stat>;
 
 impl Worker<'_> {
-    /// Opens the files of a group and notes what is to be done.
+    /// Opens the files of a group and adds their intents to the journal's pending lines. Refuses files that cannot
+    /// be acted on. Returns `None` if the kept file is refused.
     pub(crate) fn open_group<'g>(
         &mut self,
         group: &'g Group,
@@ -77,7 +77,7 @@ impl Worker<'_> {
         Ok(Some((kept, going)))
     }
 
-    /// Opens a file and makes sure that it is what was planned.
+    /// Opens a file and checks that it has not changed since it was planned.
     fn open<'g>(
         &mut self,
         target: &'g Target,
@@ -112,14 +112,14 @@ impl Worker<'_> {
             Kind::Separate if is_same && opened.stat.links > 1 => {}
             Kind::Separate => return Err(here(Reason::NotHardLinked)),
             _ if is_same => return Err(here(Reason::IsKeptFile)),
-            // Only what is equal to its last byte can be, whatever named the two as equal.
+            // Only files of one size can be equal, even if the caller calls these equal.
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
         let keeps = KeptLocation { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
         let distinct = &self.shared.options.distinct;
         keeps.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
-        // A file in quarantine stays what it is.
+        // A file in quarantine keeps its inode and its times.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
             return Err(here(Reason::TimeOutOfRange));
@@ -160,7 +160,7 @@ impl Worker<'_> {
         used.staging(shared.stores, &opened.stat, dir_path, reach, shared.journal)
     }
 
-    /// Has a file's bytes on the disk before anything that relies on them.
+    /// Ensures that a file's content is on the disk before anything relies on it.
     fn sync(&self, opened: &OpenedFile<'_>) -> io::Result<()> {
         if !self.shared.options.kind.changes_names() {
             return Ok(());
@@ -169,7 +169,7 @@ impl Worker<'_> {
     }
 }
 
-/// The kept file as actions see it.
+/// The kept file, as an action sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptFile<'k> {
     pub(crate) dir: &'k Dir,
@@ -180,7 +180,7 @@ pub(crate) struct KeptFile<'k> {
 }
 
 impl KeptFile<'_> {
-    /// Returns whether the kernel itself knows its metadata.
+    /// Returns whether the kernel itself keeps the file's metadata.
     pub(crate) fn is_local(&self) -> bool {
         self.volume.is_local(self.stat.device)
     }

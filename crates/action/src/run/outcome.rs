@@ -1,37 +1,36 @@
-//! OUTCOME
+//! The outcome of a run: what was done, what was refused and why, and which files turned out to be damaged.
 
 use crate::error::Refusal;
 use crate::plan::target::Version;
 use crate::statuses::Statuses;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct ApplyOutcome {
     /// Files that were acted on.
     pub done: u64,
-    /// Files that were already what they were to become.
+    /// Files that already were what the action makes of them.
     pub already: u64,
-    /// Bytes that are free by that.
+    /// Bytes that were freed.
     pub freed: u64,
-    /// Files that were left as they were, with the reason.
+    /// Files that were left alone, with the reasons.
     pub refused: Vec<Refusal>,
-    /// Files that were found not to have the bytes that they were said to have, or not to be readable.
+    /// Files whose content was not as expected, or that could not be read.
     pub suspects: Vec<Suspect>,
-    /// Files that are not what they were. Kept ones too, which have another status change time after a
-    /// link was made.
+    /// Files that have changed. Includes kept files, whose status change time changes when a link is made.
     pub changed: Vec<ChangedFile>,
-    /// The status change times that the run gave to inodes.
+    /// The status change times that the run caused.
     pub statuses: Statuses,
 }
 
-/// A file that is not what it was.
+/// A file that the run changed.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangedFile {
-    /// The caller's number for it.
+    /// The caller's number for the file.
     pub tag: u32,
-    /// Whether its name still stands for a regular file.
+    /// Whether its name still leads to a regular file.
     pub is_there: bool,
-    /// Bytes that it does not take any more although it is still there.
+    /// Bytes that the file no longer occupies although it still exists.
     pub unshared: u64,
 }
 
@@ -47,24 +46,24 @@ impl ApplyOutcome {
     }
 }
 
-/// A file that a comparison has shown to be damaged or changed without a trace, or that could not be read.
+/// A file that a comparison showed to be damaged, or changed without a trace, or unreadable.
 #[derive(Clone, Debug)]
 pub struct Suspect {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: Vec<u8>,
-    /// The version of the file that lop compared.
+    /// The version of the file that was compared.
     pub version: Version,
-    /// What was found.
+    /// What the comparison found.
     pub fault: Fault,
 }
 
 /// What a comparison found wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Its bytes differ from those of files that are still equal.
+    /// The file differs from files that are still equal to each other.
     Differs,
-    /// Its bytes differ from those of the only file that it was compared with: one of the two has changed.
+    /// The file differs from the only file that it was compared with, so either of the two may have changed.
     Unclear,
-    /// It could not be read.
+    /// The file could not be read.
     Unreadable,
 }

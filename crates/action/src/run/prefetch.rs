@@ -1,21 +1,21 @@
-//! Has a disk fetch what a batch is about to compare, in the order that suits the disk.
+//! Prefetches what a batch is about to compare, in the order that suits the disk.
 //!
-//! Groups are compared one after the other, file beside file, which sends an arm from one file to the
-//! other. Beginnings that are fetched before, by their place, are most of what small files have.
+//! Groups are compared one after the other, file beside file, which moves the head of a hard disk back and forth
+//! between files. Prefetching the prefixes of all files in disk order covers most of the bytes of small files.
 
 use fsops::File;
 
 use crate::plan::kind::Kind;
 use crate::run::apply::Worker;
 
-/// Bytes of a file that are fetched ahead: a file beyond that is read in long stretches anyway.
+/// How many bytes of a file are prefetched. Beyond that, a file is read in long ranges anyway.
 const OF_EACH: u64 = 1 << 20;
 
-/// Bytes that a batch fetches ahead: the page cache keeps them until they are compared.
+/// How many bytes a batch prefetches. The page cache keeps them until they are compared.
 const OF_ALL: u64 = 64 << 20;
 
 impl Worker<'_> {
-    /// Begins to fetch the beginnings of files, given with their sizes.
+    /// Starts to prefetch the prefixes of files, given with their sizes.
     pub(crate) fn prefetch<'f>(&self, files: impl Iterator<Item = (&'f File, u64)>) {
         let compared = !matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate);
         if !compared || !self.disk.is_cold() {

@@ -1,6 +1,6 @@
-//! The folder with the journals: runs that are begun, listed, and brought to an end after a crash.
+//! The folder of journals: starts, lists, undoes and recovers runs.
 //!
-//! One process at a time changes anything on behalf of a folder; others wait for its lock.
+//! Only one process at a time works on a folder; others wait for its lock. Functions that only read take no lock.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,34 +31,34 @@ use crate::undo::method::FilePreview;
 use crate::undo::outcome::{NothingLeft, UndoOutcome, UndoPreview};
 use crate::undo::run::{preview_undo, undo_run};
 
-/// A run as its journal tells of it.
+/// A run, as its journal describes it.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// Its number.
+    /// The number of the run.
     pub run: u64,
-    /// What was done with files.
+    /// What the run did with files.
     pub kind: Kind,
-    /// When it began, milliseconds since the epoch.
+    /// When the run began, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// When it ended; nothing if it was cut off.
+    /// When the run ended; `None` if it was cut off.
     pub ended_ms: Option<i64>,
-    /// Files that were acted on.
+    /// How many files were acted on.
     pub done: u64,
-    /// Of those, files that were brought back.
+    /// How many of those were restored.
     pub undone: u64,
-    /// Of those, files that were removed from quarantine.
+    /// How many of those were purged from quarantine.
     pub purged: u64,
-    /// Files that already were what they were to become.
+    /// How many files already were what the action makes of them.
     pub already: u64,
-    /// Files that were left as they were.
+    /// How many files were left alone.
     pub failed: u64,
-    /// Bytes that were freed.
+    /// How many bytes were freed.
     pub freed: u64,
-    /// Lines of its journal that are damaged, and count for nothing.
+    /// How many lines of the journal are damaged. They are ignored.
     pub damaged: u64,
 }
 
-/// The folder with the journals, locked.
+/// The folder of journals, locked.
 #[derive(Debug)]
 pub struct Runs {
     folder: PathBuf,
@@ -66,10 +66,15 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Opens the folder, made if it is missing, and brings runs to an end that were cut off: what they
-    /// had taken out of its place gets its name back.
+    /// Opens the folder, creates it if it is missing, and recovers runs that were cut off: files that they had taken
+    /// out get their names back.
     ///
-    /// If another process holds the lock, `waiting` is called once with that process's number.
+    /// If another process holds the lock, calls `waiting` once with that process's number.
+    ///
+    /// # Errors
+    ///
+    /// If the folder or its lock cannot be used, or the journal of a recovered run cannot be written. Runs before
+    /// that one are recovered. A journal that cannot be read is no error; its files stay as they are.
     pub fn open(folder: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Runs, Error> {
         create_dir_private(folder)?;
         let lock = Lock::take(&folder.join("lock"), waiting)?;
@@ -81,16 +86,19 @@ impl Runs {
             match Replay::read(&runs.path(run)) {
                 Ok(Some(replay)) => runs.finish(run, &replay)?,
                 Ok(None) => remove_file(&runs.path(run))?,
-                // No reason not to go on: what it tells of stays as it is.
+                // An unreadable journal does not keep other runs from starting. Its files stay as they are.
                 Err(_) => {}
             }
         }
         Ok(runs)
     }
 
-    /// Returns all runs of a folder, the oldest first; none if there is no such folder.
+    /// Returns all runs of a folder, oldest first; none if the folder does not exist. A run whose journal cannot be
+    /// read is an error in the list.
     ///
-    /// An error in place of a run tells that its journal cannot be read.
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
     pub fn list(folder: &Path) -> Result<Vec<Result<RunSummary, Error>>, Error> {
         let replay = |run| Replay::read(&journal_path(folder, run, FILES_SUFFIX));
         let summary = |run| Ok(replay(run)?.map(|replay| summary(run, &replay)));
@@ -100,9 +108,14 @@ impl Runs {
             .collect())
     }
 
-    /// Carries out groups as a new run; returns its number and what came of it.
+    /// Carries out groups as a new run. Returns the number of the run, its outcome, and whether it completed.
     ///
-    /// The second value tells whether the run went to its end.
+    /// # Errors
+    ///
+    /// The outer error means that no journal could be created; nothing was done. The inner one means that the run
+    /// stopped early because the journal could not be written or the user asked to stop. Whatever was done until
+    /// then is in the outcome and, as far as it could be written, in the journal; each file has its own name or is
+    /// in a staging directory, from where the next [`Runs::open`] restores it.
     pub fn apply(
         &self,
         options: &ApplyOptions,
@@ -123,7 +136,7 @@ impl Runs {
         let (outcome, answer) = apply_groups(&shared, batches);
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        // What the journal does not tell, the next one finds out.
+        // What the journal lacks is found out by the next [`Runs::open`].
         let is_noted = !matches!(answer, Err(Error::File(_)));
         let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())
@@ -133,13 +146,15 @@ impl Runs {
         Ok((run, outcome, answer.and(ended)))
     }
 
-    /// Restores what a run changed; returns the number of the run. Without a number it is the last run that
-    /// something is left to restore of; `unreadable` is told of journals that were passed over. With paths only
-    /// files at or below one of those are restored.
+    /// Restores what a run changed. Returns the number of the run, the outcome, and whether the undo completed.
+    /// Without a number, it undoes the last run that has something to restore, and passes the errors of journals
+    /// that it skipped to `unreadable`. With paths, it restores only files at or below one of them.
     ///
     /// # Errors
     ///
-    /// As for [`Runs::apply`].
+    /// The outer error means that there is no such run, that it cannot be undone, or that its journal cannot be read
+    /// or written; nothing was restored. The inner one means that the undo stopped early; restored files stay
+    /// restored, and the undo can be repeated.
     pub fn undo(
         &self,
         run: Option<u64>,
@@ -162,7 +177,11 @@ impl Runs {
         Ok((run, undone, answer))
     }
 
-    /// Tells `each` of the files of a run how [`Runs::undo`] would restore it. Changes nothing.
+    /// Passes to `each`, file by file, how [`Runs::undo`] would restore it. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk changes.
     pub fn preview(
         folder: &Path,
         run: Option<u64>,
@@ -177,13 +196,21 @@ impl Runs {
         Ok(UndoPreview { run, unmatched, is_cut_off, damaged: replay.damaged, nothing_left })
     }
 
-    /// Returns what a run did with each file, as its journal and its stores tell.
+    /// Returns what a run did with each file, according to its journal and its staging directories.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
     pub fn actions(folder: &Path, run: u64) -> Result<(RunSummary, FileActions), Error> {
         let replay = read_only(folder, run)?.ok_or(Error::NoRun(run))?;
         Ok((summary(run, &replay), FileActions::all(replay)))
     }
 
-    /// Returns what a run did with the files that an undo of it has restored.
+    /// Returns what a run did with the files that an undo of it restored.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
     pub fn undone_actions(
         folder: &Path,
         run: u64,
@@ -194,7 +221,11 @@ impl Runs {
         Ok(FileActions::of(replay, undone.back.clone()))
     }
 
-    /// Returns what runs did with the files that were given their names back, run by run.
+    /// Returns, run by run, what runs did with files that were restored from quarantine.
+    ///
+    /// # Errors
+    ///
+    /// If the journal of one of the runs cannot be read. Nothing on disk changes.
     pub fn restored_actions(
         folder: &Path,
         restored: &RestoreOutcome,
@@ -207,8 +238,12 @@ impl Runs {
         restored.back.iter().map(of).collect()
     }
 
-    /// Returns the files in quarantine, those of the oldest run first; `unreadable` is told of journals that
-    /// were passed over.
+    /// Returns the files in quarantine, those of the oldest run first. Passes the errors of journals that it skipped
+    /// to `unreadable`.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
     pub fn quarantined(
         folder: &Path,
         mut unreadable: impl FnMut(Error),
@@ -233,12 +268,12 @@ impl Runs {
         Ok(all)
     }
 
-    /// Gives files in quarantine their names back, whichever run moved them there; with paths only those that were
-    /// at or below one of them. `unreadable` is told of journals that were passed over.
+    /// Restores files from quarantine, whichever run moved them there. With paths, restores only files that were at
+    /// or below one of them. Passes the errors of journals that it skipped to `unreadable`.
     ///
     /// # Errors
     ///
-    /// As for [`Runs::apply`].
+    /// As for [`Runs::undo`]: files restored before an error stay restored.
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
@@ -267,12 +302,13 @@ impl Runs {
         Ok((all, Ok(())))
     }
 
-    /// Removes files from quarantine for good that were moved there before `before_ms`, milliseconds since
-    /// the epoch; `unreadable` is told of journals that were passed over.
+    /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
+    /// Passes the errors of journals that it skipped to `unreadable`.
     ///
     /// # Errors
     ///
-    /// As for [`Runs::apply`].
+    /// The outer error means that the folder or a journal cannot be used. The inner one means that the purge stopped
+    /// early. In both cases, files that were removed until then are gone.
     pub fn purge(
         &self,
         before_ms: i64,
@@ -301,11 +337,12 @@ impl Runs {
         Ok((purged, Ok(())))
     }
 
-    /// Reads the journal of a run, and looks into its stores for what is left there.
+    /// Reads the journal of a run, and counts files found in its staging directories as not restored. Recovers the
+    /// run first if it has open intents.
     fn read(&self, run: u64) -> Result<Option<Replay>, Error> {
         let Some(mut replay) = Replay::read(&self.path(run))? else { return Ok(None) };
         if replay.with_fate(Fate::Open).next().is_some() {
-            // It could not be settled when the folder was opened, or the line that settles it is damaged.
+            // The intent could not be finished when the folder was opened, or the line about its outcome is damaged.
             recover(&replay, &Journal::open(self.path(run), replay.next())?)?;
             let Some(again) = Replay::read(&self.path(run))? else { return Ok(None) };
             replay = again;
@@ -314,7 +351,7 @@ impl Runs {
         Ok(Some(replay))
     }
 
-    /// Brings a run that was cut off to an end.
+    /// Recovers a run that was cut off.
     fn finish(&self, run: u64, replay: &Replay) -> Result<(), Error> {
         let journal = Journal::open(self.path(run), 1)?;
         recover(replay, &journal)
@@ -325,7 +362,7 @@ impl Runs {
     }
 }
 
-/// Reads the journal of a run, and looks into its stores for what is left there. Changes nothing.
+/// Like [`Runs::read`], but recovers nothing and changes nothing.
 fn read_only(folder: &Path, run: u64) -> Result<Option<Replay>, Error> {
     if !run_numbers(folder, FILES_SUFFIX)?.contains(&run) {
         return Ok(None);
@@ -335,8 +372,7 @@ fn read_only(folder: &Path, run: u64) -> Result<Option<Replay>, Error> {
     Ok(replay)
 }
 
-/// Returns the run that is to be undone: the one of this number, or the last one that something is left to restore
-/// of.
+/// Returns the run to undo: the one with this number, or the last one that has something to restore.
 fn pick(
     folder: &Path,
     run: Option<u64>,
@@ -367,7 +403,7 @@ fn pick(
         };
         match (replay, shared) {
             (None, _) => {}
-            // To undo an older run instead is not what was asked for.
+            // Undoing an older run instead is not what the user asked for.
             (Some(replay), _) if replay.by == Kind::Reflink => drop(shared.get_or_insert(run)),
             (Some(replay), None) => return Ok((run, replay)),
             (Some(_), Some(shared)) => {

@@ -1,8 +1,8 @@
-//! A batch of groups from the open files to the changed names.
+//! Takes a batch of groups from the plan to the changed names.
 //!
-//! For each file in turn: it and the kept file are open, are what they were when it was decided, and
-//! are equal byte by byte; nobody writes to them; then its name changes, and what came out under it is
-//! looked at once more before it is removed.
+//! For each file: the file and the kept file are open and have not changed since they were planned; their intent is
+//! on the disk; they are equal byte by byte; no program writes to them. Then the name changes ([`super::act`]), and
+//! the entry that was taken out is checked once more before it is removed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ impl Worker<'_> {
     ///
     /// # Errors
     ///
-    /// See [`crate::Error`]; what was begun is either done or as it was.
+    /// See [`crate::Error`]. Every action that was started is either done or rolled back, or its intent stays open.
     pub(crate) fn batch(&mut self, groups: &[Group]) -> Result<(), Error> {
         let most = self.shared.options.open_files.max(2);
         let mut ours: Vec<OwnChanges> = groups.iter().map(|_| OwnChanges::new()).collect();
@@ -43,7 +43,7 @@ impl Worker<'_> {
         self.chunk(&chunk, &mut ours)
     }
 
-    /// Carries out parts of groups, given by the group's number, whose files can be open at once.
+    /// Carries out parts of groups whose files can be open at once. Each part has the index of its group.
     fn chunk(
         &mut self,
         parts: &[(usize, &Group, &[Target])],
@@ -77,7 +77,7 @@ impl Worker<'_> {
         self.note(false)
     }
 
-    /// Gives up files whose stores could not be told what they are.
+    /// Refuses the files of staging directories whose manifests could not be written.
     fn refuse_unlisted(
         &mut self,
         going: &mut Vec<Redundant<'_>>,
@@ -96,7 +96,7 @@ impl Worker<'_> {
         *going = told;
     }
 
-    /// Compares the files of a group and acts on those that are equal to the kept one.
+    /// Compares the files of a group and acts on those that equal the kept one.
     fn verify_and_act(
         &mut self,
         mut kept: OpenedFile<'_>,
@@ -116,7 +116,8 @@ impl Worker<'_> {
                     return Err(stopped.into());
                 }
             };
-            // Recorded before any name changes: after a kill, only the journal tells which files were equal.
+            // These records must precede any change of names: after a kill, only the journal shows which files were
+            // equal.
             if self.shared.options.kind.is_undone_by_copy() {
                 for &Redundant { n, digest, .. } in &equal {
                     self.lines.push(&Record::Equal { n, digest });
@@ -132,11 +133,11 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Returns those files that are equal to the kept one, byte by byte. The kernel compares what is to
-    /// share extents.
+    /// Returns those files that equal the kept one, byte by byte. Files that are to share extents are compared by
+    /// the kernel instead.
     ///
-    /// With `unknown` nobody knows their digest. An undo that copies the kept file needs it, to tell that the
-    /// kept file has not changed since.
+    /// With `unknown`, the digest of the files is unknown. An undo that copies the kept file needs it to verify that
+    /// the kept file has not changed since.
     fn equal<'g>(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -163,8 +164,8 @@ impl Worker<'_> {
         Ok(equal)
     }
 
-    /// Compares files with the kept one, each to its end. Returns why one is not equal to it, for the
-    /// kept one first, and if that is wanted the digest of those that are.
+    /// Compares files with the kept one, each to its end. Returns why each is not equal, beginning with the kept
+    /// file, and the digest of the equal ones if it is wanted.
     fn compare(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -200,14 +201,14 @@ impl Worker<'_> {
         Ok((verdicts, found))
     }
 
-    /// Acts on files that were equal to the kept one a moment ago.
+    /// Acts on files that were just found equal to the kept one.
     fn act_on(
         &mut self,
         kept: &mut OpenedFile<'_>,
         equal: Vec<Redundant<'_>>,
         ours: &mut OwnChanges,
     ) {
-        // The kernel lets nobody write while it makes files share their extents.
+        // For reflinks no lease is needed: the kernel blocks writes while it makes files share extents.
         let names = self.shared.options.kind.changes_names();
         let lease = names.then(|| kept.file.keep_writers_away());
         let is_leased = matches!(lease, Some(Lease::Granted(_)));
@@ -234,14 +235,14 @@ impl Worker<'_> {
                     self.after(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::IsKeptFile) => {
-                    // It was renamed, there and back.
+                    // The file was renamed, there and back.
                     let back = kept.file.stat_now().ok();
                     now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
                     self.outcome.already += 1;
                     self.lines.push(&Record::Same { n: one.n });
                 }
                 Err(reason) => {
-                    // The kernel has compared what was to share extents.
+                    // The kernel compared the files that were to share extents.
                     if matches!(
                         (self.shared.options.kind, &reason),
                         (Kind::Reflink, Reason::Differs)
@@ -254,8 +255,8 @@ impl Worker<'_> {
                 }
             }
         }
-        // A writer that waits for the lease can write as soon as it is released. Without one (FUSE) anybody may have
-        // written between an action and the look after it.
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
+        // may have written between an action and the check after it.
         let is_open = !is_leased && changes_kept(self.shared.options.kind);
         if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
             self.outcome.statuses.doubt(now.key());
@@ -264,13 +265,14 @@ impl Worker<'_> {
         kept.stat = now;
     }
 
-    /// Returns whether the kept file is as the last action left it. Only actions that change its status need to know.
+    /// Returns whether the kept file is unchanged since the last action. Matters only for actions that change its
+    /// status.
     fn is_still(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
         !changes_kept(self.shared.options.kind)
             || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
     }
 
-    /// Learns what the files have become by an action.
+    /// Records what the files have become by an action.
     fn after(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -280,14 +282,15 @@ impl Worker<'_> {
         ours: &mut OwnChanges,
     ) {
         let kind = self.shared.options.kind;
-        // Another name of it may be next. What was written to since is not what was compared.
+        // Another name of the file may be next. If a program wrote to the file since, it is no longer the compared
+        // one.
         if one.opened.stat.links > 1
             && let Ok(stat) = one.opened.file.stat()
             && stat.same_content(&one.opened.stat)
         {
             ours.insert(stat.key(), stat);
         }
-        // To get a further name it may have been copied (overlayfs), and be another inode now.
+        // To get another name, the file may have been copied (overlayfs) and be another inode now.
         if changes_kept(kind) {
             let stat = kept.file.stat_now().ok();
             self.outcome.statuses.note(now, stat);
@@ -304,12 +307,12 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether an action changes the status of the kept file, which gets or loses a name.
+/// Returns whether an action changes the status of the kept file because the file gets or loses a name.
 fn changes_kept(kind: Kind) -> bool {
     matches!(kind, Kind::Hardlink | Kind::Separate)
 }
 
-/// Makes sure that a file has no bytes after the first `size`.
+/// Checks that a file has no bytes after the first `size`.
 fn check_end(file: &File, size: u64) -> Result<(), Reason> {
     match file.ends_at(size) {
         Ok(true) => Ok(()),
@@ -318,8 +321,8 @@ fn check_end(file: &File, size: u64) -> Result<(), Reason> {
     }
 }
 
-/// Returns the suspects among a kept file and those that were compared with it, given why each is not equal, for the
-/// kept one first.
+/// Returns the suspects among the kept file and those compared with it. `verdicts` tell why each is not equal,
+/// beginning with the kept file.
 pub(crate) fn suspects(
     kept: &OpenedFile<'_>,
     going: &[Redundant<'_>],
