@@ -1,7 +1,8 @@
-//! Brings a run to an end that was cut off, by a crash or by a kill.
+//! Recovers a run that was cut off by a crash or a kill.
 //!
-//! The journal says what was about to be done, the file system what was done of it. Every file that is
-//! in the run's private directory gets its name back, and what was made to take its place is removed.
+//! The journal says what the run was about to do, the file system what it did. Every file in the run's staging
+//! directories gets its name back, and substitutes are removed. A file whose state is unclear stays where it is and
+//! is tried again later.
 
 use std::ffi::CStr;
 
@@ -23,27 +24,27 @@ use crate::plan::kind::Kind;
 use crate::run::compare::equal_under_leases;
 use crate::staging::name_swap::{NameSwap, Substitute};
 
-/// Brings a run to an end.
+/// Recovers a run and records the outcome in its journal.
 ///
 /// # Errors
 ///
-/// That the journal cannot be written. A file that cannot be given its name back stays where it is, and
-/// is tried again next time.
+/// If the journal cannot be read or written. Files that were moved back until then keep their names. A file that
+/// cannot be given its name back is no error: it stays in the staging directory and is tried again next time.
 pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     let mut locator = IntentLocator::new(replay);
     let mut lines = Lines::default();
     let (mut done, mut failed, mut open) = (0, 0, 0);
     let mut freed = replay.freed;
-    // Until a run is over, the journal may have on its disk what the file system does not.
+    // Until a run is over, its journal may be on the disk ahead of the file system.
     let is_over = replay.ended_ms.is_some();
     for (&n, entry) in &replay.entries {
         let fate = match entry.fate {
             Fate::Open => {
                 let noted = replay.intent(n)?;
                 let fate = finish_intent(&mut locator, &noted);
-                // The run writes `equal` before it changes a name that undo restores by a copy. A power failure may lose
-                // that record. A digest in the intent, or a link in the place of the file, then still shows that the
-                // run may have changed it.
+                // The run writes `equal` before it changes a name that undo restores by a copy. A power failure may
+                // lose that record. A digest in the intent, or a link in the place of the file, then still shows
+                // that the run may have changed it.
                 let may_be_done = entry.was_equal
                     || noted.intent.digest.is_some()
                     || !noted.intent.kind.is_undone_by_copy()
@@ -81,7 +82,7 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
             None => {}
         }
     }
-    // What is noted has to be on the disk first.
+    // The changes must be on the disk before the journal records them.
     let is_clean = if is_over { locator.cleanup() } else { locator.cleanup_and_sync()? };
     if open == 0 && is_clean {
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
@@ -92,7 +93,7 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     journal.append(&lines, true)
 }
 
-/// Returns whether the link that a run makes has the name of a file.
+/// Returns whether the link that the run made has the file's name.
 fn is_replaced(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> bool {
     let Ok(location) = locator.locate(&noted.intent) else { return false };
     let place = (&*location.dir, &*location.name);
@@ -101,15 +102,15 @@ fn is_replaced(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> bool {
     matches!(there, Ok(Ok(Substitute::Link(_) | Substitute::Symlink(_))))
 }
 
-/// Returns how many bytes are free by an intent that was carried out, as far as the journal tells.
+/// Returns how many bytes a completed intent freed, as far as the journal tells.
 fn frees(intent: &Intent) -> u64 {
     let Intent { kind, was, .. } = intent;
     let goes = *kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
     if goes { was.allocated } else { 0 }
 }
 
-/// Finds out whether an intent was carried out, and if it was begun takes it back. `None` if neither
-/// can be done now.
+/// Determines whether an intent was carried out, and rolls it back if it was only begun. Returns `None` if neither
+/// is possible now.
 fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Option<Fate> {
     let intent = &noted.intent;
     let location = locator.locate(intent).ok()?;
@@ -132,7 +133,7 @@ fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Optio
         if intent.kind == Kind::Separate {
             return finish_separate(locator, intent, &location, &place);
         }
-        // The device may have another number than it had, and the link is on that of the store.
+        // The device number may have changed since; the link has that of the staging directory.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
         let mut new = substitute_of(noted, device);
         if let Substitute::Link(keys) = &mut new {
@@ -146,8 +147,8 @@ fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Optio
     Some(if as_before { Fate::NotDone } else { Fate::Done })
 }
 
-/// Returns by what links are known that a run made and could not note any more, where each name has a number of
-/// its own. None of them is the last name of a file.
+/// Returns the identities of links that the run made but could not record before it was cut off, where each name has
+/// an inode number of its own. None of them is the last name of a file.
 fn unknown_links(
     noted: &LoggedIntent,
     location: &IntentLocation,
@@ -170,8 +171,9 @@ fn unknown_links(
     found
 }
 
-/// Finds out whether a name was made a file of its own. What is in the private directory is the copy while
-/// the name still is the file's, and else the file's own name, which it has another one of.
+/// Determines whether a name was separated from its file, and cleans up. While the name still belongs to the
+/// original file, the entry in the staging directory is the copy. Afterwards it is the former name of the original,
+/// which has another name.
 pub(crate) fn finish_separate(
     locator: &IntentLocator<'_>,
     intent: &Intent,
@@ -200,7 +202,7 @@ pub(crate) fn finish_separate(
     Some(if not_yet || now.is_none() { Fate::NotDone } else { Fate::Done })
 }
 
-/// Removes what an undo that was cut off has left in the private directory.
+/// Removes what an interrupted undo left in the staging directory.
 pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) {
     let Ok(location) = locator.locate(&noted.intent) else { return };
     let Some(staging) = &location.staging else { return };
@@ -211,12 +213,12 @@ pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, noted: &Log
     let device = staging.dir.stat().map_or(0, |stat| stat.device);
     let replaced = substitute_of(noted, device);
     let is_in_place = location.dir.stat_child(&location.name).is_ok_and(|now| now.inode == inode);
-    // A failure leaves the file in the private directory.
+    // On failure, the file stays in the staging directory.
     let _left = match noted.intent.kind {
-        // The undo made a link, which is removed only while its file has another name.
+        // The undo made a link. `roll_back` removes it only while its file has another name.
         Kind::Separate => place.roll_back(&made),
-        // The copy is in place, and somebody may have written to it. It stays, and what it replaced is removed if that
-        // is a symbolic link, a link to a file with other names, or equal to the copy.
+        // The copy has the file's name, and other programs may have written to it, so it stays. What it replaced is
+        // removed if it is a symbolic link, a link to a file with other names, or equal to the copy.
         _ if is_in_place => place.roll_back(&replaced).or_else(|left| {
             let (dir, name) = (&staging.dir, &place.new);
             let is_equal = is_equal((&location.dir, &location.name), (dir, name), &noted.intent);
@@ -230,7 +232,7 @@ pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, noted: &Log
     };
 }
 
-/// Returns whether two files are equal and, as far as leases tell, nobody writes to them.
+/// Returns whether two files are equal and, as far as leases tell, no program writes to them.
 fn is_equal(one: (&Dir, &CStr), other: (&Dir, &CStr), intent: &Intent) -> bool {
     let [one, other] = [one, other].map(|(dir, name)| dir.open_file(name));
     let (Ok(one), Ok(other)) = (one, other) else { return false };

@@ -1,4 +1,4 @@
-//! What a run did with each file: for history, and for whoever keeps a catalog of the files.
+//! What a run did with each file: for the history, and for callers that update a catalog.
 
 use content::Digest;
 
@@ -8,45 +8,45 @@ use crate::journal::replay::{Fate, LoggedIntent, Replay};
 use crate::plan::kind::Kind;
 use crate::plan::target::Version;
 
-/// What became of a file.
+/// The state of a file after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// The run was cut off before it came to the file, or in the midst of it.
+    /// The run was cut off before or while it acted on the file.
     CutOff,
-    /// It was acted on.
+    /// The run acted on the file.
     Done,
-    /// It already was what it was to become.
+    /// The file already was what the action makes of it.
     Already,
-    /// It was left as it was, for this reason.
+    /// The file was left alone, for this reason.
     LeftAlone(String),
-    /// It was acted on, and restored since.
+    /// The run acted on the file, and the file was restored since.
     Restored,
-    /// It was removed from quarantine for good.
+    /// The file was purged from quarantine.
     Purged,
 }
 
 /// What a run did with a file.
 #[derive(Clone, Debug)]
 pub struct FileAction {
-    /// Its path.
+    /// The path of the file.
     pub path: Vec<u8>,
-    /// What was done, or was to be.
+    /// The action that was done or planned.
     pub kind: Kind,
-    /// What became of it.
+    /// The state of the file after the run.
     pub state: FileState,
-    /// What it was before.
+    /// The version of the file before the run.
     pub was: Version,
-    /// Bytes that it took on the disk before.
+    /// The disk space of the file before the run, in bytes.
     pub allocated: u64,
-    /// The path of the file that was kept for it.
+    /// The path of the kept file.
     pub kept: Vec<u8>,
-    /// What the kept file was.
+    /// The version of the kept file before the run.
     pub kept_was: Version,
-    /// The digest of what both had in them, if it is known.
+    /// The digest of the content of both, if it is known.
     pub digest: Option<Digest>,
 }
 
-/// Reads from a journal what a run did with files, one by one.
+/// Reads from a journal what a run did with files, one file at a time.
 #[derive(Debug)]
 pub struct FileActions {
     replay: Replay,
@@ -54,13 +54,13 @@ pub struct FileActions {
 }
 
 impl FileActions {
-    /// Returns those of all files of a run.
+    /// Iterates over all files of a run.
     pub(crate) fn all(replay: Replay) -> FileActions {
         let numbers: Vec<u64> = replay.entries.keys().copied().collect();
         FileActions { replay, numbers: numbers.into_iter() }
     }
 
-    /// Returns those of some files of a run.
+    /// Iterates over the files with these intent numbers.
     pub(crate) fn of(replay: Replay, numbers: Vec<u64>) -> FileActions {
         FileActions { replay, numbers: numbers.into_iter() }
     }

@@ -1,4 +1,7 @@
-//! IDENTITY
+//! Decides whether an entry on disk is the file, the link or the copy that a journal describes.
+//!
+//! Identity is inode number, size and time, as far as the file system keeps them. An entry that is not recognized is
+//! never removed or replaced, so each function must return false when in doubt.
 
 use std::ffi::CStr;
 
@@ -12,16 +15,16 @@ use crate::plan::target::Version;
 use crate::staging::dir::Staging;
 use crate::staging::name_swap::{Substitute, leads_to};
 
-/// Returns whether a file on the disk is the one that the journal tells of, as it was.
+/// Returns whether a file on disk is the former file of an intent, with its former size and time.
 pub(crate) fn is_unchanged(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
     (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
         && is_same_inode(now, dir, was, fsid)
 }
 
-/// Returns whether it is that file, whatever is in it by now.
+/// Returns whether a file on disk is the former file of an intent, whatever its content is now.
 ///
-/// The device may have another number after a restart. Then its file system is known again by `fsid`, or, as that
-/// of XFS is made of the number, the file by the time of its birth.
+/// The device number may have changed with a restart. Then the file system is recognized by `fsid`, or, as XFS
+/// derives that from the device number, the file by its time of birth.
 pub(crate) fn is_same_inode(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
     let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
     let same_disk = || {
@@ -31,7 +34,7 @@ pub(crate) fn is_same_inode(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u
     was.has_inode_of(now) && (is_born_then || same_disk())
 }
 
-/// Returns what an intent made to take a file's place.
+/// Returns the substitute that an action makes for a file.
 pub(crate) fn substitute_of(
     LoggedIntent { intent, links, .. }: &LoggedIntent,
     device: u64,
@@ -46,7 +49,7 @@ pub(crate) fn substitute_of(
     }
 }
 
-/// Returns what an undo makes to take a place.
+/// Returns the substitute that an undo makes for a file.
 pub(crate) fn undo_substitute_of(intent: &Intent, inode: u64, staging: &Staging) -> Substitute {
     if intent.kind == Kind::Separate {
         let device = staging.dir.stat().map_or(0, |stat| stat.device);
@@ -56,7 +59,8 @@ pub(crate) fn undo_substitute_of(intent: &Intent, inode: u64, staging: &Staging)
     Substitute::Copy { inode, size, mtime_ns }
 }
 
-/// Returns what the run put in a place, if that is what is there.
+/// Returns the substitute that the run put in a file's place, if `now` is that entry. Fails with
+/// [`Reason::NameTaken`] if it is not.
 pub(crate) fn substitute_in_place(
     noted: &LoggedIntent,
     (dir, name): (&Dir, &CStr),
@@ -65,8 +69,8 @@ pub(crate) fn substitute_in_place(
     let new = substitute_of(noted, now.device);
     let is = match &new {
         Substitute::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
-        // With other numbers after each mount there is no telling of which file it is a name. It is none
-        // that would be the last one.
+        // Where inode numbers change with each mount, the link cannot be attributed to its file. But a file with
+        // several names does not lose its last one here.
         Substitute::Link(_) => {
             let may_be = now.links > 1 && has_size_and_time_of_kept(&noted.intent, now);
             let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
@@ -84,18 +88,18 @@ pub(crate) fn substitute_in_place(
     if is { Ok(new) } else { Err(Reason::NameTaken) }
 }
 
-/// Returns whether a file has the size and time that a former one had.
+/// Returns whether a file has the size and modification time of a former file.
 pub(crate) fn has_size_and_time_of(was: &FormerMetadata, now: &Stat) -> bool {
     now.kind == Entry::File
         && (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
 }
 
-/// Returns whether a file is the kept one with the content that was compared.
+/// Returns whether a file is the kept one of an intent, with the content that was compared.
 pub(crate) fn is_kept_file(intent: &Intent, now: &Stat) -> bool {
     now.inode == intent.kept.inode && has_size_and_time_of_kept(intent, now)
 }
 
-/// Returns whether a file has the size and time of the kept one.
+/// Returns whether a file has the size and modification time of the kept one.
 pub(crate) fn has_size_and_time_of_kept(intent: &Intent, now: &Stat) -> bool {
     let kept = &intent.kept;
     now.kind == Entry::File && (now.size, now.mtime_ns()) == (kept.size, kept.mtime_ns)

@@ -1,7 +1,8 @@
-//! The numbers of runs, shared by those that act on files and those that discard trees.
+//! Numbers and names: of runs, of their journals, and of entries in staging directories.
 //!
-//! The first have the lock of the folder, the second do not: a removal of hours is not to keep others
-//! waiting. So a number is taken by making the journal, and given up again if the other kind has it.
+//! Runs that act on files and runs that trash trees share one sequence of numbers. The former hold the lock of the
+//! folder; the latter do not, as a removal can take hours and must not block other runs. So a run takes a number by
+//! creating its journal, and gives it up again if a run of the other kind has it.
 
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher};
@@ -14,10 +15,10 @@ use fsops::{Context, Dir, DirBuffer, Op, Stat, check_private, remove_file};
 use crate::error::Error;
 use crate::journal::log::Journal;
 
-/// How the journal of a run ends that acts on files, after the run's number.
+/// The suffix of the journals of runs that act on files, after the number.
 pub(crate) const FILES_SUFFIX: &str = ".jsonl";
 
-/// How that of a run ends that discards trees.
+/// The suffix of the journals of runs that trash trees.
 pub(crate) const TREES_SUFFIX: &str = ".purge.jsonl";
 
 /// Returns the path of a run's journal.
@@ -25,7 +26,7 @@ pub(crate) fn journal_path(folder: &Path, run: u64, suffix: &str) -> PathBuf {
     folder.join(format!("{run}{suffix}"))
 }
 
-/// Returns the numbers of all runs of a kind, ascending; none if there is no such folder.
+/// Returns the numbers of all runs of a kind, ascending; none if the folder does not exist.
 pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
     let dir = match Dir::open(folder) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -42,7 +43,7 @@ pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error
     Ok(numbers)
 }
 
-/// Makes the journal of a new run of one kind; returns its number too.
+/// Creates the journal of a new run and returns its number with it.
 pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, Journal), Error> {
     let other = if suffix == FILES_SUFFIX { TREES_SUFFIX } else { FILES_SUFFIX };
     loop {
@@ -53,7 +54,7 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
             Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
             journal => journal?,
         };
-        // Both look after both have made theirs, so at least one gives way.
+        // Both runs check after both have created their journals, so at least one of them gives up the number.
         if Stat::of_path(&journal_path(folder, run, other)).is_err() {
             return Ok((run, journal));
         }
@@ -61,28 +62,29 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
     }
 }
 
-/// Returns what no other run has for its directories: runs of other folders have theirs in the same stores.
+/// Returns an ID for a run that is unique beyond its folder, as runs of other folders share the
+/// `.lop-quarantine-UID` directories.
 pub(crate) fn new_run_id(started_ms: i64) -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("{started_ms}-{random:016x}")
 }
 
-/// Returns the name that the `n`th of a run has in its private directory.
+/// Returns the name of entry `n` in a staging directory.
 pub(crate) fn staged_name(n: u64) -> CString {
     CString::new(n.to_string()).unwrap_or_default()
 }
 
-/// Returns the number that has this name, the way back.
+/// Returns the number of an entry in a staging directory; the inverse of [`staged_name`].
 pub(crate) fn number_of_name(name: &CStr) -> Option<u64> {
     parse_number(name.to_str().ok()?)
 }
 
-/// Returns a number as it is written here, without signs and zeros before it.
+/// Parses a number without sign or leading zeros.
 fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|n: &u64| n.to_string() == text)
 }
 
-/// Returns the time, milliseconds since the epoch.
+/// Returns the current time in milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,8 +1,8 @@
-//! What is in a run's private directories although its journal says that it is back, gone, or was never there.
+//! Finds files in staging directories that the journal calls restored, gone, or never moved.
 //!
-//! A power failure may take back what was done after the disk was last waited for, and not every file system
-//! keeps its promise to have waited. The journal is then ahead of the disk, and what it calls undone lies in
-//! the store. So whoever undoes a run, or lists or empties its quarantine, looks there too.
+//! A power failure may undo changes that were made after the last sync, and some file systems return from a sync too
+//! early. Then the journal is ahead of the disk, and files that it calls restored are still in the staging
+//! directory. So undo, and every command on the quarantine, looks there too.
 
 use std::ffi::CStr;
 
@@ -13,15 +13,15 @@ use crate::journal::ids::number_of_name;
 use crate::journal::replay::{Fate, Replay};
 use crate::staging::dir::{Staging, open_staging};
 
-/// Directories kept open.
+/// How many directories are kept open.
 const OPEN_DIRS: usize = 4;
 
-/// Has the files of a run that something is left of in its stores count as done, so that they are brought back.
+/// Counts those files of a run as acted on that are still in its staging directories, so that they get restored.
 pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
     let mut reach = Reach::new(OPEN_DIRS);
     let mut all = Leftovers::default();
     for (&number, (path, _)) in &replay.stores {
-        // What cannot be opened now is looked at when it is needed.
+        // A directory that cannot be opened now is reported when a file in it is needed.
         if let Ok(staging) = open_staging(number, path, &mut reach) {
             all.look_into(&staging);
         }
@@ -36,17 +36,17 @@ pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
     replay.copies = copies;
 }
 
-/// What is in private directories, by the numbers of intents.
+/// Entries in staging directories, by the numbers of their intents.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
-    /// Files that were in a place.
+    /// Files of the user.
     pub(crate) files: Vec<u64>,
-    /// What an undo made or took out.
+    /// Substitutes that an undo made or took out.
     copies: Vec<u64>,
 }
 
 impl Leftovers {
-    /// Adds what is in a private directory, as far as it can be listed.
+    /// Adds the entries of a staging directory, as far as it can be listed.
     pub(crate) fn look_into(&mut self, staging: &Staging) {
         let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| match left(staging, item.name) {
@@ -58,11 +58,11 @@ impl Leftovers {
     }
 }
 
-/// What a name in a private directory stands for.
+/// What an entry in a staging directory is.
 enum Leftover {
-    /// The file that was in the place.
+    /// The user's file.
     File,
-    /// What an undo made or took out.
+    /// A substitute that an undo made or took out.
     Copy,
 }
 
@@ -78,7 +78,7 @@ fn left(staging: &Staging, name: &CStr) -> Option<(u64, Leftover)> {
 }
 
 impl Replay {
-    /// Has a file that the journal calls settled count as done.
+    /// Marks a file as acted on that the journal calls restored, purged, or not done.
     fn count_as_done(&mut self, n: u64) {
         if let Some(entry) = self.entries.get_mut(&n)
             && matches!(entry.fate, Fate::NotDone | Fate::Undone | Fate::Purged)

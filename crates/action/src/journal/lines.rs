@@ -1,14 +1,15 @@
-//! Lines of a journal: one JSON object each, whose last member is a checksum of all before it.
+//! The lines of a journal: one JSON object each, whose last member is a checksum of everything before it.
 //!
-//! The checksum (`sum`, XXH3-64) finds damage: with one bit of a path flipped, an undo would put a file
-//! elsewhere. It keeps nobody from forging a line. What does is that a journal belongs to the user
-//! who runs lop and nobody else may write to it, which [`fsops::Log`] checks.
+//! The checksum (`sum`, XXH3-64) detects damage: with one flipped bit in a path, an undo would put a file elsewhere.
+//! It does not prevent forgery. Against that, a journal must belong to the user who runs lop and be writable by
+//! nobody else, which [`fsops::Log`] checks.
 //!
 //! # Lines that were cut off
 //!
-//! A crash or a full disk may cut off what was written last. Whoever goes on with the file writes an empty
-//! line first ([`GO_ON`]). So a line without its checksum that is the last one, or has an empty line behind
-//! it, was cut off: nothing had been done about it, and it says nothing. Any other is damaged.
+//! A crash or a full disk may cut off the last line. The next process that appends to the journal writes an empty
+//! line first ([`APPEND_MARK`]). So a line without a valid checksum that is the last one, or that an empty line
+//! follows, was cut off. Nothing had been done about it yet, and it is ignored. Any other line without a valid
+//! checksum is damaged.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -22,23 +23,23 @@ use crate::error::Error;
 /// The format of the journals that this version writes and reads. Format 1 had no checksums.
 pub(crate) const FORMAT: u32 = 2;
 
-/// What comes before the first line of whoever goes on with a journal.
-pub(crate) const GO_ON: &[u8] = b"\n\n";
+/// The bytes that a process writes before it appends to an existing journal.
+pub(crate) const APPEND_MARK: &[u8] = b"\n\n";
 
-/// What is between a record and its checksum of 16 hexadecimal digits, and what follows.
+/// The bytes between a record and its checksum, the number of hexadecimal digits, and the bytes after them.
 const MARK: &[u8] = br#","sum":""#;
 const DIGITS: usize = 16;
 const END: &[u8] = br#""}"#;
 
-/// Lines to be appended at once.
+/// Lines to append in one write.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Adds a record, which has to be an object with at least one member.
+    /// Adds a record, which must serialize to an object with at least one member.
     pub(crate) fn push(&mut self, record: &impl Serialize) {
         let start = self.0.len();
-        // Neither a vector nor our types, whose keys are all strings, can fail.
+        // Neither a write to a vector nor the serialization of our types, whose keys are all strings, can fail.
         let _infallible = serde_json::to_writer(&mut self.0, record);
         let closed = self.0.pop();
         debug_assert_eq!(closed, Some(b'}'), "a record is an object");
@@ -62,7 +63,7 @@ impl Lines {
     }
 }
 
-/// Returns whether a line, without its newline, is what was written.
+/// Returns whether a line, without its newline, has a valid checksum.
 pub(crate) fn is_whole(line: &[u8]) -> bool {
     let Some(at) = line.len().checked_sub(MARK.len() + DIGITS + END.len()) else { return false };
     let (record, tail) = line.split_at(at);
@@ -70,16 +71,16 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
     digits.is_some_and(|digits| digits == format!("{:016x}", checksum(record)).as_bytes())
 }
 
-/// Replays a journal: makes a state from its first line with `begin`, and passes each later line that is whole to
-/// `apply`, with its position in the file. Returns the state and the number of damaged lines, or `None` if even the
-/// first line was cut off, as then nothing was done.
+/// Replays a journal. Builds a state from its first line with `begin`, and passes every later valid line to `apply`,
+/// with its position in the file. Returns the state and the number of damaged lines, or `None` if even the first
+/// line was cut off; then the run had not done anything.
 ///
-/// A line is damaged if its checksum is wrong and it was not cut off, or if `apply` returns false.
+/// A line also counts as damaged if `apply` returns false.
 ///
 /// # Errors
 ///
-/// If the journal cannot be read, has another format, others may have written to it, or `begin` returns `None`; the
-/// error then says `wrong_kind`. Nothing on disk changes.
+/// If the journal cannot be read, has another format, or others may have written to it, or if `begin` returns
+/// `None`; in the last case the error says `wrong_kind`. Nothing on disk changes.
 pub(crate) fn replay<T>(
     path: &Path,
     wrong_kind: &str,
@@ -96,20 +97,20 @@ pub(crate) fn replay<T>(
     Ok(Some((state, lines.damaged + unknown)))
 }
 
-/// Reads the lines of a journal that are whole.
+/// Reads the valid lines of a journal.
 #[derive(Debug)]
 struct LineReader<'p> {
     path: &'p Path,
     from: BufReader<std::fs::File>,
-    /// The line that was read last, without its newline.
+    /// The last line that was read, without its newline.
     line: Vec<u8>,
-    /// Whether there was a newline behind it.
+    /// Whether that line ended with a newline.
     is_ended: bool,
-    /// Where the next one is.
+    /// The position of the next line.
     next: u64,
-    /// Whether the last one was not whole.
+    /// Whether that line was invalid.
     is_bad: bool,
-    /// Lines that were damaged, so far.
+    /// The number of damaged lines so far.
     damaged: u64,
 }
 
@@ -118,7 +119,7 @@ impl<'p> LineReader<'p> {
     ///
     /// # Errors
     ///
-    /// That it cannot be read, or that somebody else may have written to it.
+    /// If the journal cannot be read, or others may have written to it.
     fn open(path: &'p Path) -> Result<LineReader<'p>, Error> {
         let file = Log::reader(path).context(Op::Open, || path)?;
         let from = BufReader::with_capacity(1 << 20, file);
@@ -133,11 +134,11 @@ impl<'p> LineReader<'p> {
         })
     }
 
-    /// Reads the first line, which tells the format. `None` if it was cut off: then nothing else was written.
+    /// Reads the first line, which tells the format. Returns `None` if it was cut off, as then it is the only line.
     ///
     /// # Errors
     ///
-    /// That it has another format, or is damaged.
+    /// If the journal has another format, or the line is damaged.
     fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
         #[derive(Deserialize)]
         struct Begin {
@@ -159,7 +160,7 @@ impl<'p> LineReader<'p> {
         }
     }
 
-    /// Reads the next line that is whole; returns where it is, and the line without its newline.
+    /// Reads the next valid line. Returns its position and its bytes without the newline.
     fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
         loop {
             let at = self.next;
@@ -178,7 +179,7 @@ impl<'p> LineReader<'p> {
         }
     }
 
-    /// Reads a line, whatever it is; returns whether there was one.
+    /// Reads the next line, valid or not. Returns whether there was one.
     fn read(&mut self) -> Result<bool, Error> {
         self.line.clear();
         let read = self.from.read_until(b'\n', &mut self.line).context(Op::Read, || self.path)?;
@@ -187,7 +188,7 @@ impl<'p> LineReader<'p> {
         Ok(read > 0)
     }
 
-    /// Returns the error that the journal cannot be used.
+    /// Returns the error for a journal that cannot be used.
     fn bad(&self, why: &str) -> Error {
         Error::Journal { path: self.path.into(), why: why.into() }
     }

@@ -1,4 +1,7 @@
-//! LOCATE
+//! Locates intents on disk: opens the directory of a file and the staging directory of its intent.
+//!
+//! Paths are opened component by component without following links. An intent whose directories are missing is an
+//! error or `None`, never another place.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -14,17 +17,17 @@ use crate::staging::dir::{
     Staging, open_staging, parent_of_store, remove_staging_if_empty, restore_staging,
 };
 
-/// Directories kept open.
+/// How many directories are kept open.
 const OPEN_DIRS: usize = 64;
 
-/// An intent's place on the disk, open.
+/// The open location of an intent's file.
 pub(crate) struct IntentLocation {
     pub(crate) dir: Rc<Dir>,
     pub(crate) name: CString,
     pub(crate) staging: Option<Staging>,
 }
 
-/// Gets from intents to their places.
+/// Opens the locations of the intents of one journal.
 pub(crate) struct IntentLocator<'a> {
     replay: &'a Replay,
     pub(crate) reach: Reach,
@@ -35,14 +38,14 @@ impl<'a> IntentLocator<'a> {
         IntentLocator { replay, reach: Reach::new(OPEN_DIRS) }
     }
 
-    /// Opens the place that an intent is about.
+    /// Opens the location of an intent.
     pub(crate) fn locate(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
         let staging = self.staging(intent)?;
         let (dir, name) = self.reach.site(&intent.path.0)?;
         Ok(IntentLocation { dir, name, staging })
     }
 
-    /// Does so after making directories on the way that are gone.
+    /// Like [`IntentLocator::locate`], but creates missing parent directories of the file.
     pub(crate) fn locate_or_create(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
         let dir = split(&intent.path.0).0;
         let mut missing = Vec::new();
@@ -64,8 +67,8 @@ impl<'a> IntentLocator<'a> {
         self.locate(intent)
     }
 
-    /// Makes sure that a directory is on the mount of an intent's store: nothing is made elsewhere, where no file
-    /// could be moved to.
+    /// Checks that a directory is on the same mount as an intent's staging directory, as files can only be moved
+    /// within one mount.
     fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
         let Some(staging) = self.staging(intent)? else { return Ok(()) };
         let (here, store) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
@@ -76,7 +79,7 @@ impl<'a> IntentLocator<'a> {
         Err(std::io::Error::new(std::io::ErrorKind::CrossesDevices, text))
     }
 
-    /// Opens the private directory of an intent, if it has one and that is still there.
+    /// Opens the staging directory of an intent; `None` if it has none, or if that is gone.
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
         let path = self.store(number)?;
@@ -87,7 +90,7 @@ impl<'a> IntentLocator<'a> {
         }
     }
 
-    /// Makes the private directory of an intent again if it is gone, and opens it.
+    /// Opens the staging directory of an intent, and creates it again if it is gone.
     pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
         let path = self.store(number)?;
@@ -95,7 +98,7 @@ impl<'a> IntentLocator<'a> {
         open_staging(number, path, &mut self.reach).map(Some)
     }
 
-    /// Removes the run's private directories that are empty; returns whether all of those are gone.
+    /// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
     pub(crate) fn cleanup(&mut self) -> bool {
         let mut is_clean = true;
         for (path, _) in self.replay.stores.values() {
@@ -104,9 +107,10 @@ impl<'a> IntentLocator<'a> {
         is_clean
     }
 
-    /// Does so, and then waits until all changes on their file systems are on the disks.
+    /// Like [`IntentLocator::cleanup`], and then waits until all changes on their file systems are on the disks.
     pub(crate) fn cleanup_and_sync(&mut self) -> Result<bool, Error> {
-        // It may have been removed, as nothing is in it. If its file system is not mounted nothing was changed.
+        // Opened first, as the cleanup may remove them. A directory that cannot be opened is on a file system that
+        // is not mounted, where nothing changed.
         let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
         for (path, _) in self.replay.stores.values() {
             let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_store(path)));
@@ -119,7 +123,7 @@ impl<'a> IntentLocator<'a> {
         Ok(is_clean)
     }
 
-    /// Returns the reason that a file is not in its store, nor is its store there.
+    /// Returns the reason for a file that is not in its staging directory.
     pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
         let store = intent.store.and_then(|number| self.replay.stores.get(&number));
         store.map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging {
@@ -127,14 +131,13 @@ impl<'a> IntentLocator<'a> {
         })
     }
 
-    /// Returns the path of a private directory. If the line of the journal that tells it is damaged, nothing
-    /// can be known of what is in there.
+    /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
     fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
         let store = self.replay.stores.get(&number).map(|(path, _)| &path[..]);
         store.ok_or_else(|| std::io::Error::other("the journal no longer tells where its store is"))
     }
 
-    /// Returns the file system that an intent's file is on.
+    /// Returns the ID of the file system that an intent's file is on.
     pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
         let store = intent.store.and_then(|number| self.replay.stores.get(&number));
         store.map_or(intent.kept_fsid, |(_, fsid)| *fsid)

@@ -1,4 +1,4 @@
-//! LOG
+//! Appends to a journal, and syncs it.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -11,9 +11,9 @@ use fsops::{Context, Dir, Log, Op};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::journal::lines::{GO_ON, Lines};
+use crate::journal::lines::{APPEND_MARK, Lines};
 
-/// A journal that is being written.
+/// A journal that is open for appending.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
@@ -24,36 +24,44 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes the journal at `path`; intents are numbered from 0.
+    /// Creates the journal at `path`; its intents are numbered from 0.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is one.
+    /// `EEXIST` if it exists.
     pub(crate) fn create(path: PathBuf) -> Result<Journal, Error> {
         let log = log(&path, Log::create).context(Op::Create, || &path)?;
         Ok(Journal { path, log, next: AtomicU64::new(0), cut: Mutex::new(false) })
     }
 
-    /// Opens the journal at `path`; intents are numbered from `next`.
+    /// Opens the journal at `path`; new intents are numbered from `next`.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be opened, or others may write to it. Nothing on disk changes.
     pub(crate) fn open(path: PathBuf, next: u64) -> Result<Journal, Error> {
         let log = log(&path, Log::open).context(Op::Open, || &path)?;
-        // A crash may have done that to the last line.
+        // A crash may have cut off the last line.
         let cut = Mutex::new(true);
         Ok(Journal { path, log, next: AtomicU64::new(next), cut })
     }
 
-    /// Returns a number for an intent.
+    /// Returns a new number for an intent.
     pub(crate) fn number(&self) -> u64 {
         self.next.fetch_add(1, Relaxed)
     }
 
-    /// Appends lines; if they are `urgent`, waits until they are on the disk.
+    /// Appends lines. If `urgent`, waits until they are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the write or the sync fails. The last line may then be cut off; the next append marks that.
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
         if !lines.bytes().is_empty() {
-            // One thread at a time: a write may be a partial one.
+            // One thread at a time, as a write may be partial.
             let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
             if *cut {
-                self.log.append(GO_ON).context(Op::Write, || &self.path)?;
+                self.log.append(APPEND_MARK).context(Op::Write, || &self.path)?;
             }
             *cut = true;
             self.log.append(lines.bytes()).context(Op::Write, || &self.path)?;
@@ -66,6 +74,10 @@ impl Journal {
     }
 
     /// Appends one line and waits until it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Journal::append`].
     pub(crate) fn note(&self, record: &impl Serialize) -> Result<(), Error> {
         let mut lines = Lines::default();
         lines.push(record);

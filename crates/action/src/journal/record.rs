@@ -1,7 +1,7 @@
-//! What a run is about to do and what it did, one JSON object a line, appended and never rewritten.
+//! The records of a run's journal.
 //!
-//! An intent is on the disk before anything is done about it. What was done is noted afterwards, and
-//! need not be on the disk: after a crash the file system tells. Each line has a checksum ([`crate::lines`]).
+//! An intent is on the disk before anything is done about it. The record of what was done follows later and need not
+//! be on the disk: after a crash, the file system shows it. The names of variants and fields are the format on disk.
 
 use content::Digest;
 use fsops::{FileKey, Stat};
@@ -11,79 +11,79 @@ use crate::journal::json_bytes::JsonBytes;
 use crate::plan::kind::Kind;
 use crate::plan::target::Version;
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub(crate) enum Record {
-    /// A run begins.
+    /// The run begins.
     Begin { format_version: u32, run: u64, id: String, by: Kind, started_ms: i64 },
-    /// Files on this file system go through the directory `path`, which is made after this.
+    /// Files on this file system pass through the staging directory `path`, which is created after this record.
     Store { store: u32, path: JsonBytes, fsid: u64 },
-    /// Something is to be done with a file.
+    /// An action on a file is about to begin.
     Will(Box<Intent>),
-    /// The link that was made for it has this inode number, and not the kept file's.
+    /// The link that was made for the intent has this inode number, which is not the kept file's.
     Linked { n: u64, inode: u64 },
-    /// The file is equal to the kept one, and its name is about to change. The digest of the content is present if the
+    /// The file equals the kept one, and its name is about to change. The digest of the content is present if the
     /// journal did not have it before.
     Equal {
         n: u64,
         #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
         digest: Option<Digest>,
     },
-    /// The action was done and freed this many bytes. The status change time is present if the file has other names or
-    /// is in quarantine.
+    /// The action was done and freed this many bytes. The status change time is present if the file has other names
+    /// or is in quarantine.
     Did {
         n: u64,
         freed: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ctime_ns: Option<i64>,
     },
-    /// It was not done, as the file already was what it was to become.
+    /// The action was not done, as the file already was what the action makes of it.
     Same { n: u64 },
-    /// It was not done.
+    /// The action was not done.
     Not { n: u64, why: String },
     /// The run is over.
     End { ended_ms: i64, done: u64, failed: u64, freed: u64 },
-    /// The run is to be undone.
+    /// An undo of the run begins.
     UndoBegin,
     /// The undo is over. The time is present if the user asked for the undo.
     UndoEnd {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_ms: Option<i64>,
     },
-    /// A copy was made that takes the place of what an action put there.
+    /// The undo made a copy that will replace what the action put in the file's place.
     Made { n: u64, inode: u64 },
-    /// A file is what it was before the run.
+    /// The file is restored.
     Undone { n: u64 },
-    /// A file was removed from quarantine.
+    /// The file was purged from quarantine.
     Purged { n: u64 },
 }
 
-/// What is to be done with a file, and what it was before.
+/// An action on a file, and the file's metadata before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Intent {
     pub(crate) n: u64,
     pub(crate) kind: Kind,
     pub(crate) path: JsonBytes,
     pub(crate) keep: JsonBytes,
-    /// Number of the store; none where no name changes.
+    /// The number of the staging directory; `None` if no name changes.
     pub(crate) store: Option<u32>,
-    /// What a symbolic link to the kept file has in it.
+    /// The content of the symbolic link to the kept file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<JsonBytes>,
-    /// Whether the name is the last of its file that lop knows of, or will be when the run is over: its other
-    /// names, which keep the file, are elsewhere.
+    /// Whether lop knows no other name of the file, or will know none after the run: the other names, which keep the
+    /// file, are outside of the named paths.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) elsewhere: bool,
     pub(crate) was: FormerMetadata,
     pub(crate) kept: Version,
     pub(crate) kept_fsid: u64,
-    /// BLAKE3 of the content, if it was known.
+    /// The BLAKE3 digest of the content, if it was known.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
     pub(crate) digest: Option<Digest>,
 }
 
-/// Digests as 64 hexadecimal digits.
+/// Serializes digests as 64 hexadecimal digits.
 mod hex {
     use content::Digest;
     use serde::de::Error;
@@ -108,7 +108,7 @@ mod hex {
     }
 }
 
-/// All there is to a file but for its bytes.
+/// The metadata of a file before an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FormerMetadata {
     #[serde(flatten)]
@@ -118,9 +118,9 @@ pub(crate) struct FormerMetadata {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) links: u32,
-    /// Bytes that it took on the disk.
+    /// The disk space of the file, in bytes.
     pub(crate) allocated: u64,
-    /// When it was made; 0 where the file system does not know.
+    /// The time of birth; 0 where the file system does not have it.
     #[serde(default)]
     pub(crate) born_ns: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -133,8 +133,8 @@ impl FormerMetadata {
         FileKey { device: self.version.device, inode: self.version.inode }
     }
 
-    /// Returns whether a file has this inode number and, where both birth times are known, this birth time: a file with
-    /// another one has a reused inode number.
+    /// Returns whether a file has this inode number and, where both birth times are known, this birth time. A file
+    /// with another birth time has a reused inode number.
     pub(crate) fn has_inode_of(&self, now: &Stat) -> bool {
         let is_unknown = now.born_ns == 0 || self.born_ns == 0;
         now.inode == self.version.inode && (is_unknown || now.born_ns == self.born_ns)

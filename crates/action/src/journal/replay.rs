@@ -1,6 +1,7 @@
-//! A journal that is read: what was to be done, and what came of it.
+//! Replays the journal of a run: its intents, and the outcome of each.
 //!
-//! A run may have been of millions of files. In memory is only where in the journal each of them is, and its size.
+//! A run may have millions of files. Memory holds only the position of each intent in the journal, its outcome, and
+//! the size of its file; [`Replay::intent`] reads the rest again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::FileExt;
@@ -16,42 +17,42 @@ use crate::journal::lines::{is_whole, replay};
 use crate::journal::record::{Intent, Record};
 use crate::plan::kind::Kind;
 
-/// What has become of an intent, as far as the journal tells.
+/// The outcome of an intent, as far as the journal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nothing was noted: the run was cut off.
+    /// The journal has no outcome: the run was cut off.
     Open,
     Done,
     NotDone,
-    /// Nothing had to be done.
+    /// The file already was what the action makes of it.
     Same,
     Undone,
     Purged,
 }
 
-/// Where an intent is, and what came of it.
+/// The position of an intent in the journal, and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IntentEntry {
     pub(crate) fate: Fate,
     length: u32,
     at: u64,
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     size: u64,
-    /// The file was found equal to the kept one.
+    /// Whether the file was found equal to the kept one.
     pub(crate) was_equal: bool,
 }
 
-/// An intent and how far its undo has come.
+/// An intent, and what the journal says about its links and copies.
 #[derive(Debug)]
 pub(crate) struct LoggedIntent {
     pub(crate) intent: Intent,
-    /// The inode of a copy that was made to undo it.
+    /// The inode of the copy that an undo made.
     pub(crate) made: Option<u64>,
-    /// Inodes of the link that was made for it, if they are not the kept file's.
+    /// The inodes of the link that the action made, if they are not the kept file's.
     pub(crate) links: Vec<u64>,
 }
 
-/// A directory that had another path when a journal was written.
+/// A directory whose path has changed since the journal was written.
 #[derive(Debug)]
 struct MovedDir {
     from: Vec<u8>,
@@ -68,7 +69,7 @@ impl MovedDir {
     }
 }
 
-/// A journal that was read.
+/// The state of a run after the replay of its journal.
 #[derive(Debug)]
 pub(crate) struct Replay {
     path: PathBuf,
@@ -80,39 +81,43 @@ pub(crate) struct Replay {
     /// When the last undo of the run ended, if the journal has the time.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
-    /// Lines that are not what was written, and say nothing.
+    /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,
-    /// Whether an undo was begun and is not over.
+    /// Whether an undo has begun and not ended.
     pub(crate) undoing: bool,
     pub(crate) stores: BTreeMap<u32, (Vec<u8>, u64)>,
-    /// By the number of the intent.
+    /// All intents, by number.
     pub(crate) entries: BTreeMap<u64, IntentEntry>,
-    /// Of files that had several names when the run began, the identity.
+    /// The identities of files that had several names when the run began, by intent.
     pub(crate) linked: HashMap<u64, FileKey>,
-    /// Those identities.
+    /// The set of those identities.
     keys: HashSet<FileKey>,
-    /// Where it is told why an intent was not carried out, and how long that line is.
+    /// The position and length of the lines with the reasons why intents were not carried out.
     reasons: HashMap<u64, (u64, u32)>,
-    /// Digests that were found out while files were compared.
+    /// Digests that the comparison computed, by intent.
     digests: HashMap<u64, Digest>,
-    /// Status change times that the run gave to files, by intent.
+    /// Status change times that the run caused, by intent.
     statuses: HashMap<u64, i64>,
     /// The last such time of each file with several names.
     linked_statuses: HashMap<FileKey, i64>,
-    /// Inodes of copies.
+    /// The inodes of copies that an undo made, by intent.
     made: HashMap<u64, u64>,
-    /// Files of which an undo has left something in a store.
+    /// Intents of which an undo left something in a staging directory.
     pub(crate) copies: Vec<u64>,
-    /// Where what was below one directory is now.
+    /// The new path of a directory that moved since.
     moved: Option<MovedDir>,
-    /// Inodes of links that are not the kept file's.
+    /// The inodes of links that are not the kept file's, by intent.
     links: HashMap<u64, Vec<u64>>,
 }
 
 impl Replay {
-    /// Returns whether a journal's last line says that all it tells of is over.
+    /// Returns whether the last line of a journal ends the run or its undo.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read.
     pub(crate) fn is_over(path: &Path) -> Result<bool, Error> {
-        /// More than such a line has.
+        /// More than the length of such a line.
         const TAIL: u64 = 4096;
         let file = fsops::File::open(path).context(Op::Open, || path)?;
         let size = file.stat().context(Op::Stat, || path)?.size;
@@ -125,11 +130,12 @@ impl Replay {
         Ok(ends && is_whole(last))
     }
 
-    /// Reads a journal; one that was cut off before it began tells of no run.
+    /// Replays the journal at `path`. Returns `None` if it was cut off in its first line, as then the run did
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// That it cannot be read, is no journal of this format, or may have been written by somebody else.
+    /// If the journal cannot be read, has another format or kind, or others may have written to it.
     pub(crate) fn read(path: &Path) -> Result<Option<Replay>, Error> {
         let file = Log::reader(path).context(Op::Open, || path)?;
         let begin = |line: &[u8]| match serde_json::from_slice(line) {
@@ -170,10 +176,11 @@ impl Replay {
         }
     }
 
-    /// Takes a line that is at a place of the journal.
+    /// Applies the line at a position of the journal. Returns whether it is a known record.
     fn apply(&mut self, line: &[u8], at: u64) -> bool {
         if line.starts_with(br#"{"record":"will","#) {
-            // The tag is one more key to it, and passed over faster than it is looked for.
+            // Parsing the intent directly is faster than parsing the tagged record; the tag is ignored as an unknown
+            // key.
             let intent = serde_json::from_slice(line);
             return intent.is_ok_and(|intent| {
                 self.will(&intent, at, line.len());
@@ -222,7 +229,7 @@ impl Replay {
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
             Record::End { ended_ms, freed, .. } => {
-                // Whoever ended it knows of files that had to be given back.
+                // The process that ended the run knows which files had to be rolled back.
                 self.freed = freed;
                 self.ended_ms = Some(ended_ms);
             }
@@ -232,7 +239,7 @@ impl Replay {
     fn will(&mut self, &Intent { n, ref was, .. }: &Intent, at: u64, length: usize) {
         let Ok(length) = u32::try_from(length) else { return };
         let key = was.key();
-        // The run itself may have taken all names but this one before.
+        // The run itself may have removed all other names before.
         if was.links > 1 || self.keys.contains(&key) {
             self.linked.insert(n, key);
             self.keys.insert(key);
@@ -265,7 +272,11 @@ impl Replay {
         }
     }
 
-    /// Reads what was to be done with a file.
+    /// Reads an intent from the journal.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such intent, or its line is damaged now.
     pub(crate) fn intent(&self, n: u64) -> Result<LoggedIntent, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
@@ -283,19 +294,20 @@ impl Replay {
         }
     }
 
-    /// Returns how many bytes are copied to restore a file, if it is not found otherwise.
+    /// Returns how many bytes an undo copies at most to restore a file.
     pub(crate) fn copied_bytes(&self, n: u64) -> u64 {
         let size = self.entries.get(&n).map_or(0, |entry| entry.size);
         if self.by.is_undone_by_copy() { size } else { 0 }
     }
 
-    /// Returns whether something of the run is left to bring back.
+    /// Returns whether the run has files to restore.
     pub(crate) fn has_done(&self) -> bool {
         self.with_fate(Fate::Done).next().is_some()
     }
 
-    /// Takes the manifest of a run's directory in a store for the journal of what is there now: `files`, in the
-    /// directory at `path`, which may be another path than it was. Returns how many files there it does not tell of.
+    /// Adapts the replay of a manifest to what is in the staging directory now: the `files` in the directory at
+    /// `path`, which may have another path than when the run filled it. Returns how many of the files the manifest
+    /// does not list.
     pub(crate) fn adopt_directory(&mut self, path: &[u8], files: &[u64]) -> u64 {
         let files: HashSet<u64> = files.iter().copied().collect();
         self.entries.retain(|n, _| files.contains(n));
@@ -321,7 +333,7 @@ impl Replay {
         }
     }
 
-    /// Reads a line once more.
+    /// Reads a line of the journal again.
     fn record(&self, at: u64, length: u32) -> Result<Record, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let mut line = vec![0; length as usize];
@@ -337,7 +349,7 @@ impl Replay {
         self.entries.keys().next_back().map_or(1, |last| last + 1)
     }
 
-    /// Returns the numbers of intents with this fate, ascending.
+    /// Returns the numbers of intents with this outcome, ascending.
     pub(crate) fn with_fate(&self, fate: Fate) -> impl DoubleEndedIterator<Item = u64> {
         let entries = self.entries.iter();
         entries.filter(move |(_, entry)| entry.fate == fate).map(|(&n, _)| n)

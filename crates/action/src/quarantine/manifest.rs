@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use fsops::Log;
 
 use crate::journal::json_bytes::JsonBytes;
-use crate::journal::lines::{GO_ON, Lines};
+use crate::journal::lines::{APPEND_MARK, Lines};
 use crate::journal::record::Record;
 use crate::staging::dir::{MANIFEST, Staging};
 
@@ -56,7 +56,7 @@ impl Manifests {
             Entry::Vacant(none) => none.insert(Log::open(&staging.dir, MANIFEST)?),
         };
         if cut.insert(true) {
-            log.append(GO_ON)?;
+            log.append(APPEND_MARK)?;
         }
         log.append(intents.bytes())?;
         cut.insert(false);

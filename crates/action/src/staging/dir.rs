@@ -1,16 +1,16 @@
-//! The private directory that files go through on their way, for nobody but who runs lop: where it is put, made,
-//! opened and removed.
+//! Staging directories: chooses their place, creates, opens and removes them.
 //!
-//! A name in such a directory cannot be taken by anybody else between two steps, which is what makes it
-//! safe to remove what is under it. It is in `.lop-quarantine-UID`, in a directory above the file that the user may
-//! write to: the topmost one to which nobody else may, if possible one of the user's own, and in `/` only for want
-//! of any other.
+//! A staging directory belongs to one run on one file system, and only the user who runs lop can reach into it. So
+//! no other user can take a name in it between two system calls, which makes it safe to remove an entry after a
+//! check. It lies in `.lop-quarantine-UID`, in a directory above the file that the user may write to: the topmost
+//! one that nobody else may write to, if possible one of the user's own, and `/` only if there is no other.
 //!
 //! # Full disks
 //!
-//! A directory takes a block, and a disk may have none left, which is when people delete duplicates. Then files go
+//! A new directory takes a block, and a full disk, where users delete duplicates, may have none. Then files pass
 //! through names beside them that begin with `.lop-quarantine-UID-ID-`, but only in a directory of the user's own
-//! that nobody else may write to: there too nobody can take a name between two steps. Nothing stays there.
+//! that nobody else may write to. There too, no other user can take a name between two system calls. No file stays
+//! under such a name.
 
 use fsops::DirBuffer;
 use std::ffi::{CStr, CString};
@@ -23,35 +23,39 @@ use walk::{Reach, STORE_PREFIX, split};
 
 use crate::error::Reason;
 
-/// The name of a manifest.
+/// The name of the manifest in a staging directory with files in quarantine.
 pub const MANIFEST: &CStr = c"manifest.jsonl";
 
-/// How often, and how long each time, a FUSE file system is waited for until it lets go of files that were removed.
+/// How often, and how long each time, to wait for a FUSE file system to release removed files.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A run's directory on one file system, open.
+/// An open staging directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Staging {
     pub(crate) number: u32,
     pub(crate) dir: Rc<Dir>,
     pub(crate) path: Rc<[u8]>,
-    /// What the run's names in it begin with, if it is not the run's alone.
+    /// The prefix of the run's names, if the directory contains other names too.
     prefix: Rc<str>,
 }
 
-/// Returns whether what the journal says of a store is what names beside files begin with.
+/// Returns whether the path of a staging directory is instead the prefix of names beside the files.
 fn is_beside(path: &[u8]) -> bool {
     split(path).1.starts_with(STORE_PREFIX.as_bytes())
 }
 
-/// Returns the directory that a store is in.
+/// Returns the directory that contains the `.lop-quarantine-UID` directory of a staging directory.
 pub(crate) fn parent_of_store(path: &[u8]) -> &[u8] {
     let dir = split(path).0;
     if is_beside(path) { dir } else { split(dir).0 }
 }
 
-/// Opens a run's directory in a store.
+/// Opens a staging directory.
+///
+/// # Errors
+///
+/// If the directory cannot be opened, or other users may reach into it.
 pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::Result<Staging> {
     if is_beside(path) {
         let (path, prefix) = split(path);
@@ -71,7 +75,7 @@ pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::R
     Ok(Staging { number, dir, path: path.into(), prefix: "".into() })
 }
 
-/// Returns the path of the directory that the store for files in `dir_path` is to be in.
+/// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in `dir_path`.
 pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8>, Reason> {
     let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
     let own = reach.dir(dir_path).map_err(failed)?;
@@ -93,8 +97,8 @@ pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8
     Ok(best.to_vec())
 }
 
-/// Returns how well a directory suits for a store. In one that others may write to they could put something in
-/// the store's place; what is in `/tmp` is removed some day.
+/// Ranks a directory as the parent of `.lop-quarantine-UID`. In a directory that others may write to, they could put
+/// something in its place, and files in `/tmp` are removed some day.
 fn rank(path: &[u8], stat: &Stat) -> u8 {
     if path.is_empty() {
         return 0;
@@ -116,7 +120,11 @@ fn user() -> u32 {
     fsops::effective_user()
 }
 
-/// Makes a run's directory again that was removed when it was empty.
+/// Creates a staging directory again that was removed when it was empty.
+///
+/// # Errors
+///
+/// If the directory cannot be created, or its parent is accessible to other users.
 pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
@@ -129,8 +137,13 @@ pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> 
     })
 }
 
-/// Makes the store in `above` if it is missing, and the run's directory in it, which must not be there unless
-/// it is made `again`: no two runs have one.
+/// Creates the `.lop-quarantine-UID` directory in `above` if it is missing, and the staging directory in it. The
+/// latter must not exist, as no two runs share one, unless the caller creates it `again`.
+///
+/// # Errors
+///
+/// [`Reason::Staging`] or [`Reason::NotPrivate`]. Directories that this call created are removed again, if they are
+/// empty.
 pub(crate) fn make_staging(
     above: &[u8],
     id: &str,
@@ -142,7 +155,7 @@ pub(crate) fn make_staging(
     let above = reach.dir(above).map_err(failed)?;
     let store = CString::new(store_name()).map_err(|e| failed(e.into()))?;
     let run = CString::new(id).map_err(|e| failed(e.into()))?;
-    // Another run may remove the store, as it is empty, between the two.
+    // Another run may remove the outer directory in between, as it is empty.
     for _ in 0..100 {
         let is_ours = above.make_private_dir(&store);
         let is_new = is_ours.is_ok();
@@ -157,7 +170,7 @@ pub(crate) fn make_staging(
             Ok(()) if is_private => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             answer => {
-                // No room for it, for one. What is not empty stays.
+                // The disk may be full, for example. A directory that is not empty stays.
                 let _kept = is_new.then(|| above.remove_empty_dir(&store));
                 return Err(answer.err().map_or(Reason::NotPrivate { at: at.clone() }, failed));
             }
@@ -173,46 +186,46 @@ fn allow_existing(answer: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns whether nobody else can reach into a store: where everybody may make directories, somebody may have
-/// made this one, and not every file system keeps permissions.
+/// Returns whether no other user can reach into a directory. Where everybody may create directories, another user
+/// may have created it, and not every file system keeps permissions.
 fn is_private(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode.trailing_zeros() >= 6
 }
 
-/// Returns whether a directory is the user's and nobody else may change names in it.
+/// Returns whether the user owns a directory and nobody else may change names in it.
 pub(crate) fn is_closed(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode & 0o022 == 0
 }
 
 impl Staging {
-    /// Returns the name that the `n`th of the run has in it.
+    /// Returns the name of the run's entry `n`.
     pub(crate) fn name_of(&self, n: u64) -> CString {
         self.name(&n.to_string())
     }
 
-    /// Returns a name of the run in it.
+    /// Returns a name of the run in this directory.
     pub(crate) fn name(&self, name: &str) -> CString {
         CString::new(format!("{}{name}", self.prefix)).unwrap_or_default()
     }
 
-    /// Returns what [`Staging::name`] was given for a name, if it is one of the run's.
+    /// Returns what [`Staging::name`] was called with to get this name; `None` if the name is not the run's.
     pub(crate) fn own<'n>(&self, name: &'n CStr) -> Option<&'n str> {
         name.to_str().ok()?.strip_prefix(&self.prefix[..])
     }
 
-    /// Returns the path of a name in it.
+    /// Returns the path of a name in this directory.
     pub(crate) fn path_of(&self, name: &CStr) -> Vec<u8> {
         [&self.path[..], b"/", name.to_bytes()].concat()
     }
 }
 
-/// Removes a run's directory if it is empty, and the store around it if that is; returns whether all is gone that
-/// nothing is in.
+/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty. Returns false if an
+/// empty directory could not be removed.
 pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut Reach) -> bool {
     try_remove_staging(path, reach).is_ok()
 }
 
-/// Does so, and returns why what is empty could not be removed.
+/// Like [`remove_staging_if_empty`], but returns the error.
 pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
@@ -222,7 +235,7 @@ pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<(
         reach.forget();
         let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
         match removed.as_ref().map_err(io::Error::kind) {
-            // It may not have been made: a run was killed before.
+            // The directory may not exist: an earlier run was killed before it created it.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
             Err(io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => break,
             Err(_) => return removed,
@@ -231,7 +244,7 @@ pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<(
     Ok(())
 }
 
-/// Removes the manifest of a store in which nothing else is left.
+/// Removes the manifest of a staging directory if it is the only entry.
 ///
 /// libfuse renames a file that is removed while it is open to `.fuse_hidden…`, and removes it some time after it was
 /// closed.
@@ -250,7 +263,7 @@ fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
             return;
         }
         if hidden == 0 {
-            // There may be none, and if it cannot be removed nothing is lost.
+            // The manifest may not exist. If it cannot be removed, nothing is lost.
             let _kept = staging.dir.remove_name(MANIFEST);
             return;
         }

@@ -1,9 +1,9 @@
-//! One name and what is done to it, so that at every moment each file has one of two names: its own, or
-//! one in the run's private directory.
+//! Moves one name in and out of a staging directory, so that at every moment the file has one of two names: its own,
+//! or one in the staging directory.
 //!
-//! A name is never overwritten and never removed where somebody else could put another file under it
-//! at that moment. It is exchanged with, or moved to, a name in the private directory; then what came
-//! is looked at, and either that is what was meant, or it is given back.
+//! A name is never overwritten, and never removed where another process could put another file under it at that
+//! moment. It is exchanged with a name in the staging directory, or moved to one. Then the entry that arrived is
+//! checked, and either it is the expected one or it is moved back.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,48 +14,49 @@ use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
 use crate::error::Reason;
 use crate::staging::dir::Staging;
 
-/// How often something that keeps changing is given back before that is given up.
+/// How often an entry that keeps changing is moved back before [`NameSwap`] gives up.
 const ATTEMPTS: u32 = 16;
 
-/// A name in a user's directory, and the names beside it that an intent may use.
+/// A name in a directory of the user, and the names in the staging directory that its intent may use.
 #[derive(Debug)]
 pub(crate) struct NameSwap<'a> {
     pub(crate) dir: &'a Rc<Dir>,
     pub(crate) name: &'a CStr,
     pub(crate) staging: &'a Staging,
-    /// In the private directory: what is made for the place, and then what was exchanged with it.
+    /// In the staging directory: the substitute for the file, and after the exchange the file itself.
     pub(crate) new: CString,
-    /// In the private directory: what was taken out where nothing can be exchanged.
+    /// In the staging directory: the file, where names cannot be exchanged.
     pub(crate) old: CString,
-    /// In the private directory: what is not ready yet. It can be made again, and nothing else ever has
-    /// this name.
+    /// In the staging directory: an unfinished substitute. It can be made again, and no other entry ever has this
+    /// name.
     pub(crate) temp: CString,
-    /// In the private directory: the link or copy that was made for the place, if others may have written to it.
+    /// In the staging directory: a substitute that had the file's name, if other programs may have written to it.
     touched: CString,
 }
 
-/// What was made to take a file's place; known again by this.
+/// The substitute for a file, with what identifies it later.
 #[derive(Clone, Debug)]
 pub(crate) enum Substitute {
-    /// Nothing: the file only goes.
+    /// No substitute: the file is only removed.
     Nothing,
-    /// A further name of the kept file. Where each name has an inode number of its own, or the file was
-    /// copied to get one (overlayfs), it is known by others than the kept file's.
+    /// Another name of the kept file, with its possible identities. They differ from the kept file's where each name
+    /// has an inode number of its own, or where the file was copied to get another name (overlayfs).
     Link(Vec<FileKey>),
-    /// A symbolic link with this in it.
+    /// A symbolic link with this content.
     Symlink(Vec<u8>),
-    /// A file that was made for it, as it was made: what somebody has written to since is theirs.
+    /// A file that lop made, with its metadata at that time. After another program has written to it, it no longer
+    /// counts as lop's.
     Copy { inode: u64, size: u64, mtime_ns: i64 },
 }
 
 impl Substitute {
-    /// Returns a file that was made for the place and is as `made` says.
+    /// Creates the substitute for a file that lop just made, with the metadata `made`.
     pub(crate) fn copy(made: &Stat) -> Substitute {
         Substitute::Copy { inode: made.inode, size: made.size, mtime_ns: made.mtime_ns() }
     }
 }
 
-/// Where the file is that was in the place.
+/// The file that was taken out, and its name in the staging directory.
 #[derive(Debug)]
 pub(crate) struct TakenOut {
     name: CString,
@@ -63,7 +64,7 @@ pub(crate) struct TakenOut {
 }
 
 impl<'a> NameSwap<'a> {
-    /// Returns the place of a file that intent `n` is about.
+    /// Returns the names for the action of intent `n`.
     pub(crate) fn for_action(
         dir: &'a Rc<Dir>,
         name: &'a CStr,
@@ -75,18 +76,23 @@ impl<'a> NameSwap<'a> {
         NameSwap { dir, name, staging, new, old, temp, touched }
     }
 
-    /// Returns the names in a private directory that the file of intent `n` may have.
+    /// Returns the names in a staging directory that the file of intent `n` may have.
     pub(crate) fn names_of(staging: &Staging, n: u64) -> [CString; 2] {
         [staging.name_of(n), staging.name(&format!("{n}.old"))]
     }
 
-    /// Returns the place as undo uses it, beside what the action may have left.
+    /// Returns the names for the undo of intent `n`, distinct from those that the action may have left.
     pub(crate) fn for_undo(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
         let (new, old) = (staging.name(&format!("{n}.copy")), staging.name(&format!("{n}.over")));
         NameSwap { new, old, ..NameSwap::for_action(dir, name, staging, n) }
     }
 
-    /// Takes the file out into the private directory.
+    /// Moves the file into the staging directory.
+    ///
+    /// # Errors
+    ///
+    /// If the rename fails, nothing has changed. If the file cannot be inspected afterwards, it is in the staging
+    /// directory, and the caller must roll back.
     pub(crate) fn take_out(&self) -> Result<TakenOut, Reason> {
         self.dir
             .take_out(self.name, &self.staging.dir, &self.new)
@@ -94,7 +100,11 @@ impl<'a> NameSwap<'a> {
         self.taken(&self.new)
     }
 
-    /// Puts what is ready in the private directory in the place of the file, which then is there.
+    /// Exchanges the file with its substitute, so that the name always exists.
+    ///
+    /// # Errors
+    ///
+    /// If the exchange fails, nothing has changed. Otherwise the caller must roll back.
     pub(crate) fn swap(&self) -> Result<TakenOut, Reason> {
         let staging = &self.staging.dir;
         match self.dir.exchange(self.name, staging, &self.new) {
@@ -104,7 +114,13 @@ impl<'a> NameSwap<'a> {
         }
     }
 
-    /// Does so in two steps, so that for a moment nothing is there, and calls `between` them.
+    /// Like [`NameSwap::swap`], but in two steps, with `between` called in between. For a moment the name does not
+    /// exist.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NameSwap::swap`], or the error of `between`. The file may be in the staging directory, and the
+    /// caller must roll back.
     pub(crate) fn swap_in_steps(
         &self,
         between: impl FnOnce(&TakenOut) -> Result<(), Reason>,
@@ -122,40 +138,44 @@ impl<'a> NameSwap<'a> {
         Ok(TakenOut { name: name.into(), stat })
     }
 
-    /// Returns whether what was taken out is this.
+    /// Returns whether the entry that was taken out is this substitute.
     pub(crate) fn is_expected(&self, taken: &TakenOut, new: &Substitute) -> bool {
         match new {
-            // The copy that took its place is equal to it, so it may be the last name.
+            // The copy that replaced the link equals it, so it may be the last name of its file.
             Substitute::Link(keys) => keys.contains(&taken.stat.key()),
             other => is_new(&self.staging.dir, &taken.name, &taken.stat, other)
                 .is_ok_and(|is_new| is_new),
         }
     }
 
-    /// Removes what was not ready.
+    /// Removes the unfinished substitute.
     pub(crate) fn remove_temp(&self) {
-        // It may not be there. If it cannot be removed, no other can be made.
+        // There may be none. If it cannot be removed, no other can be made.
         let _none = self.staging.dir.remove_name(&self.temp);
     }
 
-    /// Removes what was taken out.
+    /// Removes the file that was taken out.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be removed. It is still in the staging directory.
     pub(crate) fn remove(&self, taken: &TakenOut) -> Result<(), Reason> {
         self.staging.dir.remove_name(&taken.name).map_err(Reason::failed(Op::Remove))
     }
 
-    /// Brings everything back to what it was before the intent, from whatever has become of it: what was
-    /// made is removed, and what was taken out gets its name back.
+    /// Restores the state before the intent, however far the action has come: removes the substitute, and gives the
+    /// file its name back.
     ///
     /// # Errors
     ///
-    /// [`Reason::Stranded`] if something else has the name, or it cannot be given back. It then stays in the
-    /// private directory.
+    /// [`Reason::Stranded`] if another entry has the name, or the file cannot be moved back. The file then stays in
+    /// the staging directory.
     pub(crate) fn roll_back(&self, new: &Substitute) -> Result<(), Reason> {
         self.roll_back_if(new, &|| true)
     }
 
-    /// Like [`NameSwap::roll_back`], but removes what was made only if `is_untouched` returns true. Otherwise renames it
-    /// within the private directory.
+    /// Like [`NameSwap::roll_back`], but removes the substitute only if `is_untouched` returns true. Otherwise
+    /// renames it within the staging directory.
     ///
     /// # Errors
     ///
@@ -165,8 +185,7 @@ impl<'a> NameSwap<'a> {
         new: &Substitute,
         is_untouched: &dyn Fn() -> bool,
     ) -> Result<(), Reason> {
-        // Where nothing can be exchanged, what was in the place comes to the first name when the second is
-        // given back.
+        // Where names cannot be exchanged, moving the second name back moves the substitute to the first one.
         for name in [&self.new, &self.old, &self.new] {
             self.empty_name(name, new, is_untouched).map_err(|_| {
                 let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
@@ -177,7 +196,7 @@ impl<'a> NameSwap<'a> {
         Ok(())
     }
 
-    /// Empties one name of the private directory.
+    /// Frees one name of the staging directory: removes it if it is the substitute, and otherwise moves it back.
     fn empty_name(
         &self,
         name: &CStr,
@@ -196,7 +215,7 @@ impl<'a> NameSwap<'a> {
             }
             let given = match look(self.dir, self.name)? {
                 None => staging.move_new(name, self.dir, self.name),
-                // Two names of it, as a rename in two steps leaves them, or a hard link.
+                // The file has both names, as a rename in two steps leaves it, or as a hard link.
                 Some(there) if there.key() == here.key() => staging.remove_name(name),
                 Some(there) if is_new(self.dir, self.name, &there, new)? => {
                     self.exchange_or_move(name)
@@ -205,7 +224,7 @@ impl<'a> NameSwap<'a> {
             };
             match given {
                 Ok(()) => {}
-                // Something came in between: look again.
+                // Another process changed the name in between: try again.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
@@ -214,7 +233,7 @@ impl<'a> NameSwap<'a> {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Exchanges what is in the private directory with what is in the place.
+    /// Exchanges a name in the staging directory with the user's name.
     fn exchange_or_move(&self, name: &CStr) -> io::Result<()> {
         let staging = &self.staging.dir;
         match self.dir.exchange(self.name, staging, name) {
@@ -228,7 +247,7 @@ impl<'a> NameSwap<'a> {
     }
 }
 
-/// Returns whether an entry is what was made for this intent, and may be removed.
+/// Returns whether an entry is the substitute of this intent, and may be removed.
 fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &Substitute) -> io::Result<bool> {
     Ok(match new {
         Substitute::Nothing => false,
@@ -243,8 +262,8 @@ fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &Substitute) -> io::Result<b
     })
 }
 
-/// Returns whether a symbolic link has this in it. sshfs shows no link that leads out of what it shows: there the
-/// length has to do.
+/// Returns whether a symbolic link has this content. sshfs does not show links that lead out of the mounted tree;
+/// there only the length is compared.
 pub(crate) fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io::Result<bool> {
     match dir.read_symlink(name) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -262,7 +281,7 @@ fn look(dir: &Dir, name: &CStr) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Returns whether an error says that the file system has no exchange.
+/// Returns whether an error means that the file system cannot exchange names.
 fn cannot_exchange(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }

@@ -1,8 +1,7 @@
-//! Which private directory a file goes through: one per file system and run ([`crate::staging`]).
+//! Assigns a staging directory to each file: one per run and file system.
 //!
-//! A rename works only within one mount, and on btrfs within one subvolume, so there is one directory for each.
-//! Files that stay in a store (quarantine) are in one above their own directory, so that nobody who removes another
-//! tree removes them.
+//! A rename works only within one mount, and on btrfs within one subvolume, so each of these has its own directory.
+//! Files in quarantine stay in a directory above their own, so that removing another tree does not remove them.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -24,11 +23,11 @@ use crate::staging::dir::{
     try_remove_staging,
 };
 
-/// All stores of a run, shared by its workers.
+/// All staging directories of a run, shared by its workers.
 #[derive(Debug)]
 pub(crate) struct StagingDirs {
     id: String,
-    /// What is done with files; nothing for whole trees.
+    /// The action on the files; `None` if the run trashes trees.
     kind: Option<Kind>,
     placed: Mutex<Placements>,
 }
@@ -36,26 +35,27 @@ pub(crate) struct StagingDirs {
 #[derive(Debug, Default)]
 struct Placements {
     stores: Vec<PlacedStaging>,
-    /// Those that could not be made, and why.
+    /// Scopes for which no directory could be created, with the reasons.
     failed: Vec<(StagingScope, Reason)>,
-    /// Numbers that the journal knows; one that came to nothing is not used again.
+    /// The next number of a directory in the journal. The number of a directory that could not be created is not
+    /// reused.
     noted: u32,
     /// Devices whose file systems were synced.
     synced: HashSet<u64>,
 }
 
-/// Where a store is, or is to be.
+/// The files that a staging directory serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StagingScope {
     mount: u64,
     device: u64,
     above: Vec<u8>,
-    /// There is no directory, but names beside files.
+    /// Whether the run uses names beside the files instead of a directory.
     beside: bool,
 }
 
 impl StagingScope {
-    /// Returns whether files of a directory can go through a store here.
+    /// Returns whether files of a directory can pass through this staging directory.
     fn serves(&self, file: &Stat, dir_path: &[u8], stays: bool) -> bool {
         let rest = dir_path.strip_prefix(&self.above[..]);
         let is_above = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
@@ -68,15 +68,15 @@ impl StagingScope {
 struct PlacedStaging {
     scope: StagingScope,
     number: u32,
-    /// Path of the run's own directory in it, or what the paths of its names begin with.
+    /// The path of the directory, or the prefix of the names beside the files.
     path: Vec<u8>,
 }
 
-/// Why there is no store for a file.
+/// Why there is no staging directory for a file.
 pub(crate) enum StagingFailure {
-    /// For this file.
+    /// There is none for this file.
     Here(Reason),
-    /// For none: the journal failed.
+    /// There is none for any file, as the journal cannot be written.
     Anywhere(Error),
 }
 
@@ -87,12 +87,12 @@ impl From<Error> for StagingFailure {
 }
 
 impl StagingDirs {
-    /// Returns none yet, for what is done with files or, if that is nothing, for whole trees.
+    /// Creates an empty set for runs with this action, or for runs that trash trees if that is `None`.
     pub(crate) fn new(id: &str, kind: Option<Kind>) -> StagingDirs {
         StagingDirs { id: id.into(), kind, placed: Mutex::default() }
     }
 
-    /// Returns whether files stay in them.
+    /// Returns whether files stay in the directories.
     fn stays(&self) -> bool {
         self.kind == Some(Kind::Quarantine)
     }
@@ -101,10 +101,10 @@ impl StagingDirs {
         self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has everything that a file's file system has in memory written to its disk, once in a run.
+    /// Writes the pending changes of a file's file system to its disk, once per run.
     ///
-    /// A file that was copied a moment ago may be nowhere but in memory. If its older equal were removed
-    /// before it is on the disk, a power failure would take both.
+    /// The content of a recently copied file may exist only in memory. If its older duplicate were removed before
+    /// the content is on the disk, a power failure would take both.
     pub(crate) fn sync(&self, device: u64, dir: &Dir) -> io::Result<()> {
         let mut placed = self.placed();
         if !placed.synced.contains(&device) {
@@ -114,7 +114,7 @@ impl StagingDirs {
         Ok(())
     }
 
-    /// Returns the store for a file in a directory, made if need be.
+    /// Returns the staging directory for a file, and creates it if necessary.
     fn find(
         &self,
         file: &Stat,
@@ -153,9 +153,9 @@ impl StagingDirs {
         Ok(store)
     }
 
-    /// Returns whether files may go through names beside them, for want of room for a directory.
+    /// Returns whether files may use names beside them when the disk has no room for a directory.
     fn may_be_beside(&self, dir_path: &[u8], reach: &mut Reach) -> bool {
-        // The others take room themselves.
+        // The other kinds need disk space themselves.
         let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
         frees && reach.dir(dir_path).and_then(|dir| dir.stat()).is_ok_and(|stat| is_closed(&stat))
     }
@@ -176,13 +176,17 @@ impl StagingDirs {
         placed.noted += 1;
         let mut lines = Lines::default();
         lines.push(&Record::Store { store: number, path: JsonBytes(path.clone()), fsid });
-        // Nothing is made before intents are on the disk, and this comes before them.
+        // Not urgent: nothing is created before the intents are on the disk, and this record precedes them.
         journal.append(&lines, false)?;
         Ok(PlacedStaging { scope, number, path })
     }
 
-    /// Removes the run's directories that nothing is left in. If anything was `done`, has it on the disk: only
-    /// then may the journal say that the run is over.
+    /// Removes the run's empty staging directories. If anything was `done`, also waits until that is on the disk;
+    /// only then may the journal say that the run is over.
+    ///
+    /// # Errors
+    ///
+    /// If an empty directory cannot be removed, or a file system cannot be synced.
     pub(crate) fn finish(&self, done: bool, reach: &mut Reach) -> Result<(), fsops::Error> {
         for PlacedStaging { scope, path, .. } in &self.placed().stores {
             let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
@@ -198,12 +202,12 @@ impl StagingDirs {
     }
 }
 
-/// The stores that one worker has used.
+/// The staging directories that one worker has opened.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerStagings(Vec<(StagingScope, Staging)>);
 
 impl WorkerStagings {
-    /// Returns the run's directory for a file in a directory.
+    /// Returns the staging directory for a file, and opens it if necessary.
     pub(crate) fn staging(
         &mut self,
         stores: &StagingDirs,
