@@ -1,8 +1,8 @@
-//! Stores that are looked at for themselves, without the journals of the runs that filled them: each run's directory in
-//! them has a manifest.
+//! The quarantine on a disk, read without the journals of the runs that filled it: each staging directory has a
+//! manifest.
 //!
-//! A disk may be mounted elsewhere than it was. Files are then restored below the directory that the store is in
-//! now, as they were below the one that it was in.
+//! The disk may be mounted elsewhere than before. Files are then restored below the directory that now contains the
+//! quarantine, as they were below the one that contained it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,45 +23,46 @@ use crate::statuses::Statuses;
 use crate::undo::outcome::UndoOutcome;
 use crate::undo::run::undo_run;
 
-/// Directories kept open.
+/// How many directories are kept open.
 const OPEN_DIRS: usize = 4;
 
-/// The runs that have files in one or several stores.
+/// The runs that have files in one or more quarantine directories.
 #[derive(Debug)]
 pub struct Quarantine {
     runs: Vec<QuarantinedRun>,
 }
 
-/// What a run has in a store.
+/// The files of one run in a quarantine directory.
 #[derive(Debug)]
 struct QuarantinedRun {
     manifest: PathBuf,
     replay: Replay,
 }
 
-/// What came of restoring files from a store.
+/// The outcome of restoring files from quarantine.
 #[derive(Debug, Default)]
 pub struct RestoreOutcome {
-    /// Files that have their names again.
+    /// How many files have their names again.
     pub done: u64,
-    /// Files that do not, with the reason.
+    /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
-    /// Paths that were named and that no file in the store was at or below.
+    /// The given paths that no file in quarantine was at or below.
     pub unmatched: Vec<Vec<u8>>,
-    /// The first, by run (in a shelf: by its place there) and number of the intent.
+    /// The restored files: the run, or its index in a [`Quarantine`], and the numbers of the intents.
     pub(crate) back: Vec<(u64, Vec<u64>)>,
-    /// The status change times that this gave to inodes.
+    /// The status change times that the restoration caused.
     pub statuses: Statuses,
 }
 
 impl Quarantine {
-    /// Opens a store, or the stores that are in a directory, at an absolute path with no link in it.
+    /// Opens a `.lop-quarantine-UID` directory, or all of those in a directory, at an absolute path without symbolic
+    /// links.
     ///
-    /// `unreadable` is told of stores, runs and files of which nothing can be known.
+    /// Passes to `unreadable` the errors of directories, runs and files that cannot be identified.
     ///
     /// # Errors
     ///
-    /// That the directory cannot be listed.
+    /// If the directory cannot be listed. Nothing on disk changes.
     pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
         let mut reach = Reach::new(OPEN_DIRS);
         let is_store = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
@@ -74,7 +75,7 @@ impl Quarantine {
         };
         let mut runs = Vec::new();
         for store in stores {
-            // A store of somebody else tells what they want it to tell.
+            // A directory of another user may contain forged manifests.
             let own = reach.dir(&store).and_then(check_private).context(Op::Open, || shown(&store));
             let listed = own.map_err(Error::File).and_then(|()| dirs_in(&store, &mut reach));
             for run in listed.unwrap_or_else(|error| {
@@ -92,6 +93,10 @@ impl Quarantine {
     }
 
     /// Returns the files in quarantine, those of the oldest run first.
+    ///
+    /// # Errors
+    ///
+    /// If an intent cannot be read from a manifest. Nothing on disk changes.
     pub fn list(&self) -> Result<Vec<QuarantinedFile>, Error> {
         let mut all = Vec::new();
         for QuarantinedRun { replay, .. } in &self.runs {
@@ -100,11 +105,11 @@ impl Quarantine {
         Ok(all)
     }
 
-    /// Gives files their names back; with paths only those that were at or below one of them.
+    /// Restores files. With paths, restores only files that were at or below one of them.
     ///
     /// # Errors
     ///
-    /// As for [`crate::Runs::undo`].
+    /// As for [`crate::run::Runs::undo`]: files restored before an error stay restored.
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
@@ -122,7 +127,7 @@ impl Quarantine {
         Ok((all, Ok(())))
     }
 
-    /// Returns what the runs did with the files that were given their names back.
+    /// Returns what the runs did with the files that were restored.
     pub fn restored_actions(self, restored: &RestoreOutcome) -> Vec<FileActions> {
         let runs = (0..).zip(self.runs);
         let of = |(at, QuarantinedRun { replay, .. }): (u64, QuarantinedRun)| {
@@ -132,11 +137,11 @@ impl Quarantine {
         runs.map(of).collect()
     }
 
-    /// Removes files for good that were moved there before `before_ms`, milliseconds since the epoch.
+    /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
     ///
     /// # Errors
     ///
-    /// As for [`crate::Runs::purge`].
+    /// As for [`crate::run::Runs::purge`]: files removed before an error are gone.
     pub fn purge(
         &self,
         before_ms: i64,
@@ -166,7 +171,7 @@ impl RestoreOutcome {
     }
 }
 
-/// Returns what a run has in its directory in a store; nothing if that is nothing.
+/// Returns the files of a run in its staging directory; `None` if there are none.
 fn shelved(
     path: &[u8],
     reach: &mut Reach,
@@ -191,7 +196,7 @@ fn shelved(
     Ok(Some(QuarantinedRun { manifest, replay }))
 }
 
-/// Returns the paths of the directories in a directory.
+/// Returns the paths of the subdirectories of a directory.
 fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
     let dir = reach.dir(path).context(Op::Open, || shown(path))?;
     let mut found: Vec<CString> = Vec::new();

@@ -1,9 +1,9 @@
-//! What a store says of itself: beside the files of a run that are in quarantine lies a journal of their own, which
-//! tells where each of them was. So they can be listed, restored and purged without the journals of the
-//! catalog, which may be lost, or on another machine than the disk is now.
+//! The manifest beside the files in quarantine: a journal of where each of them was.
 //!
-//! It is on the disk before the files that it tells of are moved, and goes when nothing is left beside it. What it
-//! does not tell is what became of a file: that the directory itself tells.
+//! With it, files can be listed, restored and purged without the journals of the catalog, which may be lost, or on
+//! another machine than the disk now is. The manifest is on the disk before a file that it lists is moved, and is
+//! removed when no file is left beside it. It does not record what became of a file; the directory itself shows
+//! that.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,33 +17,37 @@ use crate::journal::lines::{APPEND_MARK, Lines};
 use crate::journal::record::Record;
 use crate::staging::dir::{MANIFEST, Staging};
 
-/// The manifests of a run, one in each of its stores, shared by its workers.
+/// The manifests of a run, one in each of its staging directories, shared by its workers.
 #[derive(Debug)]
 pub(crate) struct Manifests {
-    /// What each begins with.
+    /// The first record of each manifest.
     begin: Record,
-    /// By store, whether the last line of its manifest may have been cut off.
+    /// For each staging directory, whether the last line of its manifest may have been cut off.
     cut: Mutex<BTreeMap<u32, bool>>,
 }
 
-/// The manifests that one worker has open: another one's descriptors are not its own.
+/// The manifests that one worker has open. Workers do not share descriptor tables.
 #[derive(Debug, Default)]
 pub(crate) struct OpenManifests(BTreeMap<u32, Log>);
 
 impl Manifests {
-    /// Returns none yet.
+    /// Creates an empty set. Manifests are created with their first intents.
     pub(crate) fn new(begin: Record) -> Manifests {
         Manifests { begin, cut: Mutex::default() }
     }
 
-    /// Adds intents to the manifest of their store, on the disk.
+    /// Adds intents to the manifest of their staging directory, and waits until they are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the manifest cannot be created, written or synced. The caller must not move the files.
     pub(crate) fn append(
         &self,
         open: &mut OpenManifests,
         staging: &Staging,
         intents: &Lines,
     ) -> io::Result<()> {
-        // One worker at a time: a write may be a partial one.
+        // One worker at a time, as a write may be partial.
         let mut all = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
         let Entry::Occupied(mut cut) = all.entry(staging.number) else {
             let log = self.begin(staging, intents)?;
@@ -63,7 +67,7 @@ impl Manifests {
         log.sync()
     }
 
-    /// Makes the manifest of a store, with the first intents in it.
+    /// Creates the manifest of a staging directory with its first intents.
     fn begin(&self, staging: &Staging, intents: &Lines) -> io::Result<Log> {
         let fsid = staging.dir.volume()?.fsid;
         let log = Log::create(&staging.dir, MANIFEST)?;
@@ -74,7 +78,7 @@ impl Manifests {
         lines.append(intents);
         let written = log.append(lines.bytes()).and_then(|()| log.sync());
         written.inspect_err(|_| {
-            // Nothing was moved yet, and the next ones begin it anew.
+            // Nothing was moved yet, and the next intents create the manifest anew.
             let _left = staging.dir.remove_name(MANIFEST);
         })?;
         Ok(log)

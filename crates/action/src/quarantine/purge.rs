@@ -1,7 +1,7 @@
-//! Files in quarantine: which there are, and their removal for good.
+//! Lists the files of a run in quarantine, and removes them permanently.
 //!
-//! A file is removed only if the file that was kept for it is there, is what it was, and is equal to it
-//! now, byte by byte. It may be the last one otherwise.
+//! A file is removed only if its kept file still exists, has not changed, and equals it byte by byte now. Otherwise
+//! it may be the last copy.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -22,32 +22,36 @@ use crate::run::compare::equal_under_leases;
 /// A file in quarantine.
 #[derive(Clone, Debug)]
 pub struct QuarantinedFile {
-    /// The run that moved it there.
+    /// The run that moved the file.
     pub run: u64,
-    /// When that run began, milliseconds since the epoch.
+    /// When that run began, in milliseconds since the epoch.
     pub since_ms: i64,
-    /// Where it was.
+    /// The path that the file had.
     pub path: Vec<u8>,
-    /// Where it is.
+    /// The path where the file is now.
     pub at: Vec<u8>,
-    /// Length in bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// Bytes that it takes.
+    /// The disk space of the file, in bytes.
     pub allocated: u64,
 }
 
-/// What came of a removal.
+/// The outcome of a purge.
 #[derive(Debug, Default)]
 pub struct PurgeOutcome {
-    /// Files that are gone.
+    /// How many files were removed.
     pub done: u64,
-    /// Bytes that are free by that.
+    /// How many bytes were freed.
     pub freed: u64,
-    /// Files that are still there, with the reason.
+    /// Files that were not removed, with the reasons.
     pub refused: Vec<Refusal>,
 }
 
 /// Returns the files of a run that are in quarantine.
+///
+/// # Errors
+///
+/// If an intent cannot be read from the journal. Nothing on disk changes.
 pub(crate) fn list_quarantined(run: u64, replay: &Replay) -> Result<Vec<QuarantinedFile>, Error> {
     let mut locator = IntentLocator::new(replay);
     let mut found = Vec::new();
@@ -72,11 +76,11 @@ fn quarantined(replay: &Replay) -> impl Iterator<Item = u64> {
     replay.with_fate(Fate::Done).filter(|_| replay.by == Kind::Quarantine)
 }
 
-/// Removes the files of a run that are in quarantine.
+/// Permanently removes the files of a run that are in quarantine, and adds the result to `purged`.
 ///
 /// # Errors
 ///
-/// That the journal cannot be written, or a stop was asked for.
+/// If the journal cannot be read or written, or the user asked to stop. Files removed until then are gone.
 pub(crate) fn purge_run(
     replay: &Replay,
     journal: &Journal,
@@ -106,7 +110,7 @@ pub(crate) fn purge_run(
             }
         }
     }
-    // After a power failure a file may be there again, and is not to be called gone.
+    // Before the journal calls a file gone: a power failure could bring an unsynced removal back.
     locator.cleanup_and_sync()?;
     lines.push(&Record::UndoEnd { ended_ms: None });
     journal.append(&lines, true)?;

@@ -1,7 +1,8 @@
-//! The journal of a run that discards trees, written and read.
+//! The journal of a trash run.
 //!
-//! A tree is moved only after the journal says so on the disk. What is in the run's private directory, and
-//! was noted, is to be removed. That it is gone is only known from that directory itself.
+//! A tree is renamed only after the journal names it, on the disk. An entry of the staging directory is removed only
+//! if the journal names it. Whether it is gone is visible only in that directory. The names of variants and fields
+//! are the format on disk.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -16,55 +17,57 @@ use crate::journal::ids::{TREES_SUFFIX, journal_path, run_numbers};
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::replay;
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub(crate) enum TrashRecord {
-    /// A run begins.
+    /// The run begins.
     Begin { format_version: u32, run: u64, id: String, started_ms: i64 },
-    /// Trees on this file system are moved into the directory `path`, which is made after this.
+    /// Trees on this file system are moved into the staging directory `path`, which is created after this record.
     Store { store: u32, path: JsonBytes },
-    /// What is at this path is moved into the store under its number, and then removed.
+    /// The tree at this path is about to be moved into the staging directory under its number, and then removed.
     Tree(TreeRecord),
-    /// It is there.
+    /// The tree is in the staging directory and was checked.
     Moved { n: u64 },
-    /// It was not moved, or it was something else and is back where it was.
+    /// The tree was not moved, or another entry was moved instead and is back.
     Not { n: u64 },
-    /// What could not be removed of it is back where it was.
+    /// What could not be removed of the tree is back at its path.
     Back { n: u64 },
-    /// The store is gone, and the tree with it.
+    /// The staging directory is gone, and the tree with it.
     Gone { n: u64 },
-    /// So many entries more are gone. A process that is through with all says how many it could not remove.
+    /// This many more entries were removed. A process that has finished adds how many it could not remove.
     Removed { entries: u64, failed: Option<u64> },
-    /// Nothing is left.
+    /// All trees are gone.
     End { ended_ms: i64 },
 }
 
-/// A run that discards trees, as its journal tells of it.
+/// A trash run, as its journal describes it.
 #[derive(Clone, Debug, Default)]
 pub struct TrashSummary {
-    /// Its number.
+    /// The number of the run.
     pub run: u64,
-    /// When it began, milliseconds since the epoch.
+    /// When the run began, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// When all was gone; nothing if something is left.
+    /// When the last tree was gone; `None` if some are left.
     pub ended_ms: Option<i64>,
-    /// Where the trees were.
+    /// The paths that the trees had.
     pub trees: Vec<Vec<u8>>,
-    /// Where they are until they are gone: directories, one for each file system.
+    /// The staging directories that contain the trees, one for each file system.
     pub stores: Vec<Vec<u8>>,
-    /// Entries removed so far: who is at it notes that every few seconds.
+    /// How many entries were removed so far. The removing process updates it every few seconds.
     pub entries: u64,
-    /// Entries that could not be removed when that was last tried.
+    /// How many entries the last attempt could not remove.
     pub failed: u64,
-    /// The process that is removing them now.
+    /// The process that is removing the trees now.
     pub process: Option<u32>,
 }
 
 impl TrashSummary {
-    /// Returns all runs of a folder that discard trees, the oldest first.
+    /// Returns all trash runs of a folder, oldest first. A run whose journal cannot be read is an error in the list.
     ///
-    /// An error in place of a run tells that its journal cannot be read.
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
     pub fn list(folder: &Path) -> Result<Vec<Result<TrashSummary, Error>>, Error> {
         let replay =
             |run| Ok(TrashReplay::read(folder, run)?.map(|replay| replay.now(folder, run)));
@@ -75,50 +78,50 @@ impl TrashSummary {
     }
 }
 
-/// Returns the path of the lock that who removes a run's trees has.
+/// Returns the path of the lock that a process holds while it removes a run's trees.
 pub(crate) fn lock_path(folder: &Path, run: u64) -> std::path::PathBuf {
     folder.join(format!("{run}.purge.lock"))
 }
 
-/// A store as it was noted.
+/// A staging directory in the journal.
 #[derive(Clone, Debug)]
 pub(crate) struct StagingRecord {
     pub(crate) number: u32,
     pub(crate) path: Vec<u8>,
 }
 
-/// A tree as it was noted.
+/// A tree in the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TreeRecord {
     pub(crate) n: u64,
     pub(crate) store: u32,
     pub(crate) path: JsonBytes,
     pub(crate) is: TreeIdentity,
-    /// The directory that it was in.
+    /// The directory that contained the tree.
     pub(crate) was_in: TreeIdentity,
-    /// The directory that the store is in: where this is, its file system is mounted.
+    /// The directory that contains `.lop-quarantine-UID`. If it is there, the file system is mounted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) store_in: Option<TreeIdentity>,
-    /// What came to the store was looked at.
+    /// Whether the entry in the staging directory was checked.
     #[serde(skip)]
     pub(crate) moved: bool,
-    /// The tree is gone: lop gave it back, or its store is gone.
+    /// Whether the tree is settled: lop moved it back, or its staging directory is gone.
     #[serde(skip)]
     pub(crate) over: bool,
 }
 
-/// What tells something from anything else on its file system, also after a restart: device numbers are
-/// others then, and inode numbers are used again. All subvolumes of btrfs have the same one.
+/// Identifies an entry on its file system, also after a restart. Device numbers may change then, and inode numbers
+/// are reused. All subvolumes of btrfs have the same inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TreeIdentity {
     inode: u64,
-    /// Nothing where the file system does not know.
+    /// The time of birth; `None` where the file system does not have it.
     born_ns: Option<i64>,
 }
 
 impl TreeIdentity {
-    /// Returns whether something is what was marked, beyond doubt: a number without a time of birth may have
-    /// been given to something else.
+    /// Returns whether an entry certainly is the identified one. Without a time of birth it may have a reused inode
+    /// number.
     pub(crate) fn is_of(&self, stat: &Stat) -> bool {
         self.born_ns.is_some() && *self == TreeIdentity::from(stat)
     }
@@ -130,21 +133,25 @@ impl From<&Stat> for TreeIdentity {
     }
 }
 
-/// A journal that was read.
+/// The state of a trash run after the replay of its journal.
 #[derive(Debug, Default)]
 pub(crate) struct TrashReplay {
     id: String,
     started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
     pub(crate) stores: Vec<StagingRecord>,
-    /// By their numbers.
+    /// The trees, by number.
     pub(crate) trees: BTreeMap<u64, TreeRecord>,
     entries: u64,
     failed: u64,
 }
 
 impl TrashReplay {
-    /// Reads a run's journal; one that was cut off before it began, or is gone, tells of no run.
+    /// Replays the journal of a run. Returns `None` if it is gone, or was cut off in its first line.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read, has another format or kind, or others may have written to it.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<TrashReplay>, Error> {
         let path = journal_path(folder, run, TREES_SUFFIX);
         let begin = |line: &[u8]| match serde_json::from_slice(line) {
@@ -154,7 +161,7 @@ impl TrashReplay {
             _ => None,
         };
         let apply = |replay: &mut TrashReplay, line: &[u8], _| {
-            // A tree whose line is damaged is found in the private directory as an unknown entry.
+            // A tree whose line is damaged is found in the staging directory as an unknown entry.
             serde_json::from_slice(line).is_ok_and(|line| {
                 replay.apply(line);
                 true
@@ -166,7 +173,7 @@ impl TrashReplay {
         }
     }
 
-    /// Returns the store that a tree was to be moved to.
+    /// Returns the staging directory of a tree.
     pub(crate) fn store_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
         self.stores.iter().find(|store| store.number == tree.store)
     }
@@ -195,7 +202,7 @@ impl TrashReplay {
         }
     }
 
-    /// Returns what is known of the run, also who is at it.
+    /// Returns a summary of the run, with the process that works on it.
     fn now(&self, folder: &Path, run: u64) -> TrashSummary {
         let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
@@ -206,8 +213,8 @@ impl TrashReplay {
     }
 }
 
-/// Returns whether a path may be that of a run's private directory: nothing else is ever removed, whatever a
-/// journal says.
+/// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
+/// removed, whatever a journal says.
 fn is_store(path: &[u8], id: &str) -> bool {
     let (store, own) = split(path);
     let above = split(store);

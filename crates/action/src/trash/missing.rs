@@ -1,11 +1,11 @@
-//! Trees of a run that are not in their store any more.
+//! Finds trees of a run that are not in their staging directory any more.
 //!
-//! A power failure can take back the rename of a tree, the directory that it was renamed into, or both, while the
-//! journal on another disk is safe. Without a further look, such a run would never end.
+//! A power failure can undo the rename of a tree, the creation of its staging directory, or both, while the journal
+//! on another disk survives. Without this check, such a run would never end.
 //!
-//! A store that is not found proves nothing by itself, as its file system may not be mounted. That a store is gone
-//! is only believed if the directory above it is the one that the journal noted; that a tree was not moved, if the
-//! tree itself is at its path. Both are known by inode number and time of birth.
+//! A missing staging directory proves nothing by itself, as its file system may not be mounted. It counts as gone
+//! only if the directory above it is the one in the journal. A tree counts as not moved only if the tree itself is
+//! at its path. Both are identified by inode number and time of birth.
 
 use std::io::{self, ErrorKind};
 
@@ -17,24 +17,24 @@ use crate::staging::dir::{open_staging, parent_of_store};
 use crate::trash::journal::{StagingRecord, TrashRecord, TreeRecord};
 use crate::trash::run::{OPEN_DIRS, TrashRun};
 
-/// A tree that is not in its store.
+/// A tree that is not in its staging directory.
 #[derive(Debug)]
 pub struct MissingTree {
-    /// Where it was.
+    /// The path that the tree had.
     pub path: Vec<u8>,
-    /// The directory that it was moved to, or was to be.
+    /// The staging directory that the tree was moved to, or about to be.
     pub store: Vec<u8>,
-    /// Whether it is at its path. Otherwise its store is gone, with all that was in it.
+    /// Whether the tree is at its path. Otherwise its staging directory is gone with its content.
     pub is_at_path: bool,
 }
 
 impl TrashRun {
-    /// Finds trees that are at their paths and not in their store, or whose store is gone, and notes it: the run
-    /// has nothing more to do with them. One that is in no store because it was removed is not among them.
+    /// Finds trees that are at their paths instead of in the staging directory, or whose staging directory is gone,
+    /// and settles them in the journal. Trees that were removed from an existing staging directory are not included.
     ///
     /// # Errors
     ///
-    /// That the journal cannot be read or written. Nothing but the journal was changed.
+    /// If the journal cannot be read or written. Nothing but the journal has changed.
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
         let (replay, mut reach) = (self.replay()?, Reach::new(OPEN_DIRS));
         let mut missing = Vec::new();
@@ -57,7 +57,7 @@ impl TrashRun {
     }
 }
 
-/// Returns whether a tree is at its path, if that or the loss of its store is certain.
+/// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
 fn look_for(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> Option<bool> {
     let has_store = match open_staging(store.number, &store.path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
@@ -75,12 +75,12 @@ fn look_for(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> Opti
     (!has_store && is_mounted(tree, store, reach)).then_some(false)
 }
 
-/// Returns whether an error is that nothing is at a path, of which another entry may have a part by now.
+/// Returns whether an error means that a path does not exist. An ancestor may be another kind of entry by now.
 fn is_nothing_there(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Returns whether the directory that a store was made in is there.
+/// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
 fn is_mounted(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> bool {
     let stat: io::Result<Stat> = reach.dir(parent_of_store(&store.path)).and_then(|dir| dir.stat());
     tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))

@@ -1,4 +1,4 @@
-//! REMAINING
+//! The trees that are still in the trash: lists them, verifies them, and moves them back.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
@@ -17,21 +17,25 @@ use crate::trash::journal::{StagingRecord, TrashRecord, TrashReplay, TreeIdentit
 
 use crate::trash::run::{OPEN_DIRS, TrashRun};
 
-/// A tree that was moved aside and is still there.
+/// A tree in the trash.
 #[derive(Debug)]
 pub struct TrashedTree {
     noted: TreeRecord,
-    /// Where it was.
+    /// The path that the tree had.
     pub path: Vec<u8>,
-    /// Where it is.
+    /// The path of the tree now.
     pub at: Vec<u8>,
-    /// The private directory that it is in.
+    /// The staging directory that contains the tree.
     pub dir: Rc<Dir>,
 }
 
 impl TrashRun {
-    /// Returns the trees that are still there, and what cannot be removed, as nothing can be told of it or it
-    /// is something else.
+    /// Returns the trees that are still in the trash, and the entries that must not be removed because they are
+    /// unknown or not the expected ones.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read. An entry that was renamed by mistake may have been moved back.
     pub fn remaining(&self) -> Result<(Vec<TrashedTree>, Vec<Refusal>), Error> {
         Ok(self.remaining_of(&self.replay()?))
     }
@@ -54,8 +58,8 @@ impl TrashRun {
         (left, unknown)
     }
 
-    /// Opens the private directory that a tree was moved to. It is there until the run is over, so if it is not
-    /// to be found nothing is known of the tree: something else may be mounted there now.
+    /// Opens the staging directory of a tree. The directory exists until the run is over. If it is missing, nothing
+    /// is known about the tree, as another file system may be mounted there now.
     fn staging(
         &self,
         replay: &TrashReplay,
@@ -72,10 +76,11 @@ impl TrashRun {
         })
     }
 
-    /// Looks at what came to the private directory. If it is not what was to come, it goes back.
+    /// Verifies the entry that arrived in the staging directory. Moves it back if it is not the expected one.
     ///
-    /// What was to come is what is held, if that is given. Otherwise it is known by its mark, but not on a file
-    /// system where the number of a directory follows from its path (mergerfs): then it goes back too.
+    /// The expected one is the `held` file, if there is one. Otherwise the tree's identity in the journal decides.
+    /// On a file system where the inode number of a directory depends on its path (mergerfs), that identity never
+    /// matches, so the tree is moved back too.
     pub(crate) fn look_at(
         &self,
         tree: &TreeRecord,
@@ -97,16 +102,16 @@ impl TrashRun {
         if !held.map_or_else(|| TreeIdentity::from(&came) == tree.is, is_held) {
             return Err(self.swapped(&left, reach));
         }
-        // If that cannot be noted, it is looked at again the next time.
+        // If this cannot be recorded, the entry is verified again next time.
         let _noted = self.journal.note(&TrashRecord::Moved { n: tree.n });
         Ok(Some(left))
     }
 
-    /// Gives back what came by mistake, and returns why it is not removed.
+    /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
     fn swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
         match put_back(left, reach) {
             Ok(()) => {
-                // If that cannot be noted, it is seen that it is not there.
+                // If this cannot be recorded, the entry is found missing later.
                 let _noted = self.journal.note(&TrashRecord::Not { n: left.noted.n });
                 Reason::Swapped
             }
@@ -114,11 +119,12 @@ impl TrashRun {
         }
     }
 
-    /// Gives a tree back, or what is left of it, if its name is free.
+    /// Moves a tree, or what is left of it, back to its path, if that is free.
     ///
     /// # Errors
     ///
-    /// It stays where it is, and known.
+    /// If the tree cannot be moved back, it stays in the trash. If only the journal cannot be written, the tree is
+    /// back.
     pub fn give_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
         put_back(left, &mut Reach::new(OPEN_DIRS)).context(Op::Rename, context)?;
@@ -126,8 +132,8 @@ impl TrashRun {
     }
 }
 
-/// Gives what is in the private directory its name back, if that is free and in the same directory as it was:
-/// another one may let others in.
+/// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
+/// before. Another directory might give other users access.
 fn put_back(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
     let (dir, name) = reach.site(&left.path)?;
     if TreeIdentity::from(&dir.stat()?) != left.noted.was_in {
@@ -136,7 +142,7 @@ fn put_back(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
     left.dir.move_new(&staged_name(left.noted.n), &dir, &name)
 }
 
-/// Returns what is in a private directory and not in the journal.
+/// Returns the entries of a staging directory that are not in the journal.
 fn strangers(replay: &TrashReplay, store: &StagingRecord, reach: &mut Reach) -> Vec<Refusal> {
     let Ok(staging) = open_staging(store.number, &store.path, reach) else { return Vec::new() };
     let mut found = Vec::new();

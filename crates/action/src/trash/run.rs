@@ -1,8 +1,8 @@
-//! Runs that discard trees: moved aside at once, removed when there is time.
+//! Trash runs: rename trees into a staging directory at once, for removal later.
 //!
-//! A rename takes no longer for a million files than for one. What it needs is a directory on the same file
-//! system that nobody else can reach into, and a journal, so that what was moved is not forgotten: a
-//! process that is killed leaves the rest to the next one that takes the run up.
+//! A rename takes no longer for a million files than for one. It needs a directory on the same file system that no
+//! other user can reach into, and a journal, so that no tree is forgotten. If a process is killed, the next one to
+//! claim the run removes the rest.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,63 +24,64 @@ use crate::staging::dir::{parent_of_store, remove_staging_if_empty};
 use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
 use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
 
-/// Directories kept open.
+/// How many directories are kept open.
 pub(crate) const OPEN_DIRS: usize = 16;
 
-/// How often a run is looked for that somebody else may only be asking about, and the rest between.
+/// How often [`TrashRun::claim`] tries the lock, as another process may hold it briefly for a query, and the pause
+/// between.
 const LOOKS: u32 = 10;
 const REST: Duration = Duration::from_millis(10);
 
-/// A tree that is to go, or anything else that has a name.
+/// A tree to trash, or any other single entry.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Absolute path, no link in it.
+    /// The absolute path, without symbolic links.
     pub path: Vec<u8>,
-    /// What was there when that was decided.
+    /// The metadata of the entry when the user chose it.
     pub was: Stat,
 }
 
-/// A run whose trees this process may remove, and no other one.
+/// A trash run that this process has claimed; no other process may remove its trees meanwhile.
 #[derive(Debug)]
 pub struct TrashRun {
     pub(crate) folder: PathBuf,
     pub(crate) run: u64,
     pub(crate) journal: Journal,
-    /// Entries removed by this process that the journal tells of.
+    /// How many entries removed by this process the journal has recorded.
     noted_entries: AtomicU64,
     _lock: Lock,
 }
 
-/// What came of taking up a run.
+/// The result of claiming a run.
 #[derive(Debug)]
 pub enum Claim {
-    /// It is this process's.
+    /// This process has the run now.
     Ours(Box<TrashRun>),
-    /// Another process, of this number, is at it.
+    /// Another process works on the run. Contains its number, if known.
     Busy(Option<u32>),
-    /// There is nothing left of it.
+    /// The run is over.
     Over,
 }
 
-/// What came of moving trees aside.
+/// The result of starting a run.
 #[derive(Debug)]
 pub struct Started {
-    /// The run that has them.
+    /// The run with the trees.
     pub discard: TrashRun,
-    /// How many were moved.
+    /// How many trees were moved.
     pub moved: u64,
-    /// Those that were not, which are where they were.
+    /// Trees that were not moved and are where they were, with the reasons.
     pub refused: Vec<Refusal>,
-    /// Whether the journal could be written until the end. If not, nothing more was moved.
+    /// An error if the journal could not be written to the end. Then no further tree was moved.
     pub ended: Result<(), Error>,
 }
 
 impl TrashRun {
-    /// Moves trees aside as a new run. Those that are gone are none of its business.
+    /// Starts a run: moves trees into staging directories. Ignores trees that are already gone.
     ///
     /// # Errors
     ///
-    /// That there can be no journal. Nothing was moved.
+    /// If no journal can be created or written. No tree was moved.
     pub fn begin(folder: &Path, trees: &[Tree]) -> Result<Started, Error> {
         create_dir_private(folder)?;
         let (run, journal) = create_next_journal(folder, TREES_SUFFIX)?;
@@ -113,7 +114,7 @@ impl TrashRun {
         Ok(begun)
     }
 
-    /// Moves a tree aside; returns whether it was there.
+    /// Moves a tree into a staging directory. Returns whether the tree existed.
     fn move_aside(
         &self,
         tree: &Tree,
@@ -135,7 +136,7 @@ impl TrashRun {
         if !is.same_file(&tree.was) {
             return Err(StagingFailure::Here(Reason::Swapped));
         }
-        // The directory's, as a subvolume has a device number of its own.
+        // The directory's metadata, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
         let staging = used.staging(stores, &around, dir_path, reach, &self.journal)?;
         let noted = TreeRecord {
@@ -163,7 +164,11 @@ impl TrashRun {
             .map(|_| true)
     }
 
-    /// Takes up a run that is not over.
+    /// Claims a run that is not over.
+    ///
+    /// # Errors
+    ///
+    /// If the lock or the journal cannot be used. No tree was touched.
     pub fn claim(folder: &Path, run: u64) -> Result<Claim, Error> {
         let path = lock_path(folder, run);
         let mut lock = Lock::try_take(&path)?;
@@ -179,7 +184,7 @@ impl TrashRun {
             Err(holder) => return Ok(Claim::Busy(holder)),
         };
         let Some(replay) = TrashReplay::read(folder, run)? else {
-            // Nothing was moved, and perhaps it is just about to begin.
+            // No tree was moved, and the other process may be about to begin.
             remove_file(&path)?;
             return Ok(Claim::Over);
         };
@@ -191,11 +196,15 @@ impl TrashRun {
         Ok(Claim::Ours(Box::new(TrashRun::new(folder, run, journal, lock))))
     }
 
-    /// Returns the numbers of the runs in a folder that something is left of, the oldest first. Those whose
-    /// journal cannot be read are among them.
+    /// Returns the numbers of the runs in a folder that are not over, oldest first, including those whose journal
+    /// cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
     pub fn unfinished(folder: &Path) -> Result<Vec<u64>, Error> {
         let mut runs = run_numbers(folder, TREES_SUFFIX)?;
-        // One that was killed before it could tidy has its lock.
+        // A process that was killed before the cleanup leaves the lock of the run.
         let is_over = |replay: TrashReplay| replay.ended_ms.is_some();
         runs.retain(|&run| {
             Stat::of_path(&lock_path(folder, run)).is_ok()
@@ -207,7 +216,7 @@ impl TrashRun {
         Ok(runs)
     }
 
-    /// Returns its number.
+    /// Returns the number of the run.
     pub fn run(&self) -> u64 {
         self.run
     }
@@ -226,7 +235,11 @@ impl TrashRun {
         }
     }
 
-    /// Notes how many entries this process has removed so far and, at the end, how many it could not.
+    /// Records how many entries this process has removed so far and, at the end, how many it could not remove.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
     pub fn note_progress(&self, removed: u64, failed: Option<u64>) -> Result<(), Error> {
         let noted_entries = self.noted_entries.load(Relaxed);
         let entries = removed.saturating_sub(noted_entries);
@@ -237,7 +250,12 @@ impl TrashRun {
         Ok(())
     }
 
-    /// Ends the run if nothing is left of it; returns whether. One that moved nothing leaves no journal.
+    /// Ends the run if no tree is left, and returns whether it did. A run that moved nothing leaves no journal.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written, or a file of the run cannot be removed. The trees are gone or
+    /// unchanged.
     pub fn finish(self) -> Result<bool, Error> {
         let replay = self.replay()?;
         let (left, unknown) = self.remaining_of(&replay);
@@ -258,12 +276,12 @@ impl TrashRun {
     }
 }
 
-/// Removes what a run needs no more, the lock at last: who finds that tidies.
+/// Removes the run's staging directories, and last its lock: as long as that exists, the cleanup is repeated.
 fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
     if remove_stores(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
-/// Removes a run's directories; returns whether all are gone that nothing is in.
+/// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
 fn remove_stores(replay: &TrashReplay) -> bool {
     let mut reach = Reach::new(OPEN_DIRS);
     let mut all_gone = true;

@@ -1,5 +1,4 @@
-//! How a file can be restored, found out without changing anything: for an undo that goes on to do it, and for
-//! one that only says what it would do.
+//! Finds out how a file can be restored, without changing anything. Both an undo and its preview use it.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -20,44 +19,48 @@ use crate::plan::kind::Kind;
 use crate::staging::dir::Staging;
 use crate::staging::name_swap::NameSwap;
 
-/// How a file is restored.
+/// How a file can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreMethod {
-    /// It has its name already.
+    /// The file has its name already.
     Back,
-    /// It is in the store, and gets its name back.
+    /// The file is in the staging directory and is moved back.
     Moved,
-    /// Its name becomes a further one of the file at this path.
+    /// The name becomes another name of the file at this path.
     Linked {
-        /// Another name of the file.
+        /// The path of another name of the file.
         to: Vec<u8>,
     },
-    /// A copy of the file that was kept takes its place.
+    /// The name gets a copy of the kept file.
     Copied {
-        /// The kept file.
+        /// The path of the kept file.
         from: Vec<u8>,
     },
 }
 
-/// A file of a run, and how it would be restored, or why it cannot be.
+/// How an undo would restore a file, or why it cannot.
 #[derive(Debug)]
 pub struct FilePreview {
-    /// Where it was.
+    /// The path that the file had.
     pub path: Vec<u8>,
-    /// How.
+    /// The method, or the reason why there is none.
     pub method: Result<RestoreMethod, Reason>,
 }
 
-/// Finds what a file can be restored from.
+/// Finds out what a file can be restored from.
 pub(crate) struct Finder<'p> {
     replay: &'p Replay,
     pub(crate) locator: IntentLocator<'p>,
-    /// By former inode, the path where that file is again, and its inode.
+    /// For each former inode, a path where that file is again, and its inode there.
     pub(crate) back: HashMap<FileKey, (Vec<u8>, u64)>,
 }
 
 impl<'p> Finder<'p> {
-    /// Returns one that knows where files with several names are to be had.
+    /// Creates a finder that knows the remaining names of hard-linked files.
+    ///
+    /// # Errors
+    ///
+    /// If an intent cannot be read from the journal.
     pub(crate) fn new(replay: &'p Replay) -> Result<Finder<'p>, Error> {
         let mut finder =
             Finder { replay, locator: IntentLocator::new(replay), back: HashMap::new() };
@@ -67,7 +70,11 @@ impl<'p> Finder<'p> {
         Ok(finder)
     }
 
-    /// Returns how each of some files of the run would be restored.
+    /// Passes to `each` how the files of these intents would be restored.
+    ///
+    /// # Errors
+    ///
+    /// If an intent cannot be read from the journal. Nothing on disk changes.
     pub(crate) fn previews(
         mut self,
         todo: &[u64],
@@ -93,7 +100,7 @@ impl<'p> Finder<'p> {
 
     fn preview(&mut self, noted: &LoggedIntent) -> Result<RestoreMethod, Reason> {
         let place = match self.locator.reach.site(&noted.intent.path.0) {
-            // Directories that are gone are made again.
+            // Undo creates missing directories again.
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             place => Some(place.map_err(Reason::failed(Op::Open))?),
         };
@@ -102,8 +109,8 @@ impl<'p> Finder<'p> {
         self.method(noted, place, staging.as_ref())
     }
 
-    /// Returns how a file can be restored; `place` is its directory and name, as far as there is one, and
-    /// `staging` the run's private directory.
+    /// Returns how a file can be restored. `place` is its directory and name, if the directory exists, and `staging`
+    /// the run's staging directory.
     pub(crate) fn method(
         &mut self,
         noted: &LoggedIntent,
@@ -127,7 +134,7 @@ impl<'p> Finder<'p> {
             return match (stored, there) {
                 (None, _) if is_itself => Ok(RestoreMethod::Back),
                 (None, _) => Err(self.locator.not_in_staging(intent)),
-                // With two names it was on its way.
+                // If the file has both names, its move was interrupted.
                 (Some(stored), Some((_, now))) if now.key() != stored.key() => {
                     Err(Reason::NameTaken)
                 }
@@ -159,8 +166,8 @@ impl<'p> Finder<'p> {
         Ok(RestoreMethod::Copied { from: intent.keep.0.clone() })
     }
 
-    /// Returns the file itself if it should have been removed but is still in the store, as a power failure
-    /// leaves it.
+    /// Returns the file itself if the run removed it, but it is still in the staging directory, as a power failure
+    /// can leave it.
     pub(crate) fn stored_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
         let staging = staging.filter(|_| intent.kind != Kind::Separate)?;
         let fsid = self.locator.fsid(intent);
@@ -170,8 +177,8 @@ impl<'p> Finder<'p> {
         })
     }
 
-    /// Notes where a file with several names is to be had: under a name that the run did not change, or
-    /// one that was restored before.
+    /// Records where a hard-linked file can be found: under a name that the run did not change, or one that was
+    /// restored before.
     pub(crate) fn find_former(&mut self, noted: &LoggedIntent) {
         let Intent { was, path, .. } = &noted.intent;
         let Ok(now) = self.locator.reach.stat(&path.0) else { return };
@@ -181,8 +188,8 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Opens the file that the bytes are to come from: the kept one, or what the run made of it, or what
-    /// has taken the kept one's place and may have its content.
+    /// Opens a file with the content to restore: the kept file, or the link to it that the run made, or whatever has
+    /// the kept file's name now and may have its content. In the last case the caller must compare the digest.
     pub(crate) fn source(
         &mut self,
         intent: &Intent,

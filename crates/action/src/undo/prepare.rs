@@ -1,4 +1,5 @@
-//! PREPARE
+//! Prepares the restoration of one file: moves it back at once if it still exists, or makes a substitute for it in
+//! the staging directory.
 
 use std::io;
 
@@ -17,7 +18,7 @@ use crate::undo::method::RestoreMethod;
 use crate::undo::state::{Preparation, PreparedSubstitute, Undo};
 
 impl Undo<'_> {
-    /// Does what can be done at once, or makes the copy that is needed.
+    /// Restores a file at once if possible, and otherwise makes the link or copy for it.
     pub(crate) fn prepare<'b>(
         &mut self,
         noted: &'b LoggedIntent,
@@ -26,7 +27,7 @@ impl Undo<'_> {
         let location =
             self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
         if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
-            // What is in the store is a further name, or a copy that never got one.
+            // The entry in the staging directory is another name, or a copy that never got its name.
             let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
             let _cannot_be_told = finish_separate(&self.finder.locator, intent, &location, &place);
         }
@@ -41,7 +42,7 @@ impl Undo<'_> {
         Ok(Preparation::Back(location.dir))
     }
 
-    /// Gives a file its name back that is in the store.
+    /// Moves a file from the staging directory back to its name.
     pub(crate) fn give_back(
         &mut self,
         noted: &LoggedIntent,
@@ -69,7 +70,7 @@ impl Undo<'_> {
                 let stat = Reason::failed(Op::Stat);
                 let here = staging.dir.stat_child(&place.new).map_err(&stat)?;
                 let there = location.dir.stat_child(&location.name).map_err(&stat)?;
-                // Two names of it, as a move in two steps leaves them.
+                // The file has both names, as a move in two steps leaves it.
                 if here.key() != there.key() {
                     return Err(Reason::NameTaken);
                 }
@@ -79,7 +80,7 @@ impl Undo<'_> {
         }
     }
 
-    /// Makes what is to take a file's place: a link to it, or a copy.
+    /// Makes the substitute for a file: a link, or a copy.
     pub(crate) fn make<'b>(
         &mut self,
         noted: &'b LoggedIntent,
@@ -114,7 +115,7 @@ impl Undo<'_> {
         Ok(PreparedSubstitute { noted, location, inode, there, has_owner })
     }
 
-    /// Makes the run's private directory again if it is gone, as it is when a run left nothing in it.
+    /// Opens the run's staging directory, and creates it again if it was removed because it was empty.
     pub(crate) fn with_staging(
         &mut self,
         intent: &Intent,

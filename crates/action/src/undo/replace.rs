@@ -1,7 +1,11 @@
-//! The last step of an undo: moves what was made into its place.
+//! The last step of an undo: moves a link or copy to the name of its file.
 //!
-//! Links and copies are made in the store first and reach the disk before they take their places, so that a crash leaves
-//! either the old file or the new one.
+//! Links and copies are made in the staging directory and reach the disk before they get their names, so that a
+//! crash leaves either the old file or the new one. A file that loses its last name here was compared with its
+//! substitute, under leases on both.
+//!
+//! The leases are taken before it is known whether to compare, as they also prove which status changes are lop's
+//! own. That is why this module does not use [`crate::run::compare::equal_under_leases`].
 
 use std::io;
 
@@ -17,7 +21,7 @@ use crate::statuses::Leased;
 use crate::undo::state::{PreparedSubstitute, Undo};
 
 impl Undo<'_> {
-    /// Moves what was made into place, and records the status change times that this gave to files.
+    /// Moves a substitute to its name, and records the status change times that this caused.
     pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
         let IntentLocation { dir, name, staging } = &ready.location;
         let staging = staging.as_ref().ok_or(Reason::StagingUnknown)?;
@@ -56,7 +60,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Checks that a file that is about to lose its last name is equal to its replacement, byte by byte.
+    /// Checks that a file that is about to lose its last name equals its substitute, byte by byte.
     fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
         let [Some(file), Some(there)] = files else { return Err(Reason::NameTaken) };
         match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
@@ -67,10 +71,11 @@ impl Undo<'_> {
     }
 }
 
-/// Moves a link or a copy from `place` to its name. If the file system can exchange names, the name exists throughout.
+/// Moves a link or copy from the staging directory to its name. The name exists throughout if the file system can
+/// exchange names.
 ///
-/// Removes the replaced file only if `may_go` agrees. Otherwise takes the move back, and removes the link or copy only
-/// if `is_untouched` returns true.
+/// Removes the replaced file only if `may_go` agrees. Otherwise rolls back, and removes the link or copy only if
+/// `is_untouched` returns true.
 fn move_in(
     ready: &PreparedSubstitute<'_>,
     place: &NameSwap<'_>,
@@ -80,7 +85,7 @@ fn move_in(
     let staging = place.staging;
     let moved = match &ready.there {
         None => staging.dir.move_new(&place.temp, &ready.location.dir, &ready.location.name),
-        // From now on something else may get this name, which is known by what it is.
+        // Another entry may get this name later, so from now on the substitute is recognized by its identity.
         Some(_) => staging.dir.move_new(&place.temp, &staging.dir, &place.new),
     };
     if let Err(source) = moved {
@@ -93,7 +98,8 @@ fn move_in(
     let Some(there) = &ready.there else { return Ok(()) };
     let intent = &ready.noted.intent;
     let swapped = place.swap().and_then(|taken| {
-        // The link may be the last name of the kept file by now. It stays if somebody wrote to the file.
+        // The link may be the last name of the kept file by now. It stays if another program has written to the
+        // file.
         let is_whole =
             !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
         if !is_whole || !place.is_expected(&taken, there) {

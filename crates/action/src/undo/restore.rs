@@ -1,5 +1,5 @@
-//! Makes again what a file was before a run: one more name of it, where it has another, or a copy of the
-//! file that was kept for it.
+//! Makes the substitute for a file in the staging directory: a link to a remaining name of the former file, a copy
+//! of the kept file, or a link to the kept file.
 
 use content::Digest;
 use fsops::{Op, Stat, Time};
@@ -16,7 +16,7 @@ use crate::statuses::Leased;
 use crate::undo::state::Undo;
 
 impl Undo<'_> {
-    /// Makes a link to the former file where it is still to be had under another name, or is again.
+    /// Makes a link to the former file, if that is found under another name.
     pub(crate) fn link_to_former(
         &mut self,
         intent: &Intent,
@@ -39,8 +39,8 @@ impl Undo<'_> {
         Ok(Some(inode))
     }
 
-    /// Makes a copy of the kept file that is what the file was; returns its inode, and whether its owner is
-    /// the former one.
+    /// Makes a copy of the kept file with the former metadata. Returns the inode of the copy, and whether the copy
+    /// has the former owner.
     pub(crate) fn copy(
         &mut self,
         intent: &Intent,
@@ -106,17 +106,17 @@ fn changed(intent: &Intent) -> Reason {
     Reason::KeptLost { kept: intent.keep.0.clone(), is_there: true }
 }
 
-/// Returns whether the bytes with this digest are those that the run compared. `was` and `is` are the metadata of their
-/// file before and after they were read.
+/// Returns whether the content with this digest is the one that the run compared. `was` and `is` are the metadata of
+/// its file before and after it was read.
 fn is_content(intent: &Intent, digest: Option<Digest>, (was, is): (&Stat, &Stat)) -> bool {
-    // Nobody can set a status change time. A link changes that of the kept file.
+    // No program can set a status change time. Making a link changes that of the kept file.
     let is_untouched = was.ctime_ns == intent.kept.ctime_ns && is.ctime_ns == was.ctime_ns;
     if is_kept_file(intent, was) && is_untouched {
         return true;
     }
     match (intent.digest, digest) {
         (Some(known), Some(found)) => known == found,
-        // The name has these bytes already, as it is a link to the file that has them.
+        // The name already leads to this content, as it is a link to the file.
         _ => intent.kind == Kind::Hardlink && is_kept_file(intent, was),
     }
 }

@@ -1,18 +1,18 @@
-//! Restores what a run changed.
+//! Undoes a run, in batches.
 //!
-//! A file in quarantine gets its name back. Where a link took a file's place, or nothing, a copy of the
-//! kept file becomes what the file was: its bytes were compared with the kept file's when the run took
-//! it, and a kept file that has changed since is not copied. Names that were names of one file become
-//! so again.
+//! A file in quarantine is moved back. A file that was removed or replaced by a link becomes a copy of the kept file
+//! with the former metadata. The run compared the two files byte by byte, and a kept file that has changed since is
+//! not copied. Names of one inode become names of one inode again.
 //!
-//! Nothing is overwritten: what is in the place is what the run put there, or the file stays as it is.
-//! Copies are on the disk before they take a place.
+//! Nothing is overwritten: if the name leads to anything but the link of the run, the file is refused. Copies are on
+//! the disk before they get their names.
 //!
 //! # After a kill or a power failure
 //!
-//! An undo can be repeated. A file that is in its place again counts as back, whatever the journal says. That a
-//! file is back is noted only when its file system has written the change to its disk ([`Unsynced`]): the journal
-//! may be on another disk, and else would call a file undone that a power failure took back to the store.
+//! An undo can be repeated. A file that has its name again counts as restored, whatever the journal says. The
+//! journal records a file as restored only after its file system has written the change to the disk
+//! ([`Unsynced`](super::state::Unsynced)). The journal may be on another disk, and would otherwise call a file
+//! restored that a power failure took back to the staging directory.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -37,12 +37,15 @@ use crate::undo::method::{FilePreview, Finder};
 use crate::undo::outcome::UndoOutcome;
 use crate::undo::state::{MOST_UNSYNCED, Preparation, PreparedSubstitute, Undo};
 
-/// Copies that are made before the disk is waited for.
+/// How many copies are made before the disk is synced.
 const BATCH: usize = 256;
 
-/// Brings back what a run changed.
+/// Restores the files of a run. With paths, restores only files at or below one of them.
 ///
-/// With paths only files at or below one of those.
+/// # Errors
+///
+/// The outer error means that the journal cannot be read or written; nothing was restored. The inner one means that
+/// the undo stopped early; files restored until then stay restored.
 pub(crate) fn undo_run(
     replay: &Replay,
     paths: &[Vec<u8>],
@@ -72,7 +75,11 @@ pub(crate) fn undo_run(
     Ok((undo.undone, answer.and(noted)))
 }
 
-/// Returns how the files of a run would be restored, and the paths that none of them is at or below.
+/// Passes to `each` how the files of a run would be restored. Returns the paths that none of them is at or below.
+///
+/// # Errors
+///
+/// If the journal cannot be read. Nothing on disk changes.
 pub(crate) fn preview_undo(
     replay: &Replay,
     paths: &[Vec<u8>],
@@ -83,8 +90,8 @@ pub(crate) fn preview_undo(
     Ok(unmatched)
 }
 
-/// Returns the files that are to be restored, and the paths that none of them is at or below. With no paths it
-/// is all of them.
+/// Returns the numbers of the files to restore, and the paths that none of them is at or below. Without paths,
+/// returns all files.
 fn todo(replay: &Replay, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
     let all = replay.with_fate(Fate::Done).rev();
     if paths.is_empty() {
@@ -117,7 +124,7 @@ impl Undo<'_> {
         let (todo, unmatched) = todo(replay, paths)?;
         self.undone.unmatched = unmatched;
         let files = todo.len() as u64;
-        // A file with several names is copied once; its other names become links to that.
+        // A file with several names is copied once; its other names become links to the copy.
         let mut firsts = HashSet::new();
         let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
             let key = replay.linked.get(n);
@@ -134,14 +141,14 @@ impl Undo<'_> {
         for batch in linked.chunks(BATCH) {
             self.batch(batch)?;
         }
-        // The first name could not be brought back, but one of these may.
+        // The first name could not be restored, but one of these may be.
         for n in copied {
             self.batch(&[n])?;
         }
         Ok(())
     }
 
-    /// Notes what is back and on the disk, also after a stop, and removes directories that are empty.
+    /// Syncs what was restored and records it, also after a stop, and removes empty staging directories.
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
         self.finder.locator.cleanup();
         let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
@@ -192,7 +199,7 @@ impl Undo<'_> {
         self.note(false)
     }
 
-    /// Returns how many bytes are copied to restore a file, at most.
+    /// Returns how many bytes are copied at most to restore a file.
     fn copied_bytes(&self, noted: &LoggedIntent) -> u64 {
         let n = noted.intent.n;
         let linked = self.replay.linked.get(&n);
@@ -200,7 +207,7 @@ impl Undo<'_> {
         if is_back { 0 } else { self.replay.copied_bytes(n) }
     }
 
-    /// Has copies on the disk, and then their numbers in the journal; returns those that are.
+    /// Syncs prepared copies to the disk, and then records their inodes in the journal. Returns those that are safe.
     fn sync<'b>(
         &mut self,
         ready: Vec<PreparedSubstitute<'b>>,

@@ -1,4 +1,4 @@
-//! STATE
+//! The state of an undo: what was restored, and what is not on the disk yet.
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::lines::Lines;
@@ -20,14 +20,14 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Names that are changed on a file system before its disk is waited for only to note them.
+/// How many changed names may wait for a sync that only serves to record them.
 pub(crate) const MOST_UNSYNCED: usize = 10_000;
 
-/// Names that were changed on one file system, and may not be on its disk yet.
+/// Changed names on one file system that may not be on its disk yet.
 pub(crate) struct Unsynced {
-    /// Any directory there.
+    /// Any directory on that file system.
     pub(crate) dir: Rc<Dir>,
-    /// What to note once they are.
+    /// The records to write once the changes are on the disk.
     pub(crate) lines: Lines,
     pub(crate) names: usize,
 }
@@ -40,20 +40,20 @@ pub(crate) struct Undo<'p> {
     pub(crate) meter: Meter<'p>,
     pub(crate) scratch: Scratch,
     pub(crate) lines: Lines,
-    /// By store.
+    /// By the number of the staging directory.
     pub(crate) unsynced: BTreeMap<u32, Unsynced>,
     pub(crate) undone: UndoOutcome,
 }
 
-/// What came of looking at a file that is to be brought back.
+/// The result of preparing a file.
 pub(crate) enum Preparation<'b> {
-    /// It is back; this is its directory.
+    /// The file is restored. Contains its directory.
     Back(Rc<Dir>),
-    /// This takes its place once it is on the disk.
+    /// This substitute gets the name once it is on the disk.
     Made(PreparedSubstitute<'b>),
 }
 
-/// A link or a copy that is ready to take the place of what an action put there.
+/// A link or copy that is ready to replace what an action put in the file's place.
 pub(crate) struct PreparedSubstitute<'b> {
     pub(crate) noted: &'b LoggedIntent,
     pub(crate) location: IntentLocation,
@@ -65,7 +65,7 @@ pub(crate) struct PreparedSubstitute<'b> {
 }
 
 impl PreparedSubstitute<'_> {
-    /// Returns the place that it is made for.
+    /// Returns the names that the substitute uses.
     pub(crate) fn place<'a>(&'a self, staging: &'a Staging) -> NameSwap<'a> {
         NameSwap::for_undo(&self.location.dir, &self.location.name, staging, self.noted.intent.n)
     }
@@ -97,8 +97,8 @@ impl Undo<'_> {
         self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
     }
 
-    /// Waits until all that was changed is on its disk, also on the file systems of some stores, and notes what is
-    /// back by that. Returns the stores for which that failed.
+    /// Syncs the file systems with pending changes, and those in `others`, and then queues the records of the
+    /// restored files. Returns the errors by the number of the staging directory.
     pub(crate) fn sync_stores(
         &mut self,
         others: &BTreeMap<u32, Rc<Dir>>,
@@ -124,8 +124,8 @@ impl Undo<'_> {
         failed
     }
 
-    /// Records the status change time that a change of name gave to a file, if nobody else has changed its status since
-    /// the run.
+    /// Records the status change time that a change of name gave to a file, unless another program has changed its
+    /// status since the run.
     pub(crate) fn note_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
         let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;
