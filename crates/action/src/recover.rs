@@ -40,18 +40,18 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     for (&n, entry) in &replay.entries {
         let fate = match entry.fate {
             Fate::Open => {
-                let noted = replay.intent(n)?;
-                let fate = finish_intent(&mut locator, &noted);
+                let logged = replay.intent(n)?;
+                let fate = finish_intent(&mut locator, &logged);
                 // The run writes `equal` before it changes a name that undo restores by a copy. A power failure may
                 // lose that record. A digest in the intent, or a link in the place of the file, then still shows
                 // that the run may have changed it.
                 let may_be_done = entry.was_equal
-                    || noted.intent.digest.is_some()
-                    || !noted.intent.kind.is_undone_by_copy()
-                    || is_replaced(&mut locator, &noted);
+                    || logged.intent.digest.is_some()
+                    || !logged.intent.kind.is_undone_by_copy()
+                    || is_replaced(&mut locator, &logged);
                 fate.map(|fate| if may_be_done { fate } else { Fate::NotDone })
             }
-            Fate::Done if replay.undoing => {
+            Fate::Done if replay.is_undoing => {
                 remove_undo_leftovers(&mut locator, &replay.intent(n)?);
                 Some(Fate::Done)
             }
@@ -87,18 +87,18 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     if open == 0 && is_clean {
         lines.push(&Record::End { ended_ms: now_ms(), done, failed, freed });
     }
-    if replay.undoing {
+    if replay.is_undoing {
         lines.push(&Record::UndoEnd { ended_ms: None });
     }
     journal.append(&lines, true)
 }
 
 /// Returns whether the link that the run made has the file's name.
-fn is_replaced(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> bool {
-    let Ok(location) = locator.locate(&noted.intent) else { return false };
-    let place = (&*location.dir, &*location.name);
+fn is_replaced(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> bool {
+    let Ok(location) = locator.locate(&logged.intent) else { return false };
+    let entry = (&*location.dir, &*location.name);
     let there =
-        location.dir.stat_child(&location.name).map(|now| substitute_in_place(noted, place, &now));
+        location.dir.stat_child(&location.name).map(|now| substitute_in_place(logged, entry, &now));
     matches!(there, Ok(Ok(Substitute::Link(_) | Substitute::Symlink(_))))
 }
 
@@ -111,8 +111,8 @@ fn frees(intent: &Intent) -> u64 {
 
 /// Determines whether an intent was carried out, and rolls it back if it was only begun. Returns `None` if neither
 /// is possible now.
-fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Option<Fate> {
-    let intent = &noted.intent;
+fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Option<Fate> {
+    let intent = &logged.intent;
     let location = locator.locate(intent).ok()?;
     if intent.kind == Kind::Reflink {
         let kept = locator.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
@@ -122,8 +122,8 @@ fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Optio
         return Some(if shared { Fate::Done } else { Fate::NotDone });
     }
     if let Some(staging) = &location.staging {
-        let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
-        let taken = staging.dir.stat_child(&place.new).ok();
+        let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+        let taken = staging.dir.stat_child(&names.new).ok();
         let is_there = taken.is_some_and(|stat| {
             is_unchanged(&stat, &staging.dir, &intent.was, locator.fsid(intent))
         });
@@ -131,15 +131,15 @@ fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Optio
             return Some(Fate::Done);
         }
         if intent.kind == Kind::Separate {
-            return finish_separate(locator, intent, &location, &place);
+            return finish_separate(locator, intent, &location, &names);
         }
         // The device number may have changed since; the link has that of the staging directory.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
-        let mut new = substitute_of(noted, device);
+        let mut new = substitute_of(logged, device);
         if let Substitute::Link(keys) = &mut new {
-            keys.extend(unknown_links(noted, &location, &place, locator.fsid(intent)));
+            keys.extend(unknown_links(logged, &location, &names, locator.fsid(intent)));
         }
-        place.roll_back(&new).ok()?;
+        names.roll_back(&new).ok()?;
     }
     let now = location.dir.stat_child(&location.name);
     let as_before =
@@ -150,21 +150,21 @@ fn finish_intent(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) -> Optio
 /// Returns the identities of links that the run made but could not record before it was cut off, where each name has
 /// an inode number of its own. None of them is the last name of a file.
 fn unknown_links(
-    noted: &LoggedIntent,
+    logged: &LoggedIntent,
     location: &IntentLocation,
-    place: &NameSwap<'_>,
+    names: &NameSwap<'_>,
     fsid: u64,
 ) -> Vec<FileKey> {
-    let staging = &place.staging.dir;
+    let staging = &names.staging.dir;
     let mut found = Vec::new();
     for (dir, name) in
-        [(staging, &place.new), (staging, &place.old), (&location.dir, &location.name)]
+        [(staging, &names.new), (staging, &names.old), (&location.dir, &location.name)]
     {
         let Ok(now) = dir.stat_child(name) else { continue };
-        if is_unchanged(&now, dir, &noted.intent.was, fsid) {
+        if is_unchanged(&now, dir, &logged.intent.was, fsid) {
             continue;
         }
-        if let Ok(Substitute::Link(keys)) = substitute_in_place(noted, (dir, name), &now) {
+        if let Ok(Substitute::Link(keys)) = substitute_in_place(logged, (dir, name), &now) {
             found.extend(keys);
         }
     }
@@ -178,15 +178,15 @@ pub(crate) fn finish_separate(
     locator: &IntentLocator<'_>,
     intent: &Intent,
     location: &IntentLocation,
-    place: &NameSwap<'_>,
+    names: &NameSwap<'_>,
 ) -> Option<Fate> {
     let is_file =
         |stat: &Stat, dir: &Dir| is_unchanged(stat, dir, &intent.was, locator.fsid(intent));
-    place.remove_temp();
+    names.remove_temp();
     let now = location.dir.stat_child(&location.name).ok();
     let not_yet = now.is_some_and(|now| is_file(&now, &location.dir));
-    for name in [&place.new, &place.old] {
-        let staging = &place.staging.dir;
+    for name in [&names.new, &names.old] {
+        let staging = &names.staging.dir;
         let Ok(there) = staging.stat_child(name) else { continue };
         let taken_out = is_file(&there, staging);
         if now.is_none() && taken_out {
@@ -203,32 +203,32 @@ pub(crate) fn finish_separate(
 }
 
 /// Removes what an interrupted undo left in the staging directory.
-pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, noted: &LoggedIntent) {
-    let Ok(location) = locator.locate(&noted.intent) else { return };
+pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) {
+    let Ok(location) = locator.locate(&logged.intent) else { return };
     let Some(staging) = &location.staging else { return };
-    let place = NameSwap::for_undo(&location.dir, &location.name, staging, noted.intent.n);
-    place.remove_temp();
-    let Some(inode) = noted.made else { return };
-    let made = undo_substitute_of(&noted.intent, inode, staging);
+    let names = NameSwap::for_undo(&location.dir, &location.name, staging, logged.intent.n);
+    names.remove_temp();
+    let Some(inode) = logged.made else { return };
+    let made = undo_substitute_of(&logged.intent, inode, staging);
     let device = staging.dir.stat().map_or(0, |stat| stat.device);
-    let replaced = substitute_of(noted, device);
+    let replaced = substitute_of(logged, device);
     let is_in_place = location.dir.stat_child(&location.name).is_ok_and(|now| now.inode == inode);
     // On failure, the file stays in the staging directory.
-    let _left = match noted.intent.kind {
+    let _left = match logged.intent.kind {
         // The undo made a link. `roll_back` removes it only while its file has another name.
-        Kind::Separate => place.roll_back(&made),
+        Kind::Separate => names.roll_back(&made),
         // The copy has the file's name, and other programs may have written to it, so it stays. What it replaced is
         // removed if it is a symbolic link, a link to a file with other names, or equal to the copy.
-        _ if is_in_place => place.roll_back(&replaced).or_else(|left| {
-            let (dir, name) = (&staging.dir, &place.new);
-            let is_equal = is_equal((&location.dir, &location.name), (dir, name), &noted.intent);
+        _ if is_in_place => names.roll_back(&replaced).or_else(|left| {
+            let (dir, name) = (&staging.dir, &names.new);
+            let is_equal = is_equal((&location.dir, &location.name), (dir, name), &logged.intent);
             if is_equal {
                 dir.remove_name(name).map_err(Reason::failed(Op::Remove))
             } else {
                 Err(left)
             }
         }),
-        _ => place.roll_back(&made).or_else(|_| place.roll_back(&replaced)),
+        _ => names.roll_back(&made).or_else(|_| names.roll_back(&replaced)),
     };
 }
 

@@ -38,29 +38,29 @@ impl Statuses {
 
     /// Records a change by lop, given the file right before and right after it. The inode's status becomes unknown
     /// if `after` is missing or another file.
-    pub(crate) fn note(&mut self, before: &Stat, after: Option<Stat>) {
+    pub(crate) fn record(&mut self, before: &Stat, after: Option<Stat>) {
         let key = before.key();
         match after.filter(|after| after.same_content(before)) {
             Some(Stat { ctime_ns: after_ns, .. }) => {
                 self.link(key, Status { before_ns: Some(before.ctime_ns), after_ns });
             }
-            None => self.doubt(key),
+            None => self.mark_unknown(key),
         }
     }
 
     /// Records a file that lop made.
-    pub(crate) fn note_made(&mut self, file: &Stat) {
+    pub(crate) fn record_made(&mut self, file: &Stat) {
         // The inode number may have belonged to another file before.
         self.0.insert(file.key(), Some(Status { before_ns: None, after_ns: file.ctime_ns }));
     }
 
     /// Records that other programs may have changed an inode.
-    pub(crate) fn doubt(&mut self, key: FileKey) {
+    pub(crate) fn mark_unknown(&mut self, key: FileKey) {
         self.0.insert(key, None);
     }
 
     /// Returns whether lop made the last status change of a file.
-    pub(crate) fn has(&self, file: &Stat) -> bool {
+    pub(crate) fn is_last_change(&self, file: &Stat) -> bool {
         self.of(file.key()).is_some_and(|status| status.after_ns == file.ctime_ns)
     }
 
@@ -69,7 +69,7 @@ impl Statuses {
         for (key, status) in later.0 {
             match status {
                 Some(status) => self.link(key, status),
-                None => self.doubt(key),
+                None => self.mark_unknown(key),
             }
         }
     }
@@ -151,29 +151,29 @@ mod tests {
     #[test]
     fn a_chain_without_a_gap_goes_from_its_first_time_to_its_last() {
         let mut statuses = Statuses::default();
-        statuses.note(&stat(1), Some(stat(2)));
-        statuses.note(&stat(2), Some(stat(3)));
-        statuses.note(&stat(2), Some(stat(3)));
+        statuses.record(&stat(1), Some(stat(2)));
+        statuses.record(&stat(2), Some(stat(3)));
+        statuses.record(&stat(2), Some(stat(3)));
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: Some(1), after_ns: 3 }));
         let mut later = Statuses::default();
-        later.note(&stat(3), Some(stat(4)));
+        later.record(&stat(3), Some(stat(4)));
         statuses.add(later);
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: Some(1), after_ns: 4 }));
-        assert!(statuses.has(&stat(4)) && !statuses.has(&stat(3)));
+        assert!(statuses.is_last_change(&stat(4)) && !statuses.is_last_change(&stat(3)));
     }
 
     #[test]
     fn after_a_gap_nothing_is_known() {
         let mut statuses = Statuses::default();
-        statuses.note(&stat(1), Some(stat(2)));
-        statuses.note(&stat(7), Some(stat(8)));
+        statuses.record(&stat(1), Some(stat(2)));
+        statuses.record(&stat(7), Some(stat(8)));
         assert_eq!(statuses.of(KEY), None);
-        statuses.note(&stat(8), Some(stat(9)));
+        statuses.record(&stat(8), Some(stat(9)));
         assert_eq!(statuses.of(KEY), None);
-        statuses.note_made(&stat(10));
+        statuses.record_made(&stat(10));
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: None, after_ns: 10 }));
         let mut later = Statuses::default();
-        later.doubt(KEY);
+        later.mark_unknown(KEY);
         statuses.add(later);
         assert_eq!(statuses.of(KEY), None);
     }

@@ -62,17 +62,17 @@ pub(crate) fn undo_substitute_of(intent: &Intent, inode: u64, staging: &Staging)
 /// Returns the substitute that the run put in a file's place, if `now` is that entry. Fails with
 /// [`Reason::NameTaken`] if it is not.
 pub(crate) fn substitute_in_place(
-    noted: &LoggedIntent,
+    logged: &LoggedIntent,
     (dir, name): (&Dir, &CStr),
     now: &Stat,
 ) -> Result<Substitute, Reason> {
-    let new = substitute_of(noted, now.device);
+    let new = substitute_of(logged, now.device);
     let is = match &new {
         Substitute::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
         // Where inode numbers change with each mount, the link cannot be attributed to its file. But a file with
         // several names does not lose its last one here.
         Substitute::Link(_) => {
-            let may_be = now.links > 1 && has_size_and_time_of_kept(&noted.intent, now);
+            let may_be = now.links > 1 && has_size_and_time_of_kept(&logged.intent, now);
             let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
             return if may_be && is_numbered_anew {
                 Ok(Substitute::Link(vec![now.key()]))

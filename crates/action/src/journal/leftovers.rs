@@ -14,16 +14,16 @@ use crate::journal::replay::{Fate, Replay};
 use crate::staging::dir::{Staging, open_staging};
 
 /// How many directories are kept open.
-const OPEN_DIRS: usize = 4;
+const MAX_OPEN_DIRS: usize = 4;
 
 /// Counts those files of a run as acted on that are still in its staging directories, so that they get restored.
 pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
-    let mut reach = Reach::new(OPEN_DIRS);
+    let mut reach = Reach::new(MAX_OPEN_DIRS);
     let mut all = Leftovers::default();
-    for (&number, (path, _)) in &replay.stores {
+    for (&number, (path, _)) in &replay.staging_dirs {
         // A directory that cannot be opened now is reported when a file in it is needed.
         if let Ok(staging) = open_staging(number, path, &mut reach) {
-            all.look_into(&staging);
+            all.add_from(&staging);
         }
     }
     for &n in all.files.iter().chain(&all.copies) {
@@ -33,7 +33,7 @@ pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
     copies.retain(|n| replay.entries.contains_key(n));
     copies.sort_unstable();
     copies.dedup();
-    replay.copies = copies;
+    replay.undo_leftovers = copies;
 }
 
 /// Entries in staging directories, by the numbers of their intents.
@@ -47,9 +47,9 @@ pub(crate) struct Leftovers {
 
 impl Leftovers {
     /// Adds the entries of a staging directory, as far as it can be listed.
-    pub(crate) fn look_into(&mut self, staging: &Staging) {
+    pub(crate) fn add_from(&mut self, staging: &Staging) {
         let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
-            dir.for_each(&mut DirBuffer::default(), |item| match left(staging, item.name) {
+            dir.for_each(&mut DirBuffer::default(), |item| match leftover(staging, item.name) {
                 Some((n, Leftover::File)) => self.files.push(n),
                 Some((n, Leftover::Copy)) => self.copies.push(n),
                 None => {}
@@ -66,7 +66,7 @@ enum Leftover {
     Copy,
 }
 
-fn left(staging: &Staging, name: &CStr) -> Option<(u64, Leftover)> {
+fn leftover(staging: &Staging, name: &CStr) -> Option<(u64, Leftover)> {
     let text = staging.own(name)?;
     let (number, suffix) = text.split_once('.').unwrap_or((text, ""));
     let number = number_of_name(&std::ffi::CString::new(number).ok()?)?;

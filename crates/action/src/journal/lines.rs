@@ -27,9 +27,9 @@ pub(crate) const FORMAT: u32 = 2;
 pub(crate) const APPEND_MARK: &[u8] = b"\n\n";
 
 /// The bytes between a record and its checksum, the number of hexadecimal digits, and the bytes after them.
-const MARK: &[u8] = br#","sum":""#;
-const DIGITS: usize = 16;
-const END: &[u8] = br#""}"#;
+const CHECKSUM_KEY: &[u8] = br#","sum":""#;
+const CHECKSUM_DIGITS: usize = 16;
+const LINE_END: &[u8] = br#""}"#;
 
 /// Lines to append in one write.
 #[derive(Debug, Default)]
@@ -44,9 +44,9 @@ impl Lines {
         let closed = self.0.pop();
         debug_assert_eq!(closed, Some(b'}'), "a record is an object");
         let sum = checksum(&self.0[start..]);
-        self.0.extend_from_slice(MARK);
+        self.0.extend_from_slice(CHECKSUM_KEY);
         self.0.extend_from_slice(format!("{sum:016x}").as_bytes());
-        self.0.extend_from_slice(END);
+        self.0.extend_from_slice(LINE_END);
         self.0.push(b'\n');
     }
 
@@ -65,9 +65,12 @@ impl Lines {
 
 /// Returns whether a line, without its newline, has a valid checksum.
 pub(crate) fn is_whole(line: &[u8]) -> bool {
-    let Some(at) = line.len().checked_sub(MARK.len() + DIGITS + END.len()) else { return false };
+    let Some(at) = line.len().checked_sub(CHECKSUM_KEY.len() + CHECKSUM_DIGITS + LINE_END.len())
+    else {
+        return false;
+    };
     let (record, tail) = line.split_at(at);
-    let digits = tail.strip_prefix(MARK).and_then(|tail| tail.strip_suffix(END));
+    let digits = tail.strip_prefix(CHECKSUM_KEY).and_then(|tail| tail.strip_suffix(LINE_END));
     digits.is_some_and(|digits| digits == format!("{:016x}", checksum(record)).as_bytes())
 }
 

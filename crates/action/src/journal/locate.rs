@@ -14,11 +14,11 @@ use crate::error::{Error, Reason};
 use crate::journal::record::Intent;
 use crate::journal::replay::Replay;
 use crate::staging::dir::{
-    Staging, open_staging, parent_of_store, remove_staging_if_empty, restore_staging,
+    Staging, open_staging, parent_of_outer, remove_staging_if_empty, restore_staging,
 };
 
 /// How many directories are kept open.
-const OPEN_DIRS: usize = 64;
+const MAX_OPEN_DIRS: usize = 64;
 
 /// The open location of an intent's file.
 pub(crate) struct IntentLocation {
@@ -35,7 +35,7 @@ pub(crate) struct IntentLocator<'a> {
 
 impl<'a> IntentLocator<'a> {
     pub(crate) fn new(replay: &'a Replay) -> Self {
-        IntentLocator { replay, reach: Reach::new(OPEN_DIRS) }
+        IntentLocator { replay, reach: Reach::new(MAX_OPEN_DIRS) }
     }
 
     /// Opens the location of an intent.
@@ -101,7 +101,7 @@ impl<'a> IntentLocator<'a> {
     /// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
     pub(crate) fn cleanup(&mut self) -> bool {
         let mut is_clean = true;
-        for (path, _) in self.replay.stores.values() {
+        for (path, _) in self.replay.staging_dirs.values() {
             is_clean &= remove_staging_if_empty(path, &mut self.reach);
         }
         is_clean
@@ -112,8 +112,8 @@ impl<'a> IntentLocator<'a> {
         // Opened first, as the cleanup may remove them. A directory that cannot be opened is on a file system that
         // is not mounted, where nothing changed.
         let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
-        for (path, _) in self.replay.stores.values() {
-            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_store(path)));
+        for (path, _) in self.replay.staging_dirs.values() {
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_outer(path)));
             open.extend(dir.ok().map(|dir| (&path[..], dir)));
         }
         let is_clean = self.cleanup();
@@ -125,7 +125,7 @@ impl<'a> IntentLocator<'a> {
 
     /// Returns the reason for a file that is not in its staging directory.
     pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
-        let store = intent.store.and_then(|number| self.replay.stores.get(&number));
+        let store = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
         store.map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging {
             store: path.clone(),
         })
@@ -133,13 +133,13 @@ impl<'a> IntentLocator<'a> {
 
     /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
     fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
-        let store = self.replay.stores.get(&number).map(|(path, _)| &path[..]);
+        let store = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
         store.ok_or_else(|| std::io::Error::other("the journal no longer tells where its store is"))
     }
 
     /// Returns the ID of the file system that an intent's file is on.
     pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
-        let store = intent.store.and_then(|number| self.replay.stores.get(&number));
+        let store = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
         store.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
     }
 }

@@ -78,7 +78,7 @@ impl Journal {
     /// # Errors
     ///
     /// As for [`Journal::append`].
-    pub(crate) fn note(&self, record: &impl Serialize) -> Result<(), Error> {
+    pub(crate) fn append_record(&self, record: &impl Serialize) -> Result<(), Error> {
         let mut lines = Lines::default();
         lines.push(record);
         self.append(&lines, true)

@@ -75,7 +75,7 @@ pub(crate) struct Replay {
     path: PathBuf,
     file: std::fs::File,
     pub(crate) run: u64,
-    pub(crate) by: Kind,
+    pub(crate) kind: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
     /// When the last undo of the run ended, if the journal has the time.
@@ -84,8 +84,8 @@ pub(crate) struct Replay {
     /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,
     /// Whether an undo has begun and not ended.
-    pub(crate) undoing: bool,
-    pub(crate) stores: BTreeMap<u32, (Vec<u8>, u64)>,
+    pub(crate) is_undoing: bool,
+    pub(crate) staging_dirs: BTreeMap<u32, (Vec<u8>, u64)>,
     /// All intents, by number.
     pub(crate) entries: BTreeMap<u64, IntentEntry>,
     /// The identities of files that had several names when the run began, by intent.
@@ -103,7 +103,7 @@ pub(crate) struct Replay {
     /// The inodes of copies that an undo made, by intent.
     made: HashMap<u64, u64>,
     /// Intents of which an undo left something in a staging directory.
-    pub(crate) copies: Vec<u64>,
+    pub(crate) undo_leftovers: Vec<u64>,
     /// The new path of a directory that moved since.
     moved: Option<MovedDir>,
     /// The inodes of links that are not the kept file's, by intent.
@@ -149,19 +149,19 @@ impl Replay {
         Ok(read.map(|(replay, damaged)| Replay { damaged, ..replay }))
     }
 
-    fn new(path: &Path, file: std::fs::File, by: Kind) -> Replay {
+    fn new(path: &Path, file: std::fs::File, kind: Kind) -> Replay {
         Replay {
             path: path.into(),
             file,
             run: 0,
-            by,
+            kind,
             started_ms: 0,
             ended_ms: None,
             undone_ms: None,
             freed: 0,
             damaged: 0,
-            undoing: false,
-            stores: BTreeMap::new(),
+            is_undoing: false,
+            staging_dirs: BTreeMap::new(),
             entries: BTreeMap::new(),
             linked: HashMap::new(),
             keys: HashSet::new(),
@@ -170,7 +170,7 @@ impl Replay {
             statuses: HashMap::new(),
             linked_statuses: HashMap::new(),
             made: HashMap::new(),
-            copies: Vec::new(),
+            undo_leftovers: Vec::new(),
             moved: None,
             links: HashMap::new(),
         }
@@ -197,7 +197,7 @@ impl Replay {
             Record::Begin { .. } => {}
             Record::Will(intent) => self.will(&intent, at, length),
             Record::Store { store, path, fsid } => {
-                self.stores.insert(store, (path.0, fsid));
+                self.staging_dirs.insert(store, (path.0, fsid));
             }
             Record::Equal { n, digest } => {
                 self.digests.extend(digest.map(|digest| (n, digest)));
@@ -223,9 +223,9 @@ impl Replay {
             Record::Made { n, inode } => {
                 self.made.insert(n, inode);
             }
-            Record::UndoBegin => self.undoing = true,
+            Record::UndoBegin => self.is_undoing = true,
             Record::UndoEnd { ended_ms } => {
-                self.undoing = false;
+                self.is_undoing = false;
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
             Record::End { ended_ms, freed, .. } => {
@@ -297,7 +297,7 @@ impl Replay {
     /// Returns how many bytes an undo copies at most to restore a file.
     pub(crate) fn copied_bytes(&self, n: u64) -> u64 {
         let size = self.entries.get(&n).map_or(0, |entry| entry.size);
-        if self.by.is_undone_by_copy() { size } else { 0 }
+        if self.kind.is_undone_by_copy() { size } else { 0 }
     }
 
     /// Returns whether the run has files to restore.
@@ -316,7 +316,7 @@ impl Replay {
             entry.fate = Fate::Done;
         }
         let above = |path: &[u8]| split(split(path).0).0.to_vec();
-        for (store, _) in self.stores.values_mut() {
+        for (store, _) in self.staging_dirs.values_mut() {
             let (from, to) = (above(store), above(path));
             self.moved = (from != to).then_some(MovedDir { from, to });
             *store = path.to_vec();

@@ -12,7 +12,7 @@ pub(crate) struct CopyMarks {
 }
 
 /// Names of directories whose files may disappear at any time.
-const PASSING: [&str; 14] = [
+const TRANSIENT_DIRS: [&str; 14] = [
     "trash",
     ".trash",
     "$recycle.bin",
@@ -30,21 +30,21 @@ const PASSING: [&str; 14] = [
 ];
 
 /// Names of directories for incoming files, and for copies.
-const ASIDE: [&str; 8] =
+const INCOMING_DIRS: [&str; 8] =
     ["downloads", "download", "téléchargements", "descargas", "scaricati", "old", "bak", "copies"];
 
 /// Words in the names of directories that contain copies.
-const BACKUP: [&str; 3] = ["backup", "backups", "bak"];
+const BACKUP_WORDS: [&str; 3] = ["backup", "backups", "bak"];
 
 /// The word that file managers append to the name of a copy, in several languages.
-const COPY: [&str; 5] = ["copy", "kopie", "copie", "copia", "cópia"];
+const COPY_WORDS: [&str; 5] = ["copy", "kopie", "copie", "copia", "cópia"];
 
 /// Prefixes that file managers give to the name of a copy.
-const COPY_OF: [&str; 6] =
+const COPY_PREFIXES: [&str; 6] =
     ["copy of ", "kopie von ", "copie de ", "copia de ", "copia di ", "cópia de "];
 
 /// Suffixes of files that were put aside.
-const SUFFIXES: [&str; 4] = [".bak", ".orig", ".old", ".tmp"];
+const ASIDE_SUFFIXES: [&str; 4] = [".bak", ".orig", ".old", ".tmp"];
 
 impl CopyMarks {
     /// Returns the marks of a file with this path.
@@ -81,10 +81,11 @@ impl CopyMarks {
 /// Returns the weight of a directory's name, and the name.
 fn folder(name: &str) -> Option<(u8, String)> {
     let lower = name.to_lowercase();
-    let is_passing = PASSING.contains(&lower.as_str()) || lower.starts_with(".trash-");
+    let is_transient = TRANSIENT_DIRS.contains(&lower.as_str()) || lower.starts_with(".trash-");
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    let is_aside = ASIDE.contains(&lower.as_str()) || words.any(|word| BACKUP.contains(&word));
-    let weight = if is_passing { 2 } else { u8::from(is_aside) };
+    let is_incoming =
+        INCOMING_DIRS.contains(&lower.as_str()) || words.any(|word| BACKUP_WORDS.contains(&word));
+    let weight = if is_transient { 2 } else { u8::from(is_incoming) };
     (weight > 0).then(|| (weight, name.to_string()))
 }
 
@@ -92,14 +93,14 @@ fn folder(name: &str) -> Option<(u8, String)> {
 fn mark_of(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let suffix =
-        SUFFIXES.iter().find(|suffix| lower.len() > suffix.len() && lower.ends_with(*suffix));
+        ASIDE_SUFFIXES.iter().find(|suffix| lower.len() > suffix.len() && lower.ends_with(*suffix));
     if let Some(suffix) = suffix {
         return Some((*suffix).into());
     }
     if lower.len() > 1 && lower.ends_with('~') {
         return Some("~".into());
     }
-    if let Some(of) = COPY_OF.iter().find(|of| lower.starts_with(*of)) {
+    if let Some(of) = COPY_PREFIXES.iter().find(|of| lower.starts_with(*of)) {
         return Some(of.trim_end().into());
     }
     for conflict in ["sync-conflict", "conflicted copy"] {
@@ -121,7 +122,7 @@ fn number_of(stem: &str) -> Option<String> {
 /// Returns the word for "copy" at the end of a stem, also in brackets or before a number.
 fn copy_word(stem: &str) -> Option<String> {
     let end = stem.trim_end_matches(|c: char| c.is_ascii_digit() || " ()".contains(c));
-    let word = COPY.iter().find(|word| end.ends_with(*word))?;
+    let word = COPY_WORDS.iter().find(|word| end.ends_with(*word))?;
     let before = end[..end.len() - word.len()].chars().next_back()?;
     (!before.is_alphanumeric()).then(|| (*word).into())
 }

@@ -26,7 +26,7 @@ pub(crate) struct KeptLocation<'k> {
 }
 
 impl KeptLocation<'_> {
-    /// Checks that a kind of action is possible on a file with the metadata `going`. `there` is its file system, if
+    /// Checks that a kind of action is possible on a file with the metadata `redundant`. `there` is its file system, if
     /// known. `distinct` are directories in which the user declared that there are no aliases.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl KeptLocation<'_> {
     pub(crate) fn check(
         &self,
         kind: Kind,
-        going: &Stat,
+        redundant: &Stat,
         there: Option<Volume>,
         distinct: &[Vec<u8>],
     ) -> Result<(), Reason> {
@@ -44,9 +44,9 @@ impl KeptLocation<'_> {
             return Err(Reason::Unsupported { file_system: volume.name(), kind });
         }
         // A btrfs snapshot has the times of its original, but is another file.
-        let may_show = there.is_some_and(|there| !there.is_local(going.device));
-        let is_shown = may_show && have_same_times(self.stat, going);
-        let is_distinct = self.stat.device == going.device
+        let may_show = there.is_some_and(|there| !there.is_local(redundant.device));
+        let is_shown = may_show && have_same_times(self.stat, redundant);
+        let is_distinct = self.stat.device == redundant.device
             || volume.is_local(self.stat.device) && !is_shown
             || distinct.iter().any(|dir| is_below(dir, self.path));
         if is_distinct { Ok(()) } else { Err(Reason::MaybeAlias { file_system: volume.name() }) }

@@ -24,7 +24,7 @@ use crate::undo::outcome::UndoOutcome;
 use crate::undo::run::undo_run;
 
 /// How many directories are kept open.
-const OPEN_DIRS: usize = 4;
+const MAX_OPEN_DIRS: usize = 4;
 
 /// The runs that have files in one or more quarantine directories.
 #[derive(Debug)]
@@ -64,31 +64,34 @@ impl Quarantine {
     ///
     /// If the directory cannot be listed. Nothing on disk changes.
     pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
-        let mut reach = Reach::new(OPEN_DIRS);
-        let is_store = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
-        let stores = if is_store(dir) {
+        let mut reach = Reach::new(MAX_OPEN_DIRS);
+        let is_staging_dir = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
+        let staging_dirs = if is_staging_dir(dir) {
             vec![dir.to_vec()]
         } else {
             let mut below = dirs_in(dir, &mut reach)?;
-            below.retain(|path| is_store(path));
+            below.retain(|path| is_staging_dir(path));
             below
         };
         let mut runs = Vec::new();
-        for store in stores {
+        for store in staging_dirs {
             // A directory of another user may contain forged manifests.
-            let own = reach.dir(&store).and_then(check_private).context(Op::Open, || shown(&store));
+            let own = reach
+                .dir(&store)
+                .and_then(check_private)
+                .context(Op::Open, || display_path(&store));
             let listed = own.map_err(Error::File).and_then(|()| dirs_in(&store, &mut reach));
             for run in listed.unwrap_or_else(|error| {
                 unreadable(error);
                 Vec::new()
             }) {
-                match shelved(&run, &mut reach, &mut unreadable) {
-                    Ok(shelved) => runs.extend(shelved),
+                match quarantined_run(&run, &mut reach, &mut unreadable) {
+                    Ok(run) => runs.extend(run),
                     Err(error) => unreadable(error),
                 }
             }
         }
-        runs.sort_by_key(|shelved| shelved.replay.started_ms);
+        runs.sort_by_key(|run| run.replay.started_ms);
         Ok(Quarantine { runs })
     }
 
@@ -172,14 +175,14 @@ impl RestoreOutcome {
 }
 
 /// Returns the files of a run in its staging directory; `None` if there are none.
-fn shelved(
+fn quarantined_run(
     path: &[u8],
     reach: &mut Reach,
     unreadable: &mut impl FnMut(Error),
 ) -> Result<Option<QuarantinedRun>, Error> {
-    let staging = open_staging(0, path, reach).context(Op::Open, || shown(path))?;
+    let staging = open_staging(0, path, reach).context(Op::Open, || display_path(path))?;
     let mut found = Leftovers::default();
-    found.look_into(&staging);
+    found.add_from(&staging);
     if found.files.is_empty() {
         return Ok(None);
     }
@@ -198,7 +201,7 @@ fn shelved(
 
 /// Returns the paths of the subdirectories of a directory.
 fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
-    let dir = reach.dir(path).context(Op::Open, || shown(path))?;
+    let dir = reach.dir(path).context(Op::Open, || display_path(path))?;
     let mut found: Vec<CString> = Vec::new();
     let listed = dir.open_below_within(b".").and_then(|list| {
         list.for_each(&mut DirBuffer::default(), |item| {
@@ -207,12 +210,12 @@ fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
             }
         })
     });
-    listed.context(Op::List, || shown(path))?;
+    listed.context(Op::List, || display_path(path))?;
     found.retain(|name| dir.stat_child(name).is_ok_and(|stat| stat.kind == Entry::Dir));
     let above = path.strip_suffix(b"/").unwrap_or(path);
     Ok(found.into_iter().map(|name| [above, b"/", name.to_bytes()].concat()).collect())
 }
 
-fn shown(path: &[u8]) -> PathBuf {
+fn display_path(path: &[u8]) -> PathBuf {
     OsStr::from_bytes(path).into()
 }

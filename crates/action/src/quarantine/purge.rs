@@ -73,7 +73,7 @@ pub(crate) fn list_quarantined(run: u64, replay: &Replay) -> Result<Vec<Quaranti
 }
 
 fn quarantined(replay: &Replay) -> impl Iterator<Item = u64> {
-    replay.with_fate(Fate::Done).filter(|_| replay.by == Kind::Quarantine)
+    replay.with_fate(Fate::Done).filter(|_| replay.kind == Kind::Quarantine)
 }
 
 /// Permanently removes the files of a run that are in quarantine, and adds the result to `purged`.

@@ -47,48 +47,48 @@ impl Worker<'_> {
         let Some(staging) = &one.staging else {
             self.share(one, kept)?;
             // Sharing extents changes neither names nor the status.
-            self.outcome.statuses.note(&now, Some(now));
+            self.outcome.statuses.record(&now, Some(now));
             return Ok((freed, None));
         };
-        self.note_times(one)?;
-        let place = NameSwap::for_action(&one.opened.dir, &one.opened.name, staging, one.n);
+        self.remember_times(one)?;
+        let names = NameSwap::for_action(&one.opened.dir, &one.opened.name, staging, one.n);
         let mut new = match (self.shared.options.kind, &one.link) {
             (Kind::Hardlink, _) => Substitute::Link(vec![kept.stat.key()]),
-            (Kind::Separate, _) => self.copy(one, &place, &now)?,
+            (Kind::Separate, _) => self.copy(one, &names, &now)?,
             (_, Some(target)) => Substitute::Symlink(target.clone()),
             _ => Substitute::Nothing,
         };
         let copy = match new {
-            Substitute::Copy { .. } => staging.dir.open_file(&place.new).ok(),
+            Substitute::Copy { .. } => staging.dir.open_file(&names.new).ok(),
             _ => None,
         };
         let copy_lease = copy.as_ref().map(File::keep_writers_away);
-        match self.change_name(one, &place, kept, &mut new, &lease) {
+        match self.change_name(one, &names, kept, &mut new, &lease) {
             Ok(()) => {
                 if let (Some(copy), Some(lease)) = (&copy, &copy_lease) {
-                    self.note_copy(copy, &now, lease);
+                    self.record_copy(copy, &now, lease);
                 }
-                Ok((freed, self.note_status(one, &now, &lease)))
+                Ok((freed, self.record_status(one, &now, &lease)))
             }
             Err(reason) => {
                 // The copy may have had the name for a moment, and a program may have written to it there.
                 let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
-                place.roll_back_if(&new, &is_untouched).and(Err(reason))
+                names.roll_back_if(&new, &is_untouched).and(Err(reason))
             }
         }
     }
 
     /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
-    fn note_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
+    fn record_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
         let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
         if let Some(copy) = copy.filter(|_| is_alone(lease)) {
-            self.outcome.statuses.note_made(&copy);
+            self.outcome.statuses.record_made(&copy);
         }
     }
 
     /// Records the status change time that the change of name gave to a file. Returns it if the file still has a
     /// name.
-    fn note_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
+    fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
             return None;
@@ -96,46 +96,46 @@ impl Worker<'_> {
         // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
         // may have written since the name changed.
         let now = one.opened.file.stat_now().ok().filter(|_| is_alone(lease));
-        statuses.note(was, now);
+        statuses.record(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
     }
 
     fn change_name(
         &self,
         one: &Redundant<'_>,
-        place: &NameSwap<'_>,
+        names: &NameSwap<'_>,
         kept: &KeptFile<'_>,
         new: &mut Substitute,
         lease: &Lease<'_>,
     ) -> Result<(), Reason> {
-        let staging = &place.staging.dir;
+        let staging = &names.staging.dir;
         let taken = match new {
             Substitute::Link(keys) => {
-                self.link(one.n, place, kept, keys)?;
-                let taken = place.swap()?;
-                self.note_link_in_place(one.n, place, kept, keys)?;
+                self.link(one.n, names, kept, keys)?;
+                let taken = names.swap()?;
+                self.journal_link_in_place(one.n, names, kept, keys)?;
                 taken
             }
             Substitute::Symlink(target) => {
                 let failed = failed_link(Kind::Symlink, &one.opened.volume);
-                staging.make_symlink(target, &place.new).map_err(failed)?;
+                staging.make_symlink(target, &names.new).map_err(failed)?;
                 if kept.is_local() {
-                    place.swap()?
+                    names.swap()?
                 } else {
                     // If the kept file were this very file after all, its server would follow the link back to
                     // itself.
                     let new = Substitute::Symlink(target.clone());
-                    place.swap_in_steps(|taken| check_kept(kept, &new, taken))?
+                    names.swap_in_steps(|taken| check_kept(kept, &new, taken))?
                 }
             }
-            Substitute::Copy { .. } => place.swap()?,
-            Substitute::Nothing => place.take_out()?,
+            Substitute::Copy { .. } => names.swap()?,
+            Substitute::Nothing => names.take_out()?,
         };
         check_taken(&taken, &one.opened)?;
         // This check must follow the removal of the name: of two runs that take each other's kept file, one sees it.
         check_kept(kept, new, &taken)?;
         check_unwritten(&taken, &one.opened.file, lease)?;
-        if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { place.remove(&taken) }
+        if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { names.remove(&taken) }
     }
 
     /// Makes another name of the kept file, in the staging directory.
@@ -145,42 +145,42 @@ impl Worker<'_> {
     fn link(
         &self,
         n: u64,
-        place: &NameSwap<'_>,
+        names: &NameSwap<'_>,
         kept: &KeptFile<'_>,
         keys: &mut Vec<FileKey>,
     ) -> Result<(), Reason> {
-        let staging = &place.staging.dir;
+        let staging = &names.staging.dir;
         let failed = failed_link(Kind::Hardlink, kept.volume);
-        staging.link_file(kept.file, &place.new).map_err(failed)?;
-        let made = staging.stat_child(&place.new).map_err(Reason::failed(Op::Stat))?;
+        staging.link_file(kept.file, &names.new).map_err(failed)?;
+        let made = staging.stat_child(&names.new).map_err(Reason::failed(Op::Stat))?;
         if made.links < 2 {
             // The file system does not count links (sshfs), so a link could not be told from a last name.
-            staging.remove_name(&place.new).map_err(Reason::failed(Op::Remove))?;
+            staging.remove_name(&names.new).map_err(Reason::failed(Op::Remove))?;
             let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
             return Err(Reason::Unsupported { file_system, kind });
         }
-        self.note_link(n, &made, keys)
+        self.journal_link(n, &made, keys)
     }
 
     /// Reads the identity of the link under its final name. It can differ from the first one where names cannot be
     /// exchanged.
-    fn note_link_in_place(
+    fn journal_link_in_place(
         &self,
         n: u64,
-        place: &NameSwap<'_>,
+        names: &NameSwap<'_>,
         kept: &KeptFile<'_>,
         keys: &mut Vec<FileKey>,
     ) -> Result<(), Reason> {
         if keys.len() < 2 {
             return Ok(());
         }
-        let now = place.dir.stat_child(place.name).map_err(Reason::failed(Op::Stat))?;
+        let now = names.dir.stat_child(names.name).map_err(Reason::failed(Op::Stat))?;
         let is_link = now.links > 1 && same_bytes(&now, kept.stat);
-        if is_link { self.note_link(n, &now, keys) } else { Ok(()) }
+        if is_link { self.journal_link(n, &now, keys) } else { Ok(()) }
     }
 
     /// Records in the journal an identity of a link that is not the kept file's.
-    fn note_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
+    fn journal_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
         if keys.contains(&link.key()) {
             return Ok(());
         }
@@ -195,14 +195,14 @@ impl Worker<'_> {
     fn copy(
         &mut self,
         one: &Redundant<'_>,
-        place: &NameSwap<'_>,
+        names: &NameSwap<'_>,
         now: &Stat,
     ) -> Result<Substitute, Reason> {
         let file = &one.opened.file;
         let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
         let copy = CopyJob { source: file, like: now, xattrs: &xattrs, digest: false };
-        let staging = &place.staging.dir;
-        let made = copy.make(place, &mut self.scratch, &self.meter).and_then(|made| {
+        let staging = &names.staging.dir;
+        let made = copy.make(names, &mut self.scratch, &self.meter).and_then(|made| {
             if !made.has_owner {
                 let source = io::ErrorKind::PermissionDenied.into();
                 return Err(Reason::Failed { op: Op::Change, source });
@@ -211,12 +211,12 @@ impl Worker<'_> {
             new.sync().map_err(Reason::failed(Op::Sync))?;
             let made = new.stat().map_err(Reason::failed(Op::Stat))?;
             staging
-                .move_new(&place.temp, staging, &place.new)
+                .move_new(&names.temp, staging, &names.new)
                 .map_err(Reason::failed(Op::Rename))?;
             Ok(Substitute::copy(&made))
         });
         if made.is_err() {
-            place.remove_temp();
+            names.remove_temp();
         }
         made
     }
@@ -246,7 +246,7 @@ impl Worker<'_> {
     }
 
     /// Remembers the times of a file's directory if they must be restored.
-    fn note_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
+    fn remember_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
         if !self.shared.options.directory_times {
             return Ok(());
         }

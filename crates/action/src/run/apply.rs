@@ -58,7 +58,7 @@ pub struct DiskBatch<'a> {
 pub(crate) struct RunContext<'a> {
     pub(crate) options: &'a ApplyOptions,
     pub(crate) journal: &'a Journal,
-    pub(crate) stores: &'a StagingDirs,
+    pub(crate) staging_dirs: &'a StagingDirs,
     /// The manifests of the staging directories; only for quarantine.
     pub(crate) manifests: Option<Manifests>,
     pub(crate) progress: &'a Progress,
@@ -104,7 +104,7 @@ pub(crate) fn apply_groups(
         outcome.add(part);
         answer = answer.and(ended);
     }
-    let finished = shared.stores.finish(outcome.done > 0, &mut Reach::new(1));
+    let finished = shared.staging_dirs.finish(outcome.done > 0, &mut Reach::new(1));
     answer = answer.and(finished.map_err(Into::into));
     outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (outcome, answer)
@@ -169,7 +169,7 @@ fn on_disk(
             }
             meter.tick();
         };
-        let noted = worker.note(false);
+        let noted = worker.flush_lines(false);
         (worker.outcome, answer.and(noted))
     })
 }
@@ -197,7 +197,7 @@ impl Worker<'_> {
     }
 
     /// Writes the collected lines to the journal and clears them. If `urgent`, waits until they are on the disk.
-    pub(crate) fn note(&mut self, urgent: bool) -> Result<(), Error> {
+    pub(crate) fn flush_lines(&mut self, urgent: bool) -> Result<(), Error> {
         self.shared.journal.append(&self.lines, urgent)?;
         self.lines.clear();
         Ok(())

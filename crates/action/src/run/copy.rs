@@ -42,12 +42,12 @@ impl CopyJob<'_> {
     /// The reason of the failure. A part of the copy may exist under the temp name; the caller removes it.
     pub(crate) fn make(
         &self,
-        place: &NameSwap<'_>,
+        names: &NameSwap<'_>,
         scratch: &mut Scratch,
         meter: &Meter<'_>,
     ) -> Result<CopiedFile, Reason> {
         let size = self.like.size;
-        let new = place.staging.dir.create_file(&place.temp).map_err(Reason::failed(Op::Create))?;
+        let new = names.staging.dir.create_file(&names.temp).map_err(Reason::failed(Op::Create))?;
         let copied = new.copy_from(self.source, size, |bytes| meter.step(bytes));
         copied.map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;

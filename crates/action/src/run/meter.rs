@@ -30,7 +30,7 @@ impl<'w> Meter<'w> {
     /// If the user asked to stop.
     pub(crate) fn step(&self, bytes: u64) -> io::Result<()> {
         self.progress.bytes_done.fetch_add(bytes, Relaxed);
-        self.note(bytes);
+        self.add_counted(bytes);
         self.progress.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
     }
 
@@ -40,7 +40,7 @@ impl<'w> Meter<'w> {
     }
 
     /// Notes bytes that the progress has already counted.
-    pub(crate) fn note(&self, bytes: u64) {
+    pub(crate) fn add_counted(&self, bytes: u64) {
         self.counted.set(self.counted.get().saturating_add(bytes));
     }
 

@@ -66,15 +66,15 @@ impl Worker<'_> {
             }
         };
         let elsewhere = group.others.last().is_some_and(|last| last.path == group.keep.path);
-        let mut going = Vec::with_capacity(others.len());
+        let mut redundant = Vec::with_capacity(others.len());
         for other in others {
-            match self.open_going(&kept, other, group.digest, elsewhere, ours) {
-                Ok(open) => going.push(open),
-                Err(StagingFailure::Here(reason)) => self.refuse(&other.path, None, reason),
-                Err(StagingFailure::Anywhere(error)) => return Err(error),
+            match self.open_redundant(&kept, other, group.digest, elsewhere, ours) {
+                Ok(open) => redundant.push(open),
+                Err(StagingFailure::File(reason)) => self.refuse(&other.path, None, reason),
+                Err(StagingFailure::Run(error)) => return Err(error),
             }
         }
-        Ok(Some((kept, going)))
+        Ok(Some((kept, redundant)))
     }
 
     /// Opens a file and checks that it has not changed since it was planned.
@@ -96,7 +96,7 @@ impl Worker<'_> {
         Ok(OpenedFile { target, dir, name, file, volume, stat })
     }
 
-    fn open_going<'g>(
+    fn open_redundant<'g>(
         &mut self,
         kept: &OpenedFile<'_>,
         target: &'g Target,
@@ -104,7 +104,7 @@ impl Worker<'_> {
         elsewhere: bool,
         ours: &OwnChanges,
     ) -> Result<Redundant<'g>, StagingFailure> {
-        let here = StagingFailure::Here;
+        let here = StagingFailure::File;
         let opened = self.open(target, ours).map_err(here)?;
         let kind = self.shared.options.kind;
         let is_same = opened.stat.key() == kept.stat.key();
@@ -157,7 +157,7 @@ impl Worker<'_> {
     fn staging(&mut self, opened: &OpenedFile<'_>) -> Result<Staging, StagingFailure> {
         let Worker { shared, reach, used, .. } = self;
         let dir_path = split(&opened.target.path).0;
-        used.staging(shared.stores, &opened.stat, dir_path, reach, shared.journal)
+        used.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
     }
 
     /// Ensures that a file's content is on the disk before anything relies on it.
@@ -165,7 +165,7 @@ impl Worker<'_> {
         if !self.shared.options.kind.changes_names() {
             return Ok(());
         }
-        self.shared.stores.sync(opened.stat.device, &opened.dir)
+        self.shared.staging_dirs.sync(opened.stat.device, &opened.dir)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::plan::kind::Kind;
 use crate::run::apply::Worker;
 
 /// How many bytes of a file are prefetched. Beyond that, a file is read in long ranges anyway.
-const OF_EACH: u64 = 1 << 20;
+const MAX_PREFETCH_BYTES_PER_FILE: u64 = 1 << 20;
 
 /// How many bytes a batch prefetches. The page cache keeps them until they are compared.
-const OF_ALL: u64 = 64 << 20;
+const MAX_PREFETCH_BYTES: u64 = 64 << 20;
 
 impl Worker<'_> {
     /// Starts to prefetch the prefixes of files, given with their sizes.
@@ -26,9 +26,9 @@ impl Worker<'_> {
         let mut files: Vec<(Option<u64>, &File, u64)> =
             files.map(|(file, size)| (place(file), file, size)).collect();
         files.sort_by_key(|&(place, ..)| place);
-        let mut left = OF_ALL;
+        let mut left = MAX_PREFETCH_BYTES;
         for (_, file, size) in files {
-            let length = size.min(OF_EACH).min(left);
+            let length = size.min(MAX_PREFETCH_BYTES_PER_FILE).min(left);
             file.fetch(0, length);
             left -= length;
             if left == 0 {

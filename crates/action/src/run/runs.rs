@@ -127,12 +127,18 @@ impl Runs {
         let id = new_run_id(started_ms);
         let by = options.kind;
         let begin = Record::Begin { format_version: FORMAT, run, id: id.clone(), by, started_ms };
-        journal.note(&begin)?;
+        journal.append_record(&begin)?;
         let manifests = (by == Kind::Quarantine).then(|| Manifests::new(begin));
-        let stores = StagingDirs::new(&id, Some(by));
+        let staging_dirs = StagingDirs::new(&id, Some(by));
         let times = Mutex::new(HashMap::new());
-        let shared =
-            RunContext { options, journal: &journal, stores: &stores, manifests, progress, times };
+        let shared = RunContext {
+            options,
+            journal: &journal,
+            staging_dirs: &staging_dirs,
+            manifests,
+            progress,
+            times,
+        };
         let (outcome, answer) = apply_groups(&shared, batches);
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
@@ -141,7 +147,7 @@ impl Runs {
         let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())
         } else {
-            journal.note(&Record::End { ended_ms: now_ms(), done, failed, freed })
+            journal.append_record(&Record::End { ended_ms: now_ms(), done, failed, freed })
         };
         Ok((run, outcome, answer.and(ended)))
     }
@@ -253,7 +259,7 @@ impl Runs {
             let listed =
                 Replay::read(&journal_path(folder, run, FILES_SUFFIX)).and_then(|replay| {
                     match replay {
-                        Some(mut replay) if replay.by == Kind::Quarantine => {
+                        Some(mut replay) if replay.kind == Kind::Quarantine => {
                             count_leftovers_as_done(&mut replay);
                             list_quarantined(run, &replay)
                         }
@@ -284,7 +290,7 @@ impl Runs {
         for run in run_numbers(&self.folder, FILES_SUFFIX)?.into_iter().rev() {
             let replay = match self.read(run) {
                 Ok(replay) => {
-                    replay.filter(|replay| replay.by == Kind::Quarantine && replay.has_done())
+                    replay.filter(|replay| replay.kind == Kind::Quarantine && replay.has_done())
                 }
                 Err(error) => {
                     unreadable(error);
@@ -325,7 +331,7 @@ impl Runs {
                     continue;
                 }
             };
-            let is_due = replay.by == Kind::Quarantine && replay.started_ms < before_ms;
+            let is_due = replay.kind == Kind::Quarantine && replay.started_ms < before_ms;
             if !is_due || !replay.has_done() {
                 continue;
             }
@@ -386,7 +392,7 @@ fn pick(
         let exists = run_numbers(folder, FILES_SUFFIX)?.contains(&run);
         let replay = if exists { read(run)? } else { None };
         return match replay.ok_or(Error::NoRun(run))? {
-            replay if replay.by == Kind::Reflink => {
+            replay if replay.kind == Kind::Reflink => {
                 Err(Error::NothingToRestore { run, older: None })
             }
             replay => Ok((run, replay)),
@@ -404,7 +410,7 @@ fn pick(
         match (replay, shared) {
             (None, _) => {}
             // Undoing an older run instead is not what the user asked for.
-            (Some(replay), _) if replay.by == Kind::Reflink => drop(shared.get_or_insert(run)),
+            (Some(replay), _) if replay.kind == Kind::Reflink => drop(shared.get_or_insert(run)),
             (Some(replay), None) => return Ok((run, replay)),
             (Some(_), Some(shared)) => {
                 return Err(Error::NothingToRestore { run: shared, older: Some(run) });
@@ -419,7 +425,7 @@ fn summary(run: u64, replay: &Replay) -> RunSummary {
         |fates: &[Fate]| fates.iter().map(|&fate| replay.with_fate(fate).count() as u64).sum();
     RunSummary {
         run,
-        kind: replay.by,
+        kind: replay.kind,
         started_ms: replay.started_ms,
         ended_ms: replay.ended_ms,
         done: count(&[Fate::Done, Fate::Undone, Fate::Purged]),

@@ -55,36 +55,36 @@ impl Worker<'_> {
             open.push((at, self.open_group(group, others, &ours[at])?));
         }
         let groups = open.iter().filter_map(|(_, group)| group.as_ref());
-        self.prefetch(groups.flat_map(|(kept, going)| {
-            let going = going.iter().map(|one| &one.opened);
-            std::iter::once(kept).chain(going).map(|opened| (&opened.file, opened.stat.size))
+        self.prefetch(groups.flat_map(|(kept, redundant)| {
+            let redundant = redundant.iter().map(|one| &one.opened);
+            std::iter::once(kept).chain(redundant).map(|opened| (&opened.file, opened.stat.size))
         }));
-        self.note(true)?;
+        self.flush_lines(true)?;
         let failed = self.write_manifests();
         if !failed.is_empty() {
-            for (_, going) in open.iter_mut().filter_map(|(_, group)| group.as_mut()) {
-                self.refuse_unlisted(going, &failed);
+            for (_, redundant) in open.iter_mut().filter_map(|(_, group)| group.as_mut()) {
+                self.refuse_unlisted(redundant, &failed);
             }
         }
         for ((at, group), (_, planned, others)) in open.into_iter().zip(parts) {
-            if let Some((keep, going)) = group {
-                self.verify_and_act(keep, going, planned.digest, &mut ours[at])?;
+            if let Some((keep, redundant)) = group {
+                self.verify_and_act(keep, redundant, planned.digest, &mut ours[at])?;
             }
             let kind = self.shared.options.kind;
             self.meter.complete(Amount::of(kind, planned.keep.version.size, others.len()));
         }
         self.restore_times();
-        self.note(false)
+        self.flush_lines(false)
     }
 
     /// Refuses the files of staging directories whose manifests could not be written.
     fn refuse_unlisted(
         &mut self,
-        going: &mut Vec<Redundant<'_>>,
+        redundant: &mut Vec<Redundant<'_>>,
         failed: &BTreeMap<u32, io::Error>,
     ) {
-        let mut told = Vec::with_capacity(going.len());
-        for one in going.drain(..) {
+        let mut told = Vec::with_capacity(redundant.len());
+        for one in redundant.drain(..) {
             match one.staging.as_ref().and_then(|staging| failed.get(&staging.number)) {
                 None => told.push(one),
                 Some(error) => {
@@ -93,24 +93,24 @@ impl Worker<'_> {
                 }
             }
         }
-        *going = told;
+        *redundant = told;
     }
 
     /// Compares the files of a group and acts on those that equal the kept one.
     fn verify_and_act(
         &mut self,
         mut kept: OpenedFile<'_>,
-        mut going: Vec<Redundant<'_>>,
+        mut redundant: Vec<Redundant<'_>>,
         digest: Option<Digest>,
         ours: &mut OwnChanges,
     ) -> Result<(), Error> {
-        while !going.is_empty() {
-            let rest = going.split_off(going.len().min(MAX_COMPARED_AT_ONCE));
-            let some = std::mem::replace(&mut going, rest);
+        while !redundant.is_empty() {
+            let rest = redundant.split_off(redundant.len().min(MAX_COMPARED_AT_ONCE));
+            let some = std::mem::replace(&mut redundant, rest);
             let equal = match self.equal(&kept, some, digest.is_none()) {
                 Ok(equal) => equal,
                 Err((stopped, some)) => {
-                    for one in some.into_iter().chain(going) {
+                    for one in some.into_iter().chain(redundant) {
                         self.lines.push(&Record::Not { n: one.n, why: stopped.to_string() });
                     }
                     return Err(stopped.into());
@@ -122,7 +122,7 @@ impl Worker<'_> {
                 for &Redundant { n, digest, .. } in &equal {
                     self.lines.push(&Record::Equal { n, digest });
                 }
-                self.note(false)?;
+                self.flush_lines(false)?;
             }
             self.act_on(&mut kept, equal, ours);
         }
@@ -141,21 +141,21 @@ impl Worker<'_> {
     fn equal<'g>(
         &mut self,
         kept: &OpenedFile<'_>,
-        going: Vec<Redundant<'g>>,
+        redundant: Vec<Redundant<'g>>,
         unknown: bool,
     ) -> Result<Vec<Redundant<'g>>, (Interrupted, Vec<Redundant<'g>>)> {
         if matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate) {
-            return Ok(going);
+            return Ok(redundant);
         }
         let digest = unknown && self.shared.options.kind.is_undone_by_copy();
-        let (mut verdicts, found) = match self.compare(kept, &going, digest) {
+        let (mut verdicts, found) = match self.compare(kept, &redundant, digest) {
             Ok(answer) => answer,
-            Err(stopped) => return Err((stopped, going)),
+            Err(stopped) => return Err((stopped, redundant)),
         };
-        self.outcome.suspects.extend(suspects(kept, &going, &verdicts));
+        self.outcome.suspects.extend(suspects(kept, &redundant, &verdicts));
         let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
-        let mut equal = Vec::with_capacity(going.len());
-        for (one, verdict) in going.into_iter().zip(verdicts.drain(1..)) {
+        let mut equal = Vec::with_capacity(redundant.len());
+        for (one, verdict) in redundant.into_iter().zip(verdicts.drain(1..)) {
             match of_kept.as_ref().map(Reason::of_kept).or(verdict) {
                 None => equal.push(Redundant { digest: found, ..one }),
                 Some(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
@@ -169,10 +169,10 @@ impl Worker<'_> {
     fn compare(
         &mut self,
         kept: &OpenedFile<'_>,
-        going: &[Redundant<'_>],
+        redundant: &[Redundant<'_>],
         digest: bool,
     ) -> Result<(Vec<Option<Reason>>, Option<Digest>), Interrupted> {
-        let all = || std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
+        let all = || std::iter::once(kept).chain(redundant.iter().map(|one| &one.opened));
         let files: Vec<&File> = all().map(|opened| &opened.file).collect();
         let size = kept.stat.size;
         let mut verdicts: Vec<Option<Reason>> = files.iter().map(|_| None).collect();
@@ -182,7 +182,7 @@ impl Worker<'_> {
             let manner = Manner { sparse, digest, quantum: self.disk.quantum() };
             let progress = self.shared.progress;
             let (parts, failures) = partition(&files, size, manner, &mut self.scratch, progress)?;
-            self.meter.note(size.saturating_mul(files.len() as u64));
+            self.meter.add_counted(size.saturating_mul(files.len() as u64));
             let equal = parts.iter().find(|part| part.members.contains(&0));
             found = equal.and_then(|part| part.digest);
             for (member, verdict) in verdicts.iter_mut().enumerate() {
@@ -220,8 +220,8 @@ impl Worker<'_> {
         };
         let mut now = kept.stat;
         for one in equal {
-            if !is_leased && !self.is_still(kept, &now) {
-                self.outcome.statuses.doubt(now.key());
+            if !is_leased && !self.is_unchanged_since(kept, &now) {
+                self.outcome.statuses.mark_unknown(now.key());
             }
             let acted = match &ready {
                 Ok(()) => self.act(&one, &KeptFile { stat: &now, ..kept.as_kept() }, ours),
@@ -232,7 +232,7 @@ impl Worker<'_> {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
                     self.lines.push(&Record::Did { n: one.n, freed, ctime_ns });
-                    self.after(kept, &mut now, &one, freed, ours);
+                    self.record_changes(kept, &mut now, &one, freed, ours);
                 }
                 Err(Reason::IsKeptFile) => {
                     // The file was renamed, there and back.
@@ -259,7 +259,7 @@ impl Worker<'_> {
         // may have written between an action and the check after it.
         let is_open = !is_leased && changes_kept(self.shared.options.kind);
         if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
-            self.outcome.statuses.doubt(now.key());
+            self.outcome.statuses.mark_unknown(now.key());
         }
         drop(lease);
         kept.stat = now;
@@ -267,13 +267,13 @@ impl Worker<'_> {
 
     /// Returns whether the kept file is unchanged since the last action. Matters only for actions that change its
     /// status.
-    fn is_still(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
+    fn is_unchanged_since(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
         !changes_kept(self.shared.options.kind)
             || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
     }
 
     /// Records what the files have become by an action.
-    fn after(
+    fn record_changes(
         &mut self,
         kept: &OpenedFile<'_>,
         now: &mut Stat,
@@ -293,7 +293,7 @@ impl Worker<'_> {
         // To get another name, the file may have been copied (overlayfs) and be another inode now.
         if changes_kept(kind) {
             let stat = kept.file.stat_now().ok();
-            self.outcome.statuses.note(now, stat);
+            self.outcome.statuses.record(now, stat);
             if let Some(stat) = stat.filter(|stat| same_bytes(stat, now)) {
                 ours.insert(stat.key(), stat);
                 *now = stat;
@@ -325,7 +325,7 @@ fn check_end(file: &File, size: u64) -> Result<(), Reason> {
 /// beginning with the kept file.
 pub(crate) fn suspects(
     kept: &OpenedFile<'_>,
-    going: &[Redundant<'_>],
+    redundant: &[Redundant<'_>],
     verdicts: &[Option<Reason>],
 ) -> Vec<Suspect> {
     let differs = |verdict: &Option<Reason>| matches!(verdict, Some(Reason::Differs));
@@ -339,7 +339,7 @@ pub(crate) fn suspects(
         None if at == 0 && is_unclear => Some(Fault::Unclear),
         _ => None,
     };
-    let all = std::iter::once(kept).chain(going.iter().map(|one| &one.opened));
+    let all = std::iter::once(kept).chain(redundant.iter().map(|one| &one.opened));
     let found = all.zip(verdicts).enumerate().filter_map(|(at, (opened, verdict))| {
         let (path, version) = (opened.target.path.clone(), Version::from(&opened.stat));
         fault(at, verdict).map(|fault| Suspect { path, version, fault })

@@ -27,8 +27,8 @@ use crate::error::Reason;
 pub const MANIFEST: &CStr = c"manifest.jsonl";
 
 /// How often, and how long each time, to wait for a FUSE file system to release removed files.
-const TRIES: u32 = 10;
-const PAUSE: Duration = Duration::from_millis(20);
+const MAX_HIDDEN_FILE_WAITS: u32 = 10;
+const HIDDEN_FILE_WAIT: Duration = Duration::from_millis(20);
 
 /// An open staging directory.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ fn is_beside(path: &[u8]) -> bool {
 }
 
 /// Returns the directory that contains the `.lop-quarantine-UID` directory of a staging directory.
-pub(crate) fn parent_of_store(path: &[u8]) -> &[u8] {
+pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
     let dir = split(path).0;
     if is_beside(path) { dir } else { split(dir).0 }
 }
@@ -60,7 +60,7 @@ pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::R
     if is_beside(path) {
         let (path, prefix) = split(path);
         let dir = reach.dir(path)?;
-        if !is_closed(&dir.stat()?) {
+        if !is_writable_only_by_user(&dir.stat()?) {
             let text = "others may write to it by now";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
@@ -107,12 +107,12 @@ fn rank(path: &[u8], stat: &Stat) -> u8 {
     1 + u8::from(stat.uid == user()) + 2 * u8::from(is_closed)
 }
 
-pub(crate) fn store_path(above: &[u8]) -> Vec<u8> {
-    let name = store_name();
+pub(crate) fn outer_path(above: &[u8]) -> Vec<u8> {
+    let name = outer_name();
     [above.strip_suffix(b"/").unwrap_or(above), b"/", name.as_bytes()].concat()
 }
 
-pub(crate) fn store_name() -> String {
+pub(crate) fn outer_name() -> String {
     format!("{STORE_PREFIX}{}", user())
 }
 
@@ -150,10 +150,10 @@ pub(crate) fn make_staging(
     reach: &mut Reach,
     again: bool,
 ) -> Result<(), Reason> {
-    let at = store_path(above);
+    let at = outer_path(above);
     let failed = |source| Reason::Staging { at: at.clone(), source };
     let above = reach.dir(above).map_err(failed)?;
-    let store = CString::new(store_name()).map_err(|e| failed(e.into()))?;
+    let store = CString::new(outer_name()).map_err(|e| failed(e.into()))?;
     let run = CString::new(id).map_err(|e| failed(e.into()))?;
     // Another run may remove the outer directory in between, as it is empty.
     for _ in 0..100 {
@@ -193,7 +193,7 @@ fn is_private(stat: &Stat) -> bool {
 }
 
 /// Returns whether the user owns a directory and nobody else may change names in it.
-pub(crate) fn is_closed(stat: &Stat) -> bool {
+pub(crate) fn is_writable_only_by_user(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode & 0o022 == 0
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<(
 /// closed.
 fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
     let Ok(staging) = open_staging(0, path, reach) else { return };
-    for _ in 0..TRIES {
+    for _ in 0..MAX_HIDDEN_FILE_WAITS {
         let (mut others, mut hidden) = (0, 0);
         let listed = staging.dir.open_below_within(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| match item.name.to_bytes() {
@@ -267,7 +267,7 @@ fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
             let _kept = staging.dir.remove_name(MANIFEST);
             return;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(HIDDEN_FILE_WAIT);
     }
 }
 
@@ -275,7 +275,7 @@ fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
 mod tests {
     use walk::Reach;
 
-    use super::{make_staging, remove_staging_if_empty, restore_staging, store_path};
+    use super::{make_staging, outer_path, remove_staging_if_empty, restore_staging};
     use crate::error::Reason;
 
     #[test]
@@ -292,9 +292,9 @@ mod tests {
         };
         assert!(is_there(&again), "{again:?}");
         make_staging(&above, "1-b", &mut reach, false).expect("is another one");
-        let path = [&store_path(&above)[..], b"/1-a"].concat();
+        let path = [&outer_path(&above)[..], b"/1-a"].concat();
         restore_staging(&path, &mut reach).expect("for an undo of the same run");
         assert!(remove_staging_if_empty(&path, &mut reach));
-        assert!(reach.stat(&path).is_err() && reach.stat(&store_path(&above)).is_ok());
+        assert!(reach.stat(&path).is_err() && reach.stat(&outer_path(&above)).is_ok());
     }
 }

@@ -15,7 +15,7 @@ use crate::error::Reason;
 use crate::staging::dir::Staging;
 
 /// How often an entry that keeps changing is moved back before [`NameSwap`] gives up.
-const ATTEMPTS: u32 = 16;
+const MAX_ROLL_BACK_ATTEMPTS: u32 = 16;
 
 /// A name in a directory of the user, and the names in the staging directory that its intent may use.
 #[derive(Debug)]
@@ -139,12 +139,12 @@ impl<'a> NameSwap<'a> {
     }
 
     /// Returns whether the entry that was taken out is this substitute.
-    pub(crate) fn is_expected(&self, taken: &TakenOut, new: &Substitute) -> bool {
-        match new {
+    pub(crate) fn is_expected(&self, taken: &TakenOut, substitute: &Substitute) -> bool {
+        match substitute {
             // The copy that replaced the link equals it, so it may be the last name of its file.
             Substitute::Link(keys) => keys.contains(&taken.stat.key()),
-            other => is_new(&self.staging.dir, &taken.name, &taken.stat, other)
-                .is_ok_and(|is_new| is_new),
+            other => is_substitute(&self.staging.dir, &taken.name, &taken.stat, other)
+                .is_ok_and(|is_substitute| is_substitute),
         }
     }
 
@@ -170,8 +170,8 @@ impl<'a> NameSwap<'a> {
     ///
     /// [`Reason::Stranded`] if another entry has the name, or the file cannot be moved back. The file then stays in
     /// the staging directory.
-    pub(crate) fn roll_back(&self, new: &Substitute) -> Result<(), Reason> {
-        self.roll_back_if(new, &|| true)
+    pub(crate) fn roll_back(&self, substitute: &Substitute) -> Result<(), Reason> {
+        self.roll_back_if(substitute, &|| true)
     }
 
     /// Like [`NameSwap::roll_back`], but removes the substitute only if `is_untouched` returns true. Otherwise
@@ -182,12 +182,12 @@ impl<'a> NameSwap<'a> {
     /// See [`NameSwap::roll_back`].
     pub(crate) fn roll_back_if(
         &self,
-        new: &Substitute,
+        substitute: &Substitute,
         is_untouched: &dyn Fn() -> bool,
     ) -> Result<(), Reason> {
         // Where names cannot be exchanged, moving the second name back moves the substitute to the first one.
         for name in [&self.new, &self.old, &self.new] {
-            self.empty_name(name, new, is_untouched).map_err(|_| {
+            self.empty_name(name, substitute, is_untouched).map_err(|_| {
                 let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
                 let name = if is_touched { &self.touched } else { name };
                 Reason::Stranded { at: self.staging.path_of(name) }
@@ -200,24 +200,24 @@ impl<'a> NameSwap<'a> {
     fn empty_name(
         &self,
         name: &CStr,
-        new: &Substitute,
+        substitute: &Substitute,
         is_untouched: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         let staging = &self.staging.dir;
-        for _ in 0..ATTEMPTS {
-            let Some(here) = look(staging, name)? else { return Ok(()) };
-            if is_new(staging, name, &here, new)? {
+        for _ in 0..MAX_ROLL_BACK_ATTEMPTS {
+            let Some(here) = stat_if_exists(staging, name)? else { return Ok(()) };
+            if is_substitute(staging, name, &here, substitute)? {
                 if is_untouched() {
                     return staging.remove_name(name);
                 }
                 staging.move_new(name, staging, &self.touched)?;
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
-            let given = match look(self.dir, self.name)? {
+            let given = match stat_if_exists(self.dir, self.name)? {
                 None => staging.move_new(name, self.dir, self.name),
                 // The file has both names, as a rename in two steps leaves it, or as a hard link.
                 Some(there) if there.key() == here.key() => staging.remove_name(name),
-                Some(there) if is_new(self.dir, self.name, &there, new)? => {
+                Some(there) if is_substitute(self.dir, self.name, &there, substitute)? => {
                     self.exchange_or_move(name)
                 }
                 Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
@@ -248,8 +248,8 @@ impl<'a> NameSwap<'a> {
 }
 
 /// Returns whether an entry is the substitute of this intent, and may be removed.
-fn is_new(dir: &Dir, name: &CStr, stat: &Stat, new: &Substitute) -> io::Result<bool> {
-    Ok(match new {
+fn is_substitute(dir: &Dir, name: &CStr, stat: &Stat, substitute: &Substitute) -> io::Result<bool> {
+    Ok(match substitute {
         Substitute::Nothing => false,
         Substitute::Link(keys) => keys.contains(&stat.key()) && stat.links > 1,
         Substitute::Symlink(target) => {
@@ -273,7 +273,7 @@ pub(crate) fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io
     }
 }
 
-fn look(dir: &Dir, name: &CStr) -> io::Result<Option<Stat>> {
+fn stat_if_exists(dir: &Dir, name: &CStr) -> io::Result<Option<Stat>> {
     match dir.stat_child(name) {
         Ok(stat) => Ok(Some(stat)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),

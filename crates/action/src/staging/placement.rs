@@ -19,8 +19,8 @@ use crate::journal::log::Journal;
 use crate::journal::record::Record;
 use crate::plan::kind::Kind;
 use crate::staging::dir::{
-    Staging, choose_parent, is_closed, make_staging, open_staging, store_name, store_path,
-    try_remove_staging,
+    Staging, choose_parent, is_writable_only_by_user, make_staging, open_staging, outer_name,
+    outer_path, try_remove_staging,
 };
 
 /// All staging directories of a run, shared by its workers.
@@ -29,17 +29,17 @@ pub(crate) struct StagingDirs {
     id: String,
     /// The action on the files; `None` if the run trashes trees.
     kind: Option<Kind>,
-    placed: Mutex<Placements>,
+    placements: Mutex<Placements>,
 }
 
 #[derive(Debug, Default)]
 struct Placements {
-    stores: Vec<PlacedStaging>,
+    staging_dirs: Vec<PlacedStaging>,
     /// Scopes for which no directory could be created, with the reasons.
     failed: Vec<(StagingScope, Reason)>,
     /// The next number of a directory in the journal. The number of a directory that could not be created is not
     /// reused.
-    noted: u32,
+    next_number: u32,
     /// Devices whose file systems were synced.
     synced: HashSet<u64>,
 }
@@ -75,21 +75,21 @@ struct PlacedStaging {
 /// Why there is no staging directory for a file.
 pub(crate) enum StagingFailure {
     /// There is none for this file.
-    Here(Reason),
+    File(Reason),
     /// There is none for any file, as the journal cannot be written.
-    Anywhere(Error),
+    Run(Error),
 }
 
 impl From<Error> for StagingFailure {
     fn from(error: Error) -> StagingFailure {
-        StagingFailure::Anywhere(error)
+        StagingFailure::Run(error)
     }
 }
 
 impl StagingDirs {
     /// Creates an empty set for runs with this action, or for runs that trash trees if that is `None`.
     pub(crate) fn new(id: &str, kind: Option<Kind>) -> StagingDirs {
-        StagingDirs { id: id.into(), kind, placed: Mutex::default() }
+        StagingDirs { id: id.into(), kind, placements: Mutex::default() }
     }
 
     /// Returns whether files stay in the directories.
@@ -97,8 +97,8 @@ impl StagingDirs {
         self.kind == Some(Kind::Quarantine)
     }
 
-    fn placed(&self) -> MutexGuard<'_, Placements> {
-        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn placements(&self) -> MutexGuard<'_, Placements> {
+        self.placements.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the pending changes of a file's file system to its disk, once per run.
@@ -106,10 +106,10 @@ impl StagingDirs {
     /// The content of a recently copied file may exist only in memory. If its older duplicate were removed before
     /// the content is on the disk, a power failure would take both.
     pub(crate) fn sync(&self, device: u64, dir: &Dir) -> io::Result<()> {
-        let mut placed = self.placed();
-        if !placed.synced.contains(&device) {
+        let mut placements = self.placements();
+        if !placements.synced.contains(&device) {
             dir.sync_file_system()?;
-            placed.synced.insert(device);
+            placements.synced.insert(device);
         }
         Ok(())
     }
@@ -122,34 +122,38 @@ impl StagingDirs {
         reach: &mut Reach,
         journal: &Journal,
     ) -> Result<PlacedStaging, StagingFailure> {
-        let mut placed = self.placed();
+        let mut placements = self.placements();
         let serves = |store: &&PlacedStaging| store.scope.serves(file, dir_path, self.stays());
-        if let Some(store) = placed.stores.iter().find(serves) {
+        if let Some(store) = placements.staging_dirs.iter().find(serves) {
             return Ok(store.clone());
         }
-        let above = choose_parent(dir_path, reach).map_err(StagingFailure::Here)?;
+        let above = choose_parent(dir_path, reach).map_err(StagingFailure::File)?;
         let scope = StagingScope { mount: file.mount, device: file.device, above, beside: false };
-        if let Some((_, reason)) = placed.failed.iter().find(|(failed, _)| *failed == scope) {
-            return Err(StagingFailure::Here(reason.for_another_file()));
+        if let Some((_, reason)) = placements.failed.iter().find(|(failed, _)| *failed == scope) {
+            return Err(StagingFailure::File(reason.for_another_file()));
         }
-        let failed = |source| Reason::Staging { at: store_path(&scope.above), source };
+        let failed = |source| Reason::Staging { at: outer_path(&scope.above), source };
         let volume = reach.dir(&scope.above).and_then(|dir| dir.volume());
-        let fsid = volume.map_err(|e| StagingFailure::Here(failed(e)))?.fsid;
-        let path = [store_path(&scope.above).as_slice(), b"/", self.id.as_bytes()].concat();
-        let number = placed.noted;
-        placed.noted += 1;
-        journal.note(&Record::Store { store: number, path: JsonBytes(path.clone()), fsid })?;
+        let fsid = volume.map_err(|e| StagingFailure::File(failed(e)))?.fsid;
+        let path = [outer_path(&scope.above).as_slice(), b"/", self.id.as_bytes()].concat();
+        let number = placements.next_number;
+        placements.next_number += 1;
+        journal.append_record(&Record::Store {
+            store: number,
+            path: JsonBytes(path.clone()),
+            fsid,
+        })?;
         let store = match make_staging(&scope.above, &self.id, reach, false) {
             Ok(()) => PlacedStaging { scope, number, path },
             Err(reason) if reason.is_full() && self.may_be_beside(dir_path, reach) => {
-                self.beside(file, dir_path, fsid, &mut placed, journal)?
+                self.beside(file, dir_path, fsid, &mut placements, journal)?
             }
             Err(reason) => {
-                placed.failed.push((scope, reason.for_another_file()));
-                return Err(StagingFailure::Here(reason));
+                placements.failed.push((scope, reason.for_another_file()));
+                return Err(StagingFailure::File(reason));
             }
         };
-        placed.stores.push(store.clone());
+        placements.staging_dirs.push(store.clone());
         Ok(store)
     }
 
@@ -157,7 +161,11 @@ impl StagingDirs {
     fn may_be_beside(&self, dir_path: &[u8], reach: &mut Reach) -> bool {
         // The other kinds need disk space themselves.
         let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
-        frees && reach.dir(dir_path).and_then(|dir| dir.stat()).is_ok_and(|stat| is_closed(&stat))
+        frees
+            && reach
+                .dir(dir_path)
+                .and_then(|dir| dir.stat())
+                .is_ok_and(|stat| is_writable_only_by_user(&stat))
     }
 
     fn beside(
@@ -165,15 +173,15 @@ impl StagingDirs {
         file: &Stat,
         dir_path: &[u8],
         fsid: u64,
-        placed: &mut Placements,
+        placements: &mut Placements,
         journal: &Journal,
     ) -> Result<PlacedStaging, Error> {
         let above = dir_path.to_vec();
         let scope = StagingScope { mount: file.mount, device: file.device, above, beside: true };
-        let path = format!("/{}-{}-", store_name(), self.id);
+        let path = format!("/{}-{}-", outer_name(), self.id);
         let path = [dir_path, path.as_bytes()].concat();
-        let number = placed.noted;
-        placed.noted += 1;
+        let number = placements.next_number;
+        placements.next_number += 1;
         let mut lines = Lines::default();
         lines.push(&Record::Store { store: number, path: JsonBytes(path.clone()), fsid });
         // Not urgent: nothing is created before the intents are on the disk, and this record precedes them.
@@ -188,7 +196,7 @@ impl StagingDirs {
     ///
     /// If an empty directory cannot be removed, or a file system cannot be synced.
     pub(crate) fn finish(&self, done: bool, reach: &mut Reach) -> Result<(), fsops::Error> {
-        for PlacedStaging { scope, path, .. } in &self.placed().stores {
+        for PlacedStaging { scope, path, .. } in &self.placements().staging_dirs {
             let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
             try_remove_staging(path, reach).context(Op::Remove, || shown(path))?;
             if !done {
@@ -210,19 +218,21 @@ impl WorkerStagings {
     /// Returns the staging directory for a file, and opens it if necessary.
     pub(crate) fn staging(
         &mut self,
-        stores: &StagingDirs,
+        staging_dirs: &StagingDirs,
         file: &Stat,
         dir_path: &[u8],
         reach: &mut Reach,
         journal: &Journal,
     ) -> Result<Staging, StagingFailure> {
-        let serves = |(scope, _): &&(StagingScope, _)| scope.serves(file, dir_path, stores.stays());
+        let serves =
+            |(scope, _): &&(StagingScope, _)| scope.serves(file, dir_path, staging_dirs.stays());
         if let Some((_, staging)) = self.0.iter().find(serves) {
             return Ok(staging.clone());
         }
-        let PlacedStaging { scope, number, path } = stores.find(file, dir_path, reach, journal)?;
+        let PlacedStaging { scope, number, path } =
+            staging_dirs.find(file, dir_path, reach, journal)?;
         let staging = open_staging(number, &path, reach)
-            .map_err(|source| StagingFailure::Here(Reason::Staging { at: path, source }))?;
+            .map_err(|source| StagingFailure::File(Reason::Staging { at: path, source }))?;
         self.0.push((scope, staging.clone()));
         Ok(staging)
     }

@@ -53,7 +53,7 @@ pub struct TrashSummary {
     /// The paths that the trees had.
     pub trees: Vec<Vec<u8>>,
     /// The staging directories that contain the trees, one for each file system.
-    pub stores: Vec<Vec<u8>>,
+    pub staging_dirs: Vec<Vec<u8>>,
     /// How many entries were removed so far. The removing process updates it every few seconds.
     pub entries: u64,
     /// How many entries the last attempt could not remove.
@@ -139,7 +139,7 @@ pub(crate) struct TrashReplay {
     id: String,
     started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
-    pub(crate) stores: Vec<StagingRecord>,
+    pub(crate) staging_dirs: Vec<StagingRecord>,
     /// The trees, by number.
     pub(crate) trees: BTreeMap<u64, TreeRecord>,
     entries: u64,
@@ -174,16 +174,16 @@ impl TrashReplay {
     }
 
     /// Returns the staging directory of a tree.
-    pub(crate) fn store_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
-        self.stores.iter().find(|store| store.number == tree.store)
+    pub(crate) fn staging_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
+        self.staging_dirs.iter().find(|store| store.number == tree.store)
     }
 
     fn apply(&mut self, line: TrashRecord) {
         match line {
             TrashRecord::Begin { .. } => {}
             TrashRecord::Store { store, path } => {
-                if is_store(&path.0, &self.id) {
-                    self.stores.push(StagingRecord { number: store, path: path.0 });
+                if is_staging_dir(&path.0, &self.id) {
+                    self.staging_dirs.push(StagingRecord { number: store, path: path.0 });
                 }
             }
             TrashRecord::Tree(tree) => drop(self.trees.insert(tree.n, tree)),
@@ -206,16 +206,16 @@ impl TrashReplay {
     fn now(&self, folder: &Path, run: u64) -> TrashSummary {
         let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
-        let stores = self.stores.iter().map(|store| store.path.clone()).collect();
+        let staging_dirs = self.staging_dirs.iter().map(|store| store.path.clone()).collect();
         let held = || Lock::try_take(&lock_path(folder, run)).ok()?.err().flatten();
         let process = if ended_ms.is_none() { held() } else { None };
-        TrashSummary { run, started_ms, ended_ms, trees, stores, entries, failed, process }
+        TrashSummary { run, started_ms, ended_ms, trees, staging_dirs, entries, failed, process }
     }
 }
 
 /// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
 /// removed, whatever a journal says.
-fn is_store(path: &[u8], id: &str) -> bool {
+fn is_staging_dir(path: &[u8], id: &str) -> bool {
     let (store, own) = split(path);
     let above = split(store);
     path.starts_with(b"/") && own == id.as_bytes() && above.1.starts_with(STORE_PREFIX.as_bytes())

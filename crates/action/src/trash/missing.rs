@@ -13,9 +13,9 @@ use fsops::Stat;
 use walk::Reach;
 
 use crate::error::Error;
-use crate::staging::dir::{open_staging, parent_of_store};
+use crate::staging::dir::{open_staging, parent_of_outer};
 use crate::trash::journal::{StagingRecord, TrashRecord, TreeRecord};
-use crate::trash::run::{OPEN_DIRS, TrashRun};
+use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 
 /// A tree that is not in its staging directory.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ impl TrashRun {
     ///
     /// If the journal cannot be read or written. Nothing but the journal has changed.
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
-        let (replay, mut reach) = (self.replay()?, Reach::new(OPEN_DIRS));
+        let (replay, mut reach) = (self.replay()?, Reach::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();
         for tree in replay.trees.values().filter(|tree| !tree.over) {
-            let Some(store) = replay.store_of(tree) else { continue };
-            let Some(is_at_path) = look_for(tree, store, &mut reach) else { continue };
+            let Some(store) = replay.staging_of(tree) else { continue };
+            let Some(is_at_path) = locate_tree(tree, store, &mut reach) else { continue };
             let n = tree.n;
-            self.journal.note(&if is_at_path {
+            self.journal.append_record(&if is_at_path {
                 TrashRecord::Not { n }
             } else {
                 TrashRecord::Gone { n }
@@ -58,7 +58,7 @@ impl TrashRun {
 }
 
 /// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
-fn look_for(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> Option<bool> {
+fn locate_tree(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> Option<bool> {
     let has_store = match open_staging(store.number, &store.path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
             Err(e) if e.kind() == ErrorKind::NotFound => true,
@@ -82,6 +82,6 @@ fn is_nothing_there(error: &io::Error) -> bool {
 
 /// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
 fn is_mounted(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> bool {
-    let stat: io::Result<Stat> = reach.dir(parent_of_store(&store.path)).and_then(|dir| dir.stat());
+    let stat: io::Result<Stat> = reach.dir(parent_of_outer(&store.path)).and_then(|dir| dir.stat());
     tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))
 }

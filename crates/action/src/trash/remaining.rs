@@ -15,7 +15,7 @@ use crate::journal::ids::{TREES_SUFFIX, journal_path, number_of_name, staged_nam
 use crate::staging::dir::{Staging, open_staging};
 use crate::trash::journal::{StagingRecord, TrashRecord, TrashReplay, TreeIdentity, TreeRecord};
 
-use crate::trash::run::{OPEN_DIRS, TrashRun};
+use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 
 /// A tree in the trash.
 #[derive(Debug)]
@@ -42,17 +42,17 @@ impl TrashRun {
 
     pub(crate) fn remaining_of(&self, replay: &TrashReplay) -> (Vec<TrashedTree>, Vec<Refusal>) {
         let (mut left, mut unknown) = (Vec::new(), Vec::new());
-        let mut reach = Reach::new(OPEN_DIRS);
+        let mut reach = Reach::new(MAX_OPEN_DIRS);
         for tree in replay.trees.values().filter(|tree| !tree.over) {
             let found = self
                 .staging(replay, tree, &mut reach)
-                .and_then(|staging| self.look_at(tree, &staging, &mut reach, None));
+                .and_then(|staging| self.verify_arrived(tree, &staging, &mut reach, None));
             match found {
                 Ok(found) => left.extend(found),
                 Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
             }
         }
-        for store in &replay.stores {
+        for store in &replay.staging_dirs {
             unknown.extend(strangers(replay, store, &mut reach));
         }
         (left, unknown)
@@ -66,7 +66,7 @@ impl TrashRun {
         tree: &TreeRecord,
         reach: &mut Reach,
     ) -> Result<Staging, Reason> {
-        let store = replay.store_of(tree).ok_or(Reason::StagingUnknown)?;
+        let store = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
         open_staging(store.number, &store.path, reach).map_err(|source| match source.kind() {
             ErrorKind::NotFound => Reason::StagingMissing {
                 at: store.path.clone(),
@@ -81,7 +81,7 @@ impl TrashRun {
     /// The expected one is the `held` file, if there is one. Otherwise the tree's identity in the journal decides.
     /// On a file system where the inode number of a directory depends on its path (mergerfs), that identity never
     /// matches, so the tree is moved back too.
-    pub(crate) fn look_at(
+    pub(crate) fn verify_arrived(
         &self,
         tree: &TreeRecord,
         staging: &Staging,
@@ -100,19 +100,19 @@ impl TrashRun {
         }
         let is_held = |held: &File| held.stat().is_ok_and(|held| held.key() == came.key());
         if !held.map_or_else(|| TreeIdentity::from(&came) == tree.is, is_held) {
-            return Err(self.swapped(&left, reach));
+            return Err(self.move_back_swapped(&left, reach));
         }
         // If this cannot be recorded, the entry is verified again next time.
-        let _noted = self.journal.note(&TrashRecord::Moved { n: tree.n });
+        let _noted = self.journal.append_record(&TrashRecord::Moved { n: tree.n });
         Ok(Some(left))
     }
 
     /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
-    fn swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
+    fn move_back_swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
         match put_back(left, reach) {
             Ok(()) => {
                 // If this cannot be recorded, the entry is found missing later.
-                let _noted = self.journal.note(&TrashRecord::Not { n: left.noted.n });
+                let _noted = self.journal.append_record(&TrashRecord::Not { n: left.noted.n });
                 Reason::Swapped
             }
             Err(_) => Reason::Stranded { at: left.at.clone() },
@@ -127,8 +127,8 @@ impl TrashRun {
     /// back.
     pub fn give_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
-        put_back(left, &mut Reach::new(OPEN_DIRS)).context(Op::Rename, context)?;
-        self.journal.note(&TrashRecord::Back { n: left.noted.n })
+        put_back(left, &mut Reach::new(MAX_OPEN_DIRS)).context(Op::Rename, context)?;
+        self.journal.append_record(&TrashRecord::Back { n: left.noted.n })
     }
 }
 

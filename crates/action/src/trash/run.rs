@@ -20,17 +20,17 @@ use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::FORMAT;
 use crate::journal::log::Journal;
 
-use crate::staging::dir::{parent_of_store, remove_staging_if_empty};
+use crate::staging::dir::{parent_of_outer, remove_staging_if_empty};
 use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
 use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
 
 /// How many directories are kept open.
-pub(crate) const OPEN_DIRS: usize = 16;
+pub(crate) const MAX_OPEN_DIRS: usize = 16;
 
 /// How often [`TrashRun::claim`] tries the lock, as another process may hold it briefly for a query, and the pause
 /// between.
-const LOOKS: u32 = 10;
-const REST: Duration = Duration::from_millis(10);
+const CLAIM_ATTEMPTS: u32 = 10;
+const CLAIM_PAUSE: Duration = Duration::from_millis(10);
 
 /// A tree to trash, or any other single entry.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct TrashRun {
 #[derive(Debug)]
 pub enum Claim {
     /// This process has the run now.
-    Ours(Box<TrashRun>),
+    Claimed(Box<TrashRun>),
     /// Another process works on the run. Contains its number, if known.
     Busy(Option<u32>),
     /// The run is over.
@@ -67,7 +67,7 @@ pub enum Claim {
 #[derive(Debug)]
 pub struct Started {
     /// The run with the trees.
-    pub discard: TrashRun,
+    pub run: TrashRun,
     /// How many trees were moved.
     pub moved: u64,
     /// Trees that were not moved and are where they were, with the reasons.
@@ -88,7 +88,7 @@ impl TrashRun {
         let lock = Lock::take(&lock_path(folder, run), |_| {})?;
         let started_ms = now_ms();
         let id = new_run_id(started_ms);
-        journal.note(&TrashRecord::Begin {
+        journal.append_record(&TrashRecord::Begin {
             format_version: FORMAT,
             run,
             id: id.clone(),
@@ -96,16 +96,16 @@ impl TrashRun {
         })?;
         let discard = TrashRun::new(folder, run, journal, lock);
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
-        let mut begun = Started { discard, moved, refused, ended };
-        let (stores, mut used, mut reach) =
-            (StagingDirs::new(&id, None), WorkerStagings::default(), Reach::new(OPEN_DIRS));
+        let mut begun = Started { run: discard, moved, refused, ended };
+        let (staging_dirs, mut used, mut reach) =
+            (StagingDirs::new(&id, None), WorkerStagings::default(), Reach::new(MAX_OPEN_DIRS));
         for tree in trees {
-            match begun.discard.move_aside(tree, &stores, &mut used, &mut reach) {
+            match begun.run.move_aside(tree, &staging_dirs, &mut used, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
-                Err(StagingFailure::Here(reason)) => {
+                Err(StagingFailure::File(reason)) => {
                     begun.refused.push(Refusal { path: tree.path.clone(), reason });
                 }
-                Err(StagingFailure::Anywhere(error)) => {
+                Err(StagingFailure::Run(error)) => {
                     begun.ended = Err(error);
                     break;
                 }
@@ -118,11 +118,11 @@ impl TrashRun {
     fn move_aside(
         &self,
         tree: &Tree,
-        stores: &StagingDirs,
+        staging_dirs: &StagingDirs,
         used: &mut WorkerStagings,
         reach: &mut Reach,
     ) -> Result<bool, StagingFailure> {
-        let failed = |op| move |source| StagingFailure::Here(Reason::Failed { op, source });
+        let failed = |op| move |source| StagingFailure::File(Reason::Failed { op, source });
         let dir_path = split(&tree.path).0;
         let found = reach.site(&tree.path).and_then(|(dir, name)| {
             let held = dir.hold(&name)?;
@@ -134,11 +134,11 @@ impl TrashRun {
         };
         let is = held.stat().map_err(failed(Op::Stat))?;
         if !is.same_file(&tree.was) {
-            return Err(StagingFailure::Here(Reason::Swapped));
+            return Err(StagingFailure::File(Reason::Swapped));
         }
         // The directory's metadata, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
-        let staging = used.staging(stores, &around, dir_path, reach, &self.journal)?;
+        let staging = used.staging(staging_dirs, &around, dir_path, reach, &self.journal)?;
         let noted = TreeRecord {
             n: self.journal.number(),
             store: staging.number,
@@ -146,7 +146,7 @@ impl TrashRun {
             is: TreeIdentity::from(&is),
             was_in: TreeIdentity::from(&around),
             store_in: reach
-                .dir(parent_of_store(&staging.path))
+                .dir(parent_of_outer(&staging.path))
                 .and_then(|dir| dir.stat())
                 .ok()
                 .as_ref()
@@ -154,13 +154,13 @@ impl TrashRun {
             moved: false,
             over: false,
         };
-        self.journal.note(&TrashRecord::Tree(noted.clone()))?;
+        self.journal.append_record(&TrashRecord::Tree(noted.clone()))?;
         if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(noted.n)) {
-            self.journal.note(&TrashRecord::Not { n: noted.n })?;
+            self.journal.append_record(&TrashRecord::Not { n: noted.n })?;
             return Err(failed(Op::Rename)(source));
         }
-        self.look_at(&noted, &staging, reach, Some(&held))
-            .map_err(StagingFailure::Here)
+        self.verify_arrived(&noted, &staging, reach, Some(&held))
+            .map_err(StagingFailure::File)
             .map(|_| true)
     }
 
@@ -172,11 +172,11 @@ impl TrashRun {
     pub fn claim(folder: &Path, run: u64) -> Result<Claim, Error> {
         let path = lock_path(folder, run);
         let mut lock = Lock::try_take(&path)?;
-        for _ in 1..LOOKS {
+        for _ in 1..CLAIM_ATTEMPTS {
             if lock.is_ok() {
                 break;
             }
-            std::thread::sleep(REST);
+            std::thread::sleep(CLAIM_PAUSE);
             lock = Lock::try_take(&path)?;
         }
         let lock = match lock {
@@ -193,7 +193,7 @@ impl TrashRun {
             return Ok(Claim::Over);
         }
         let journal = Journal::open(journal_path(folder, run, TREES_SUFFIX), 0)?;
-        Ok(Claim::Ours(Box::new(TrashRun::new(folder, run, journal, lock))))
+        Ok(Claim::Claimed(Box::new(TrashRun::new(folder, run, journal, lock))))
     }
 
     /// Returns the numbers of the runs in a folder that are not over, oldest first, including those whose journal
@@ -244,7 +244,7 @@ impl TrashRun {
         let noted_entries = self.noted_entries.load(Relaxed);
         let entries = removed.saturating_sub(noted_entries);
         if entries > 0 || failed.is_some() {
-            self.journal.note(&TrashRecord::Removed { entries, failed })?;
+            self.journal.append_record(&TrashRecord::Removed { entries, failed })?;
             self.noted_entries.store(noted_entries + entries, Relaxed);
         }
         Ok(())
@@ -264,11 +264,11 @@ impl TrashRun {
         }
         let lock = lock_path(&self.folder, self.run);
         if !replay.trees.is_empty() {
-            self.journal.note(&TrashRecord::End { ended_ms: now_ms() })?;
+            self.journal.append_record(&TrashRecord::End { ended_ms: now_ms() })?;
             cleanup(&replay, &lock)?;
             return Ok(true);
         }
-        if remove_stores(&replay) {
+        if remove_staging_dirs(&replay) {
             remove_file(&journal_path(&self.folder, self.run, TREES_SUFFIX))?;
             remove_file(&lock)?;
         }
@@ -278,14 +278,14 @@ impl TrashRun {
 
 /// Removes the run's staging directories, and last its lock: as long as that exists, the cleanup is repeated.
 fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
-    if remove_stores(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
+    if remove_staging_dirs(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
 /// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
-fn remove_stores(replay: &TrashReplay) -> bool {
-    let mut reach = Reach::new(OPEN_DIRS);
+fn remove_staging_dirs(replay: &TrashReplay) -> bool {
+    let mut reach = Reach::new(MAX_OPEN_DIRS);
     let mut all_gone = true;
-    for store in &replay.stores {
+    for store in &replay.staging_dirs {
         all_gone &= remove_staging_if_empty(&store.path, &mut reach);
     }
     all_gone

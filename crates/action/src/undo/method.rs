@@ -23,16 +23,16 @@ use crate::staging::name_swap::NameSwap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreMethod {
     /// The file has its name already.
-    Back,
+    InPlace,
     /// The file is in the staging directory and is moved back.
-    Moved,
+    MoveBack,
     /// The name becomes another name of the file at this path.
-    Linked {
+    Link {
         /// The path of another name of the file.
         to: Vec<u8>,
     },
     /// The name gets a copy of the kept file.
-    Copied {
+    Copy {
         /// The path of the kept file.
         from: Vec<u8>,
     },
@@ -82,14 +82,14 @@ impl<'p> Finder<'p> {
     ) -> Result<(), Error> {
         let mut again: HashMap<FileKey, Vec<u8>> = HashMap::new();
         for &n in todo {
-            let noted = self.replay.intent(n)?;
-            let path = noted.intent.path.0.clone();
-            let mut method = self.preview(&noted);
-            if let (Some(key), Ok(RestoreMethod::Copied { .. })) =
+            let logged = self.replay.intent(n)?;
+            let path = logged.intent.path.0.clone();
+            let mut method = self.preview(&logged);
+            if let (Some(key), Ok(RestoreMethod::Copy { .. })) =
                 (self.replay.linked.get(&n), &method)
             {
                 match again.get(key) {
-                    Some(to) => method = Ok(RestoreMethod::Linked { to: to.clone() }),
+                    Some(to) => method = Ok(RestoreMethod::Link { to: to.clone() }),
                     None => drop(again.insert(*key, path.clone())),
                 }
             }
@@ -98,26 +98,26 @@ impl<'p> Finder<'p> {
         Ok(())
     }
 
-    fn preview(&mut self, noted: &LoggedIntent) -> Result<RestoreMethod, Reason> {
-        let place = match self.locator.reach.site(&noted.intent.path.0) {
+    fn preview(&mut self, logged: &LoggedIntent) -> Result<RestoreMethod, Reason> {
+        let place = match self.locator.reach.site(&logged.intent.path.0) {
             // Undo creates missing directories again.
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             place => Some(place.map_err(Reason::failed(Op::Open))?),
         };
-        let staging = self.locator.staging(&noted.intent).map_err(Reason::failed(Op::Open))?;
+        let staging = self.locator.staging(&logged.intent).map_err(Reason::failed(Op::Open))?;
         let place = place.as_ref().map(|(dir, name)| (&**dir, &**name));
-        self.method(noted, place, staging.as_ref())
+        self.method(logged, place, staging.as_ref())
     }
 
     /// Returns how a file can be restored. `place` is its directory and name, if the directory exists, and `staging`
     /// the run's staging directory.
     pub(crate) fn method(
         &mut self,
-        noted: &LoggedIntent,
+        logged: &LoggedIntent,
         place: Option<(&Dir, &CStr)>,
         staging: Option<&Staging>,
     ) -> Result<RestoreMethod, Reason> {
-        let intent = &noted.intent;
+        let intent = &logged.intent;
         let there = match place.map(|(dir, name)| dir.stat_child(name)) {
             Some(Err(source)) if source.kind() != io::ErrorKind::NotFound => {
                 return Err(Reason::Failed { op: Op::Stat, source });
@@ -132,38 +132,38 @@ impl<'p> Finder<'p> {
             let stored =
                 staging.and_then(|store| store.dir.stat_child(&staged_name(intent.n)).ok());
             return match (stored, there) {
-                (None, _) if is_itself => Ok(RestoreMethod::Back),
+                (None, _) if is_itself => Ok(RestoreMethod::InPlace),
                 (None, _) => Err(self.locator.not_in_staging(intent)),
                 // If the file has both names, its move was interrupted.
                 (Some(stored), Some((_, now))) if now.key() != stored.key() => {
                     Err(Reason::NameTaken)
                 }
-                (Some(_), _) => Ok(RestoreMethod::Moved),
+                (Some(_), _) => Ok(RestoreMethod::MoveBack),
             };
         }
         if self.stored_itself(intent, staging).is_some() {
-            return Ok(RestoreMethod::Moved);
+            return Ok(RestoreMethod::MoveBack);
         }
         let is_back = |now: &Stat| {
             is_itself && has_size_and_time_of(&intent.was, now)
-                || Some(now.inode) == noted.made && has_size_and_time_of(&intent.was, now)
+                || Some(now.inode) == logged.made && has_size_and_time_of(&intent.was, now)
         };
         if there.is_some_and(|(_, now)| is_back(&now)) {
-            return Ok(RestoreMethod::Back);
+            return Ok(RestoreMethod::InPlace);
         }
         if intent.kind == Kind::Separate {
             there.ok_or(Reason::NameGone)?;
             self.source(intent, place)?;
-            return Ok(RestoreMethod::Linked { to: intent.keep.0.clone() });
+            return Ok(RestoreMethod::Link { to: intent.keep.0.clone() });
         }
         if let Some((place, now)) = there {
-            substitute_in_place(noted, place, &now)?;
+            substitute_in_place(logged, place, &now)?;
         }
         if let Some((to, _)) = self.back.get(&intent.was.key()) {
-            return Ok(RestoreMethod::Linked { to: to.clone() });
+            return Ok(RestoreMethod::Link { to: to.clone() });
         }
         self.source(intent, place)?;
-        Ok(RestoreMethod::Copied { from: intent.keep.0.clone() })
+        Ok(RestoreMethod::Copy { from: intent.keep.0.clone() })
     }
 
     /// Returns the file itself if the run removed it, but it is still in the staging directory, as a power failure
@@ -179,10 +179,10 @@ impl<'p> Finder<'p> {
 
     /// Records where a hard-linked file can be found: under a name that the run did not change, or one that was
     /// restored before.
-    pub(crate) fn find_former(&mut self, noted: &LoggedIntent) {
-        let Intent { was, path, .. } = &noted.intent;
+    pub(crate) fn find_former(&mut self, logged: &LoggedIntent) {
+        let Intent { was, path, .. } = &logged.intent;
         let Ok(now) = self.locator.reach.stat(&path.0) else { return };
-        let is_former = was.has_inode_of(&now) || Some(now.inode) == noted.made;
+        let is_former = was.has_inode_of(&now) || Some(now.inode) == logged.made;
         if is_former && has_size_and_time_of(was, &now) {
             self.back.insert(was.key(), (path.0.clone(), now.inode));
         }

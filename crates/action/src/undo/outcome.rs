@@ -19,7 +19,8 @@ impl NothingLeft {
     /// Returns why a run has nothing to restore, or `None` if it has something.
     pub(crate) fn of(replay: &Replay) -> Option<NothingLeft> {
         let count = |fate| replay.with_fate(fate).count() as u64;
-        let is_at_rest = !replay.undoing && replay.copies.is_empty() && replay.damaged == 0;
+        let is_at_rest =
+            !replay.is_undoing && replay.undo_leftovers.is_empty() && replay.damaged == 0;
         (is_at_rest && count(Fate::Done) + count(Fate::Open) == 0).then(|| NothingLeft {
             undone: count(Fate::Undone),
             purged: count(Fate::Purged),

@@ -21,46 +21,46 @@ impl Undo<'_> {
     /// Restores a file at once if possible, and otherwise makes the link or copy for it.
     pub(crate) fn prepare<'b>(
         &mut self,
-        noted: &'b LoggedIntent,
+        logged: &'b LoggedIntent,
     ) -> Result<Preparation<'b>, Reason> {
-        let intent = &noted.intent;
+        let intent = &logged.intent;
         let location =
             self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
         if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
             // The entry in the staging directory is another name, or a copy that never got its name.
-            let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
-            let _cannot_be_told = finish_separate(&self.finder.locator, intent, &location, &place);
+            let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+            let _cannot_be_told = finish_separate(&self.finder.locator, intent, &location, &names);
         }
-        let place = (&*location.dir, &*location.name);
-        match self.finder.method(noted, Some(place), location.staging.as_ref())? {
-            RestoreMethod::Back => {}
-            RestoreMethod::Moved => self.give_back(noted, &location)?,
-            RestoreMethod::Linked { .. } | RestoreMethod::Copied { .. } => {
-                return self.make(noted, location).map(Preparation::Made);
+        let entry = (&*location.dir, &*location.name);
+        match self.finder.method(logged, Some(entry), location.staging.as_ref())? {
+            RestoreMethod::InPlace => {}
+            RestoreMethod::MoveBack => self.give_back(logged, &location)?,
+            RestoreMethod::Link { .. } | RestoreMethod::Copy { .. } => {
+                return self.make(logged, location).map(Preparation::Prepared);
             }
         }
-        Ok(Preparation::Back(location.dir))
+        Ok(Preparation::Restored(location.dir))
     }
 
     /// Moves a file from the staging directory back to its name.
     pub(crate) fn give_back(
         &mut self,
-        noted: &LoggedIntent,
+        logged: &LoggedIntent,
         location: &IntentLocation,
     ) -> Result<(), Reason> {
-        let intent = &noted.intent;
+        let intent = &logged.intent;
         let staging = location.staging.as_ref().ok_or(Reason::StagingUnknown)?;
-        let place = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+        let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
         if let Some(file) = self.finder.stored_itself(intent, Some(staging))
             && intent.kind != Kind::Quarantine
         {
-            return place.roll_back(&substitute_of(noted, file.device));
+            return names.roll_back(&substitute_of(logged, file.device));
         }
-        let file = staging.dir.open_file(&place.new).ok();
+        let file = staging.dir.open_file(&names.new).ok();
         let leased = file.as_ref().and_then(Leased::new);
-        match staging.dir.move_new(&place.new, &location.dir, &location.name) {
+        match staging.dir.move_new(&names.new, &location.dir, &location.name) {
             Ok(()) => {
-                self.note_status(intent.n, leased);
+                self.record_status(intent.n, leased);
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -68,13 +68,13 @@ impl Undo<'_> {
             }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 let stat = Reason::failed(Op::Stat);
-                let here = staging.dir.stat_child(&place.new).map_err(&stat)?;
+                let here = staging.dir.stat_child(&names.new).map_err(&stat)?;
                 let there = location.dir.stat_child(&location.name).map_err(&stat)?;
                 // The file has both names, as a move in two steps leaves it.
                 if here.key() != there.key() {
                     return Err(Reason::NameTaken);
                 }
-                staging.dir.remove_name(&place.new).map_err(Reason::failed(Op::Remove))
+                staging.dir.remove_name(&names.new).map_err(Reason::failed(Op::Remove))
             }
             Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
         }
@@ -83,10 +83,10 @@ impl Undo<'_> {
     /// Makes the substitute for a file: a link, or a copy.
     pub(crate) fn make<'b>(
         &mut self,
-        noted: &'b LoggedIntent,
+        logged: &'b LoggedIntent,
         location: IntentLocation,
     ) -> Result<PreparedSubstitute<'b>, Reason> {
-        let intent = &noted.intent;
+        let intent = &logged.intent;
         let there = match location.dir.stat_child(&location.name) {
             Ok(there) => Some(there),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -97,7 +97,7 @@ impl Undo<'_> {
             let location = self.with_staging(intent, location)?;
             let inode = self.link_again(intent, &location)?;
             return Ok(PreparedSubstitute {
-                noted,
+                logged,
                 location,
                 inode,
                 there: Some(there),
@@ -105,14 +105,14 @@ impl Undo<'_> {
             });
         }
         let there = there
-            .map(|now| substitute_in_place(noted, (&location.dir, &location.name), &now))
+            .map(|now| substitute_in_place(logged, (&location.dir, &location.name), &now))
             .transpose()?;
         let location = self.with_staging(intent, location)?;
         let (inode, has_owner) = match self.link_to_former(intent, &location)? {
             Some(inode) => (inode, true),
             None => self.copy(intent, &location)?,
         };
-        Ok(PreparedSubstitute { noted, location, inode, there, has_owner })
+        Ok(PreparedSubstitute { logged, location, inode, there, has_owner })
     }
 
     /// Opens the run's staging directory, and creates it again if it was removed because it was empty.

@@ -25,8 +25,8 @@ impl Undo<'_> {
     pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
         let IntentLocation { dir, name, staging } = &ready.location;
         let staging = staging.as_ref().ok_or(Reason::StagingUnknown)?;
-        let place = ready.place(staging);
-        let file = staging.dir.open_file(&place.temp).ok();
+        let names = ready.names(staging);
+        let file = staging.dir.open_file(&names.temp).ok();
         // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
         let there = match ready.there {
             Some(Substitute::Link(_) | Substitute::Copy { .. }) => dir.open_file(name).ok(),
@@ -42,20 +42,20 @@ impl Undo<'_> {
         };
         if goes {
             let size = was.map_or(0, |was| was.size);
-            self.compare([&file, &there], size).inspect_err(|_| place.remove_temp())?;
+            self.compare([&file, &there], size).inspect_err(|_| names.remove_temp())?;
         }
         let hold =
             || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
-        move_in(ready, &place, &is_untouched, |taken| match &ready.there {
+        move_in(ready, &names, &is_untouched, |taken| match &ready.there {
             _ if goes => hold().then_some(()).ok_or(Reason::OpenForWriting),
             // The link has become the last name of its file, which was not compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),
         })?;
-        self.note_status(ready.noted.intent.n, leased);
+        self.record_status(ready.logged.intent.n, leased);
         if let Some((before, after)) = leased_there.map(Leased::end) {
-            self.undone.statuses.note(&before, after);
+            self.undone.statuses.record(&before, after);
         }
         Ok(())
     }
@@ -78,38 +78,38 @@ impl Undo<'_> {
 /// `is_untouched` returns true.
 fn move_in(
     ready: &PreparedSubstitute<'_>,
-    place: &NameSwap<'_>,
+    names: &NameSwap<'_>,
     is_untouched: &dyn Fn() -> bool,
     may_go: impl FnOnce(&Stat) -> Result<(), Reason>,
 ) -> Result<(), Reason> {
-    let staging = place.staging;
+    let staging = names.staging;
     let moved = match &ready.there {
-        None => staging.dir.move_new(&place.temp, &ready.location.dir, &ready.location.name),
+        None => staging.dir.move_new(&names.temp, &ready.location.dir, &ready.location.name),
         // Another entry may get this name later, so from now on the substitute is recognized by its identity.
-        Some(_) => staging.dir.move_new(&place.temp, &staging.dir, &place.new),
+        Some(_) => staging.dir.move_new(&names.temp, &staging.dir, &names.new),
     };
     if let Err(source) = moved {
-        place.remove_temp();
+        names.remove_temp();
         return Err(match source.kind() {
             io::ErrorKind::AlreadyExists => Reason::NameTaken,
             _ => Reason::Failed { op: Op::Rename, source },
         });
     }
     let Some(there) = &ready.there else { return Ok(()) };
-    let intent = &ready.noted.intent;
-    let swapped = place.swap().and_then(|taken| {
+    let intent = &ready.logged.intent;
+    let swapped = names.swap().and_then(|taken| {
         // The link may be the last name of the kept file by now. It stays if another program has written to the
         // file.
         let is_whole =
             !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
-        if !is_whole || !place.is_expected(&taken, there) {
+        if !is_whole || !names.is_expected(&taken, there) {
             return Err(Reason::NameTaken);
         }
         may_go(&taken.stat)?;
-        place.remove(&taken)
+        names.remove(&taken)
     });
     swapped.or_else(|reason| {
         let made = undo_substitute_of(intent, ready.inode, staging);
-        place.roll_back_if(&made, is_untouched).and(Err(reason))
+        names.roll_back_if(&made, is_untouched).and(Err(reason))
     })
 }

@@ -33,9 +33,9 @@ impl Undo<'_> {
             return Ok(None);
         };
         let inode = *inode;
-        let place = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
-        staging.dir.link_file(&file, &place.temp).map_err(Reason::failed(Op::Link))?;
-        self.note_status(intent.n, Some(leased));
+        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
+        staging.dir.link_file(&file, &names.temp).map_err(Reason::failed(Op::Link))?;
+        self.record_status(intent.n, Some(leased));
         Ok(Some(inode))
     }
 
@@ -48,7 +48,7 @@ impl Undo<'_> {
     ) -> Result<(u64, bool), Reason> {
         let (source, was) = self.finder.source(intent, Some((&location.dir, &location.name)))?;
         let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
-        let place = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
+        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
         let former = &intent.was;
         let like = Stat {
             size: former.version.size,
@@ -63,17 +63,17 @@ impl Undo<'_> {
             former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
         let digest = intent.digest.is_some();
         let copy = CopyJob { source: &source, like: &like, xattrs: &xattrs, digest };
-        let copied = copy.make(&place, &mut self.scratch, &self.meter).and_then(|made| {
+        let copied = copy.make(&names, &mut self.scratch, &self.meter).and_then(|made| {
             let now = source.stat().ok().filter(|now| now.same_content(&was));
             if !now.is_some_and(|now| is_content(intent, made.digest, (&was, &now))) {
                 return Err(changed(intent));
             }
             let stat = made.file.stat().map_err(Reason::failed(Op::Stat))?;
-            self.undone.statuses.note_made(&stat);
+            self.undone.statuses.record_made(&stat);
             Ok((stat.inode, made.has_owner))
         });
         if copied.is_err() {
-            place.remove_temp();
+            names.remove_temp();
         }
         copied
     }
@@ -92,11 +92,11 @@ impl Undo<'_> {
             return Err(Reason::NameTaken);
         }
         let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
-        let place = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
+        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
         let leased = Leased::new(&source);
-        staging.dir.link_file(&source, &place.temp).map_err(Reason::failed(Op::Link))?;
+        staging.dir.link_file(&source, &names.temp).map_err(Reason::failed(Op::Link))?;
         if let Some((before, after)) = leased.map(Leased::end) {
-            self.undone.statuses.note(&before, after);
+            self.undone.statuses.record(&before, after);
         }
         Ok(intent.kept.inode)
     }

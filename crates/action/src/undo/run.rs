@@ -35,10 +35,10 @@ use crate::recover::remove_undo_leftovers;
 use crate::run::meter::Meter;
 use crate::undo::method::{FilePreview, Finder};
 use crate::undo::outcome::UndoOutcome;
-use crate::undo::state::{MOST_UNSYNCED, Preparation, PreparedSubstitute, Undo};
+use crate::undo::state::{MAX_UNSYNCED_NAMES, Preparation, PreparedSubstitute, Undo};
 
 /// How many copies are made before the disk is synced.
-const BATCH: usize = 256;
+const MAX_UNSYNCED_COPIES: usize = 256;
 
 /// Restores the files of a run. With paths, restores only files at or below one of them.
 ///
@@ -53,9 +53,9 @@ pub(crate) fn undo_run(
     progress: &Progress,
 ) -> Result<(UndoOutcome, Result<(), Error>), Error> {
     progress.enter(Stage::Restore);
-    journal.note(&Record::UndoBegin)?;
+    journal.append_record(&Record::UndoBegin)?;
     let mut locator = IntentLocator::new(replay);
-    for &n in &replay.copies {
+    for &n in &replay.undo_leftovers {
         remove_undo_leftovers(&mut locator, &replay.intent(n)?);
     }
     let mut undo = Undo {
@@ -70,9 +70,9 @@ pub(crate) fn undo_run(
         undone: UndoOutcome { damaged: replay.damaged, ..UndoOutcome::default() },
     };
     let answer = undo.run(paths);
-    let noted = undo.finish(answer.is_ok());
+    let logged = undo.finish(answer.is_ok());
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok((undo.undone, answer.and(noted)))
+    Ok((undo.undone, answer.and(logged)))
 }
 
 /// Passes to `each` how the files of a run would be restored. Returns the paths that none of them is at or below.
@@ -132,13 +132,13 @@ impl Undo<'_> {
         });
         let bytes = first.iter().fold(0u64, |sum, &n| sum.saturating_add(replay.copied_bytes(n)));
         Amount { files, bytes }.expect(self.progress);
-        for batch in first.chunks(BATCH) {
+        for batch in first.chunks(MAX_UNSYNCED_COPIES) {
             self.batch(batch)?;
         }
         let is_back =
             |n: &u64| replay.linked.get(n).is_some_and(|key| self.finder.back.contains_key(key));
         let (linked, copied): (Vec<u64>, Vec<u64>) = linked.into_iter().partition(is_back);
-        for batch in linked.chunks(BATCH) {
+        for batch in linked.chunks(MAX_UNSYNCED_COPIES) {
             self.batch(batch)?;
         }
         // The first name could not be restored, but one of these may be.
@@ -156,10 +156,10 @@ impl Undo<'_> {
         if went_through && failed.is_none() && !is_left {
             self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
         }
-        self.note(true)?;
+        self.flush_lines(true)?;
         let Some((number, source)) = failed else { return Ok(()) };
         let path =
-            self.replay.stores.get(&number).map(|(path, _)| OsString::from_vec(path.clone()));
+            self.replay.staging_dirs.get(&number).map(|(path, _)| OsString::from_vec(path.clone()));
         Err(source).context(Op::Sync, || path.unwrap_or_default()).map_err(Error::File)
     }
 
@@ -168,24 +168,24 @@ impl Undo<'_> {
         let batch: Vec<LoggedIntent> =
             batch.iter().map(|&n| self.replay.intent(n)).collect::<Result<_, _>>()?;
         let mut ready = Vec::with_capacity(batch.len());
-        for noted in &batch {
-            let bytes = self.copied_bytes(noted);
-            let prepared = self.prepare(noted);
+        for logged in &batch {
+            let bytes = self.copied_bytes(logged);
+            let prepared = self.prepare(logged);
             self.meter.complete(Amount { files: 0, bytes });
             match prepared {
-                Ok(Preparation::Made(copy)) => ready.push(copy),
-                Ok(Preparation::Back(dir)) => self.is_back(noted, &dir),
-                Err(reason) => self.refuse(noted, reason),
+                Ok(Preparation::Prepared(copy)) => ready.push(copy),
+                Ok(Preparation::Restored(dir)) => self.record_restored(logged, &dir),
+                Err(reason) => self.refuse(logged, reason),
             }
         }
         for copy in self.sync(ready)? {
             match self.put(&copy) {
                 Ok(()) => {
-                    let Intent { n, path, .. } = &copy.noted.intent;
+                    let Intent { n, path, .. } = &copy.logged.intent;
                     if let Some(&key) = self.replay.linked.get(n) {
                         self.finder.back.insert(key, (path.0.clone(), copy.inode));
                     }
-                    self.is_back(copy.noted, &copy.location.dir);
+                    self.record_restored(copy.logged, &copy.location.dir);
                     if !copy.has_owner {
                         let path = path.0.clone();
                         self.undone
@@ -193,15 +193,15 @@ impl Undo<'_> {
                             .push(Refusal { path, reason: Reason::OwnerNotRestored });
                     }
                 }
-                Err(reason) => self.refuse(copy.noted, reason),
+                Err(reason) => self.refuse(copy.logged, reason),
             }
         }
-        self.note(false)
+        self.flush_lines(false)
     }
 
     /// Returns how many bytes are copied at most to restore a file.
-    fn copied_bytes(&self, noted: &LoggedIntent) -> u64 {
-        let n = noted.intent.n;
+    fn copied_bytes(&self, logged: &LoggedIntent) -> u64 {
+        let n = logged.intent.n;
         let linked = self.replay.linked.get(&n);
         let is_back = linked.is_some_and(|key| self.finder.back.contains_key(key));
         if is_back { 0 } else { self.replay.copied_bytes(n) }
@@ -216,25 +216,28 @@ impl Undo<'_> {
             let staging = copy.location.staging.as_ref()?;
             Some((staging.number, Rc::clone(&staging.dir)))
         };
-        let stores: BTreeMap<u32, Rc<Dir>> = ready.iter().filter_map(dir).collect();
-        let waiting = self.unsynced.values().any(|unsynced| unsynced.names >= MOST_UNSYNCED);
-        if stores.is_empty() && !waiting {
+        let staging_dirs: BTreeMap<u32, Rc<Dir>> = ready.iter().filter_map(dir).collect();
+        let waiting = self.unsynced.values().any(|unsynced| unsynced.names >= MAX_UNSYNCED_NAMES);
+        if staging_dirs.is_empty() && !waiting {
             return Ok(ready);
         }
-        let failed = self.sync_stores(&stores);
+        let failed = self.sync_stores(&staging_dirs);
         let mut safe = Vec::with_capacity(ready.len());
         for copy in ready {
             let Some(staging) = &copy.location.staging else { continue };
             let Some(error) = failed.get(&staging.number) else {
-                self.lines.push(&Record::Made { n: copy.noted.intent.n, inode: copy.inode });
+                self.lines.push(&Record::Made { n: copy.logged.intent.n, inode: copy.inode });
                 safe.push(copy);
                 continue;
             };
-            copy.place(staging).remove_temp();
-            self.refuse(copy.noted, Reason::Failed { op: Op::Sync, source: clone_io_error(error) });
+            copy.names(staging).remove_temp();
+            self.refuse(
+                copy.logged,
+                Reason::Failed { op: Op::Sync, source: clone_io_error(error) },
+            );
         }
         if !safe.is_empty() {
-            self.note(true)?;
+            self.flush_lines(true)?;
         }
         Ok(safe)
     }

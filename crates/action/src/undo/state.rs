@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How many changed names may wait for a sync that only serves to record them.
-pub(crate) const MOST_UNSYNCED: usize = 10_000;
+pub(crate) const MAX_UNSYNCED_NAMES: usize = 10_000;
 
 /// Changed names on one file system that may not be on its disk yet.
 pub(crate) struct Unsynced {
@@ -48,14 +48,14 @@ pub(crate) struct Undo<'p> {
 /// The result of preparing a file.
 pub(crate) enum Preparation<'b> {
     /// The file is restored. Contains its directory.
-    Back(Rc<Dir>),
+    Restored(Rc<Dir>),
     /// This substitute gets the name once it is on the disk.
-    Made(PreparedSubstitute<'b>),
+    Prepared(PreparedSubstitute<'b>),
 }
 
 /// A link or copy that is ready to replace what an action put in the file's place.
 pub(crate) struct PreparedSubstitute<'b> {
-    pub(crate) noted: &'b LoggedIntent,
+    pub(crate) logged: &'b LoggedIntent,
     pub(crate) location: IntentLocation,
     pub(crate) inode: u64,
     /// The entry that the action put in the file's place; `None` if it is gone.
@@ -66,23 +66,23 @@ pub(crate) struct PreparedSubstitute<'b> {
 
 impl PreparedSubstitute<'_> {
     /// Returns the names that the substitute uses.
-    pub(crate) fn place<'a>(&'a self, staging: &'a Staging) -> NameSwap<'a> {
-        NameSwap::for_undo(&self.location.dir, &self.location.name, staging, self.noted.intent.n)
+    pub(crate) fn names<'a>(&'a self, staging: &'a Staging) -> NameSwap<'a> {
+        NameSwap::for_undo(&self.location.dir, &self.location.name, staging, self.logged.intent.n)
     }
 }
 
 impl Undo<'_> {
-    pub(crate) fn note(&mut self, urgent: bool) -> Result<(), Error> {
+    pub(crate) fn flush_lines(&mut self, urgent: bool) -> Result<(), Error> {
         self.journal.append(&self.lines, urgent)?;
         self.lines.clear();
         Ok(())
     }
 
-    pub(crate) fn is_back(&mut self, noted: &LoggedIntent, dir: &Rc<Dir>) {
+    pub(crate) fn record_restored(&mut self, logged: &LoggedIntent, dir: &Rc<Dir>) {
         self.undone.done += 1;
-        self.undone.back.push(noted.intent.n);
+        self.undone.back.push(logged.intent.n);
         self.progress.files_done.fetch_add(1, Relaxed);
-        let Intent { n, store, .. } = noted.intent;
+        let Intent { n, store, .. } = logged.intent;
         let unsynced = self.unsynced.entry(store.unwrap_or_default()).or_insert_with(|| Unsynced {
             dir: Rc::clone(dir),
             lines: Lines::default(),
@@ -92,9 +92,9 @@ impl Undo<'_> {
         unsynced.names += 1;
     }
 
-    pub(crate) fn refuse(&mut self, noted: &LoggedIntent, reason: Reason) {
+    pub(crate) fn refuse(&mut self, logged: &LoggedIntent, reason: Reason) {
         self.progress.files_done.fetch_add(1, Relaxed);
-        self.undone.refused.push(Refusal { path: noted.intent.path.0.clone(), reason });
+        self.undone.refused.push(Refusal { path: logged.intent.path.0.clone(), reason });
     }
 
     /// Syncs the file systems with pending changes, and those in `others`, and then queues the records of the
@@ -126,10 +126,11 @@ impl Undo<'_> {
 
     /// Records the status change time that a change of name gave to a file, unless another program has changed its
     /// status since the run.
-    pub(crate) fn note_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
+    pub(crate) fn record_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
         let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;
-        let is_known = statuses.has(&before) || self.replay.status(n) == Some(before.ctime_ns);
-        statuses.note(&before, after.filter(|_| is_known));
+        let is_known =
+            statuses.is_last_change(&before) || self.replay.status(n) == Some(before.ctime_ns);
+        statuses.record(&before, after.filter(|_| is_known));
     }
 }

@@ -142,7 +142,7 @@ fn does_what_it_is_told() {
         let trees = discard::trees(&folder.join("tree"));
         strike(number, blow);
         if let Ok(begun) = TrashRun::begin(&runs, &trees) {
-            println!("run {} {:?} {:?}", begun.discard.run(), begun.refused, begun.ended);
+            println!("run {} {:?} {:?}", begun.run.run(), begun.refused, begun.ended);
         }
     } else {
         strike(number, blow);

@@ -43,7 +43,7 @@ pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
 
 fn take(runs: &Path, run: u64) -> TrashRun {
     match TrashRun::claim(runs, run).expect("is read") {
-        Claim::Ours(discard) => *discard,
+        Claim::Claimed(discard) => *discard,
         other => panic!("{other:?}"),
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
         // One that had not begun has left its lock.
-        let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
+        let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
         let (left, unknown) = discard.remaining().expect("is read");
@@ -120,7 +120,7 @@ fn what_is_no_longer_what_it_was_stays() {
     trees[0].was.inode += 1;
     // As if the inode number had been reused.
     trees[1].was.born_ns += 1;
-    let Started { discard, refused, moved, .. } =
+    let Started { run: discard, refused, moved, .. } =
         TrashRun::begin(&world.runs, &trees).expect("begins");
     assert_eq!(moved, 1);
     let reasons: Vec<_> = refused.iter().map(|refusal| &refusal.reason).collect();
@@ -135,7 +135,7 @@ fn what_is_no_longer_what_it_was_stays() {
 fn one_process_has_a_run_and_others_learn_which() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let discard = begun.discard;
+    let discard = begun.run;
     let run = discard.run();
     let busy = TrashRun::claim(&world.runs, run).expect("is read");
     assert!(
@@ -192,7 +192,7 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     builder().make(mount.path());
     let point = mount.path().canonicalize().expect("a mount");
     let begun = TrashRun::begin(runs.path(), &trees(&point)).expect("begins");
-    let Started { discard, refused, .. } = begun;
+    let Started { run: discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
     assert!(discard.find_missing().expect("is looked at").is_empty());
@@ -206,7 +206,7 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
-    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let store = world.stores().pop().expect("a store");
     let away = store.with_extension("away");
     fs::rename(&store, &away).expect("is moved");
@@ -222,13 +222,13 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");
-    let journal = world.runs.join(format!("{}.purge.jsonl", begun.discard.run()));
+    let journal = world.runs.join(format!("{}.purge.jsonl", begun.run.run()));
     let text = fs::read_to_string(&journal).expect("a journal");
     let own = store.to_str().expect("UTF-8");
     let elsewhere = world.tree.join("private");
     fs::create_dir(&elsewhere).expect("is made");
     fs::write(&journal, text.replace(own, elsewhere.to_str().expect("UTF-8"))).expect("written");
-    let (left, unknown) = begun.discard.remaining().expect("is read");
+    let (left, unknown) = begun.run.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
     fs::write(&journal, text).expect("written");
     drop(begun);
@@ -240,7 +240,7 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
 fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let run = begun.discard.run();
+    let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
     // As if the process had been killed before it looked at what came.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
@@ -282,14 +282,14 @@ fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
     fs::create_dir(full.path().join(name)).expect("is made");
     let begun = TrashRun::begin(runs.path(), &all).expect("begins");
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
-    assert_eq!(begun.discard.remaining().expect("is read").0.len(), 3);
-    assert!(!begun.discard.finish().expect("is looked at"), "they are still there");
+    assert_eq!(begun.run.remaining().expect("is read").0.len(), 3);
+    assert!(!begun.run.finish().expect("is looked at"), "they are still there");
 }
 
 #[test]
 fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
     let world = World::new(&builder());
-    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let left = discard.remaining().expect("is read").0;
     let away = world.tree.with_extension("away");
     fs::rename(&world.tree, &away).expect("is moved");
@@ -308,7 +308,7 @@ fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
 fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let run = begun.discard.run();
+    let run = begun.run.run();
     drop(begun);
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");

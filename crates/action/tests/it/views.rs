@@ -184,13 +184,13 @@ fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
             Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
-        let Started { discard, moved, refused, .. } =
+        let Started { run: discard, moved, refused, .. } =
             TrashRun::begin(&world.runs, &trees).expect("begins");
         assert_eq!((moved, refused.len()), (3, 0), "{refused:?}");
         let run = discard.run();
         // Another process goes on with it.
         drop(discard);
-        let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
+        let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             panic!("nobody has it");
         };
         let (left, unknown) = discard.remaining().expect("is read");
@@ -282,7 +282,8 @@ fn moving_aside_may_be_killed_anywhere_where_numbers_follow_paths() {
         let before = world.snapshot();
         let ended = Orders::of(&world, What::Discard).carry_out(number, Blow::Kill);
         for run in TrashRun::unfinished(&world.runs).expect("a list") {
-            let Claim::Ours(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
+            let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read")
+            else {
                 continue;
             };
             // What cannot be known again is given back at once.

@@ -86,7 +86,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
             // Whoever wants to see what is left has to know where it is.
-            let left = if run.ended_ms.is_none() { &run.stores[..] } else { &[] };
+            let left = if run.ended_ms.is_none() { &run.staging_dirs[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;
                 out.write_all(&settings.stdout.names.show_line(store))?;

@@ -54,7 +54,7 @@ pub(super) fn begin(
         }
     }
     let begun = TrashRun::begin(&Catalog::runs(&catalog), &trees);
-    let Started { discard, moved, refused, ended } =
+    let Started { run: discard, moved, refused, ended } =
         begun.map_err(|e| advised(e, "nothing was moved"))?;
     let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
     account::print(&problems, problems.len() as u64, settings);
@@ -152,7 +152,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     let taken = TrashRun::claim(&Catalog::runs(&settings.catalog()?), run).map_err(explained)?;
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
-    let Claim::Ours(discard) = taken else { return Ok(Exit::Done) };
+    let Claim::Claimed(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let monitor = Monitor::begin(&progress, settings)?;
     let Removed { outcome, refused, unmoved, ended } =
@@ -172,7 +172,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     let mut to_user = 0;
     for run in runs {
         let discard = match TrashRun::claim(&folder, run) {
-            Ok(Claim::Ours(discard)) => discard,
+            Ok(Claim::Claimed(discard)) => discard,
             Ok(Claim::Over) => continue,
             Ok(Claim::Busy(process)) => {
                 let process =

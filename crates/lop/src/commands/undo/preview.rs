@@ -125,10 +125,10 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod)
 /// Returns how a file is restored, in a word, and what is said of where it comes from.
 fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
-        RestoreMethod::Back => ("back", "is back already", None),
-        RestoreMethod::Moved => ("move", "from the store", None),
-        RestoreMethod::Linked { to } => ("link", "to ", Some(to)),
-        RestoreMethod::Copied { from } => ("copy", "of ", Some(from)),
+        RestoreMethod::InPlace => ("back", "is back already", None),
+        RestoreMethod::MoveBack => ("move", "from the store", None),
+        RestoreMethod::Link { to } => ("link", "to ", Some(to)),
+        RestoreMethod::Copy { from } => ("copy", "of ", Some(from)),
     }
 }
 
